@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto';
+
+declare const platformBrand: unique symbol;
+
+/** A tenant: its keys, clients, orders and counters are its own. */
+export type PlatformName = string & { readonly [platformBrand]: true };
+
+export const PLATFORM_NAME_FORM =
+  'lower-case letters, digits and "-", starting with a letter, at most 63 characters';
+
+export function isPlatformName(text: string): text is PlatformName {
+  return /^[a-z][a-z0-9-]{0,62}$/.test(text);
+}
+
+/** One payer of one platform. */
+export interface ClientKey {
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+  /** 128 bits of sha256 over both: names the client in storage whatever characters the caller chose. */
+  readonly hash: string;
+}
+
+export function clientKey(platform: PlatformName, clientIdKey: string): ClientKey {
+  return {
+    platform,
+    clientIdKey,
+    hash: hash('sha256', `${platform}/${clientIdKey}`, 'base64url').slice(0, 22),
+  };
+}
+
+/** Names one decision: the client's hash and the number of the decision for that client, like `gU2...q.17`. */
+export function decisionId(clientHash: string, seq: number): string {
+  return `${clientHash}.${seq}`;
+}
+
+/** The client and number behind a decisionId; null when the text is no decisionId. */
+export function parseDecisionId(text: string): { clientHash: string; seq: number } | null {
+  const match = /^([A-Za-z0-9_-]{22})\.([1-9]\d{0,14})$/.exec(text);
+  const [, clientHash, seq] = match ?? [];
+  return clientHash === undefined ? null : { clientHash, seq: Number(seq) };
+}

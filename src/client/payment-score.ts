@@ -1,0 +1,23 @@
+/** How the share of paid outcomes is smoothed: `weight` imaginary outcomes at the rate `prior`. */
+export interface Smoothing {
+  /** Between 0 and 1. */
+  readonly prior: number;
+  /** Above 0. */
+  readonly weight: number;
+}
+
+/**
+ * Probability of a successful payment with 4 decimals (contract, section 2.2, paymentScore rules).
+ * A client without a final outcome has exactly 0.5, whatever the prior: the contract fixes it.
+ * It never falls when a paid outcome is added.
+ */
+export function paymentScore(paidCount: number, finalCount: number, smoothing: Smoothing): number {
+  if (finalCount === 0) return 0.5;
+  const ratio = (paidCount + smoothing.weight * smoothing.prior) / (finalCount + smoothing.weight);
+  return Math.round(ratio * 10_000) / 10_000;
+}
+
+/** The wire form: always 4 decimal places. */
+export function formatPaymentScore(score: number): string {
+  return score.toFixed(4);
+}

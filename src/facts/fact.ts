@@ -1,0 +1,104 @@
+import type { ClientGroup } from '../client/client-group.ts';
+import type { ClientState } from '../client/client-state.ts';
+import type { Ladder } from '../client/ladder.ts';
+import type { Smoothing } from '../client/payment-score.ts';
+
+/** What is asked for, as the rules see it. */
+export interface FactRequest {
+  readonly amount: number;
+  readonly currency: string;
+  readonly method: string;
+  readonly sellPointKey: string;
+}
+
+/** Distinct clients seen on the payer's fingerprint and IP, by window in ms; the payer included. */
+export interface Sightings {
+  readonly fingerprint: ReadonlyMap<number, number>;
+  readonly ip: ReadonlyMap<number, number>;
+}
+
+export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
+
+/** How many clients a fingerprint or IP remembers; counts stop there. */
+export const REMEMBERED_CLIENTS = 1000;
+
+/** The longest window that a sharing fact may look back over. */
+export const LONGEST_SHARING_WINDOW_MS = 7 * 24 * 3600_000;
+
+/** All that facts are computed from. Counts include the request being decided. */
+export interface FactContext {
+  /** With the request being decided already among the events, when it is a verdict. */
+  readonly state: ClientState;
+  /** Whether the client was new before this request; never so for a verdict. */
+  readonly isNew: boolean;
+  /** As it stands now, before the decision. */
+  readonly ladder: Ladder;
+  /** Of the request before this one. */
+  readonly previousVerdictAt: number | null;
+  readonly sightings: Sightings;
+  readonly request: FactRequest;
+  readonly smoothing: Smoothing;
+  readonly now: number;
+}
+
+/** What the earlier rules of the same decision concluded, which later rules may ask for. */
+export interface Conclusions {
+  readonly clientGroup: ClientGroup;
+  readonly botWeight: number;
+  readonly isBot: boolean;
+}
+
+export type FactValue = number | boolean | string;
+
+/** What values a fact can have; rule files are checked against it. */
+export type FactDomain =
+  | { readonly type: 'number'; readonly integer: boolean; readonly min: number; readonly max: number }
+  | { readonly type: 'boolean' }
+  | { readonly type: 'enum'; readonly values: readonly string[] }
+  | { readonly type: 'text' };
+
+interface FactDescription {
+  readonly domain: FactDomain;
+  readonly unit: string | null;
+  readonly description: string;
+}
+
+/** A fact that needs no parameter. */
+export interface PlainFact extends FactDescription {
+  readonly kind: 'plain';
+  readonly read: (context: FactContext) => FactValue;
+}
+
+/** A fact counted over `params: { window }`, chosen by the analyst. */
+export interface WindowedFact extends FactDescription {
+  readonly kind: 'windowed';
+  readonly longestWindowMs: number;
+  readonly sharing: keyof Sightings | null;
+  readonly read: (context: FactContext, windowMs: number) => number;
+}
+
+/** A fact that earlier rules of the same decision conclude. */
+export interface ConcludedFact extends FactDescription {
+  readonly kind: 'concluded';
+  /** The first rule file that may ask for it. */
+  readonly from: 'bot-signals' | 'verdicts';
+  readonly read: (conclusions: Conclusions) => FactValue;
+}
+
+export type Fact = PlainFact | WindowedFact | ConcludedFact;
+
+/** What a duration fact says when the thing never happened. */
+export const NEVER_SECONDS = 999_999_999;
+
+/** Whole seconds from `then` to `now`, NEVER_SECONDS when `then` is null. */
+export function secondsSince(then: number | null, now: number): number {
+  return then === null ? NEVER_SECONDS : Math.max(0, Math.floor((now - then) / 1000));
+}
+
+export function count(max: number): FactDomain {
+  return { type: 'number', integer: true, min: 0, max };
+}
+
+export const YES_NO: FactDomain = { type: 'boolean' };
+
+export const SECONDS: FactDomain = { type: 'number', integer: true, min: 0, max: NEVER_SECONDS };

@@ -1,0 +1,45 @@
+import { live } from '../client/client-state.ts';
+import { type Fact, YES_NO } from './fact.ts';
+
+/** What this request asks for. */
+export const REQUEST_FACTS = {
+  amount: {
+    kind: 'plain',
+    domain: { type: 'number', integer: false, min: 0, max: 1e20 },
+    unit: 'currency units',
+    description: 'The requested amount.',
+    read: ({ request }) => request.amount,
+  },
+  currency: {
+    kind: 'plain',
+    domain: { type: 'text' },
+    unit: null,
+    description: "The requested currency, upper case; the platform's currency when the request names none.",
+    read: ({ request }) => request.currency,
+  },
+  method: {
+    kind: 'plain',
+    domain: { type: 'text' },
+    unit: null,
+    description: 'The requested payment method.',
+    read: ({ request }) => request.method,
+  },
+  sellPointKey: {
+    kind: 'plain',
+    domain: { type: 'text' },
+    unit: null,
+    description: 'The point of sale.',
+    read: ({ request }) => request.sellPointKey,
+  },
+  bindingFitsMethod: {
+    kind: 'plain',
+    domain: YES_NO,
+    unit: null,
+    description:
+      'The client has a live binding that fits the requested method; one without a method fits all.',
+    read: ({ state, request, now }) => {
+      const binding = live(state.binding, now);
+      return binding !== null && (binding.method === null || binding.method === request.method);
+    },
+  },
+} as const satisfies Record<string, Fact>;

@@ -1,0 +1,31 @@
+import {
+  count,
+  LONGEST_SHARING_WINDOW_MS,
+  REMEMBERED_CLIENTS,
+  type Sightings,
+  type WindowedFact,
+} from './fact.ts';
+
+/** How many payers stand behind one device or address. */
+export const SHARING_FACTS = {
+  clientsOnFingerprint: sharing(
+    'fingerprint',
+    'Different clients of the platform, this one included, who asked for a verdict with this fingerprint.',
+  ),
+  clientsOnIp: sharing(
+    'ip',
+    'Different clients of the platform, this one included, who asked for a verdict from this IP address.',
+  ),
+} as const satisfies Record<string, WindowedFact>;
+
+function sharing(kind: keyof Sightings, description: string): WindowedFact {
+  return {
+    kind: 'windowed',
+    domain: count(REMEMBERED_CLIENTS),
+    unit: 'clients',
+    description: `${description} 0 when it is not known. Counted up to ${REMEMBERED_CLIENTS}.`,
+    longestWindowMs: LONGEST_SHARING_WINDOW_MS,
+    sharing: kind,
+    read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,
+  };
+}

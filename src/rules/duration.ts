@@ -1,0 +1,23 @@
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+
+/** How a duration is written, for messages. */
+export const DURATION_FORM = 'a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d';
+
+/** Milliseconds of a text like `30s`, `5m`, `24h`, `7d`; null for anything else. */
+export function parseDuration(text: string): number | null {
+  const match = DURATION.exec(text);
+  if (match === null) return null;
+  const [, amount, unit] = match;
+  if (unit !== 's' && unit !== 'm' && unit !== 'h' && unit !== 'd') return null;
+  return Number(amount) * UNIT_MS[unit];
+}
+
+/** The shortest exact way to write a number of milliseconds as a duration. */
+export function formatDuration(ms: number): string {
+  for (const unit of ['d', 'h', 'm', 's'] as const) {
+    if (ms >= UNIT_MS[unit] && ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`;
+  }
+  return `${ms / 1000}s`;
+}

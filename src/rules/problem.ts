@@ -1,0 +1,45 @@
+import { distance } from 'fastest-levenshtein';
+
+/** A place in a rule file; line and column count from 1. */
+export interface Location {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What is wrong in a rule file, where, and what would be right. */
+export interface Problem {
+  readonly at: Location;
+  readonly message: string;
+}
+
+/** `verdicts.yaml:12:17` */
+export function formatLocation({ file, line, column }: Location): string {
+  return `${file}:${line}:${column}`;
+}
+
+/** `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
+export function formatProblem({ at, message }: Problem): string {
+  return `${formatLocation(at)}  ${message}`;
+}
+
+/** In the order a person reads files. */
+export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted(
+    (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
+  );
+}
+
+/**
+ * Ends a message about an unknown name: the nearest allowed one when there is one near,
+ * otherwise all of them.
+ */
+export function suggest(name: string, allowed: readonly string[]): string {
+  const [nearest] = allowed
+    .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
+    .toSorted((a, b) => a.steps - b.steps);
+  return nearest === undefined
+    ? `; allowed: ${allowed.join(', ')}`
+    : `; did you mean "${nearest.candidate}"?`;
+}

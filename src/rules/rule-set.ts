@@ -1,0 +1,142 @@
+import type { ClientGroup } from '../client/client-group.ts';
+import type { LadderSettings } from '../client/ladder.ts';
+import type { Smoothing } from '../client/payment-score.ts';
+import type { Fact, FactValue } from '../facts/fact.ts';
+import type { OperatorName } from './operators.ts';
+import type { Location } from './problem.ts';
+
+declare const ruleVersionBrand: unique symbol;
+
+/** `p<n>.v<n>`, the name of the rule set's folder and the stamp on every verdict. */
+export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
+
+export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10';
+
+export function isRuleVersion(text: string): text is RuleVersion {
+  return /^p\d{1,6}\.v\d{1,6}$/.test(text);
+}
+
+/** The contract's verdicts (section 4.2). */
+export type Verdict = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
+
+export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const satisfies readonly Verdict[];
+
+/** A fact as a rule names it: with its window when it has one. */
+export interface FactRef {
+  /** `verdicts(10m)` or `paidCount`: how records and explanations name it. */
+  readonly label: string;
+  readonly name: string;
+  readonly fact: Fact;
+  /** 0 for a fact without a window. */
+  readonly windowMs: number;
+  /** Its place among the values of a decision. */
+  readonly index: number;
+}
+
+/** What must hold for a rule to match, in json-rules-engine's terms, with the place where it is written. */
+export type Condition =
+  | { readonly kind: 'all'; readonly conditions: readonly Condition[]; readonly at: Location }
+  | { readonly kind: 'any'; readonly conditions: readonly Condition[]; readonly at: Location }
+  | { readonly kind: 'not'; readonly condition: Condition; readonly at: Location }
+  | {
+      readonly kind: 'reference';
+      readonly name: string;
+      readonly condition: Condition;
+      readonly at: Location;
+    }
+  | {
+      readonly kind: 'comparison';
+      readonly fact: FactRef;
+      readonly operator: OperatorName;
+      readonly value: FactValue | readonly FactValue[];
+      readonly at: Location;
+    };
+
+export interface Rule<Params> {
+  readonly name: string;
+  readonly description: string;
+  /** Higher is asked first. */
+  readonly priority: number;
+  readonly condition: Condition;
+  readonly params: Params;
+  readonly at: Location;
+}
+
+export interface GroupParams {
+  readonly group: ClientGroup;
+}
+
+export interface SignalParams {
+  readonly weight: number;
+}
+
+/** A piece of a reason text: words, a fact's value, or a value of the answer. */
+export type ReasonPart =
+  | { readonly kind: 'words'; readonly words: string }
+  | { readonly kind: 'fact'; readonly fact: FactRef }
+  | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
+
+/** What a reason may quote besides facts: the wait that this verdict imposes and its level. */
+export type AnswerPlaceholder = 'waitSeconds' | 'ladderLevelAfter';
+
+export const ANSWER_PLACEHOLDERS = [
+  'waitSeconds',
+  'ladderLevelAfter',
+] as const satisfies readonly AnswerPlaceholder[];
+
+export interface VerdictParams {
+  readonly verdict: Verdict;
+  readonly reason: readonly ReasonPart[];
+}
+
+export interface PlatformSettings {
+  /** Used when a request names none. */
+  readonly currency: string;
+  readonly smoothing: Smoothing;
+  /** Whether score answers carry payLimitValue. */
+  readonly scoringLimits: boolean;
+  readonly ladder: LadderSettings;
+}
+
+/** A rule set that has been read and found sound. Only `parse` makes one. */
+export interface ParsedRules {
+  readonly version: RuleVersion;
+  readonly description: string;
+  readonly settings: PlatformSettings;
+  readonly platforms: ReadonlyMap<string, PlatformSettings>;
+  /** Every fact that decisions record, in the order of their values. */
+  readonly facts: readonly FactRef[];
+  readonly groups: { readonly rules: readonly Rule<GroupParams>[]; readonly otherwise: ClientGroup };
+  readonly signals: { readonly rules: readonly Rule<SignalParams>[]; readonly threshold: number };
+  readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
+  /** payLimitValue items by group; empty when the rule set has no limits. */
+  readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
+}
+
+/** Whether a rule matches the values of a decision. */
+export type Matcher = (values: readonly FactValue[]) => boolean;
+
+export type Matchable<Params> = Rule<Params> & { readonly matches: Matcher };
+
+/** Marks what `compile` made; nothing else sets it. */
+export const compiled: unique symbol = Symbol('compiled');
+
+/** A rule set ready to decide. Made by `compile` from what `parse` accepted. */
+export interface RuleSet extends ParsedRules {
+  readonly [compiled]: true;
+  /** sha256 over all files that decide, hex. */
+  readonly digest: string;
+  /** It has a release.json that agrees with its files; only such a version may become active. */
+  readonly released: boolean;
+  readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };
+  readonly signals: { readonly rules: readonly Matchable<SignalParams>[]; readonly threshold: number };
+  readonly verdicts: {
+    readonly rules: readonly Matchable<VerdictParams>[];
+    readonly otherwise: VerdictParams;
+  };
+}
+
+/** The settings that hold for one platform. */
+export function settingsOf(rules: ParsedRules, platform: string): PlatformSettings {
+  return rules.platforms.get(platform) ?? rules.settings;
+}

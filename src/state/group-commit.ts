@@ -1,0 +1,61 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+interface Pending {
+  /** Does the write and gives what is to be done once it is on disk. */
+  readonly work: () => () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** More than this waiting means that the disk does not keep up. */
+const MAX_PENDING = 5000;
+
+/**
+ * Runs all writes that arrive in one turn of the event loop in one transaction, so that they share one
+ * fsync. A write is acknowledged only after the transaction that holds it is on disk.
+ */
+export class GroupCommit {
+  readonly #db: DatabaseSync;
+  #pending: Pending[] = [];
+  #scheduled = false;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  run<T>(work: () => T): Promise<T> {
+    if (this.#pending.length >= MAX_PENDING) return Promise.reject(new Error('too many writes are waiting'));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const writeThenAcknowledge = () => {
+      const result = work();
+      return () => resolve(result);
+    };
+    this.#pending.push({ work: writeThenAcknowledge, reject });
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => this.flush());
+    }
+    return promise;
+  }
+
+  /** Writes everything that waits, now. */
+  flush(): void {
+    this.#scheduled = false;
+    const batch = this.#pending;
+    if (batch.length === 0) return;
+    this.#pending = [];
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      const acknowledgements = batch.map(({ work }) => work());
+      this.#db.exec('COMMIT');
+      for (const acknowledge of acknowledgements) acknowledge();
+    } catch (error) {
+      this.#rollBack();
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** A full disk ends the transaction by itself. */
+  #rollBack(): void {
+    if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+}

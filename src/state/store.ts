@@ -1,0 +1,171 @@
+import type { ClientKey, PlatformName } from '../client/client-key.ts';
+import type { Binding, ClientState, Override } from '../client/client-state.ts';
+import type { OrderOutcome } from '../client/outcomes.ts';
+import type { ScoreRequest } from '../decision/decide.ts';
+import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
+import type { Sightings } from '../facts/fact.ts';
+import type { Documents } from './documents.ts';
+import type { RateBuckets } from './rate-buckets.ts';
+
+/**
+ * Where all state lives. Two adapters, `sqlite-store.ts` and `redis-store.ts`, are held equal by one
+ * conformance suite. Every method throws StoreUnavailable when the store cannot be reached in time;
+ * nothing that was asked for then is applied later.
+ */
+export interface Store {
+  /** For people: which store this is and where, without secrets. */
+  readonly name: string;
+
+  /** Access keys, rollout state, node heartbeats: what needs no atomic step with a client's state. */
+  readonly documents: Documents;
+
+  /** The rate limit's buckets; shared by the fleet where the store is. */
+  readonly rateBuckets: RateBuckets;
+
+  /** A client's state with what the coming commit depends on; an unknown client has UNKNOWN_CLIENT. */
+  load(client: ClientKey, also?: LoadAlso): Promise<Snapshot>;
+
+  /**
+   * Writes all parts of a change at once, or nothing: 'conflict' when the state is no longer what the
+   * snapshot saw, after which the caller loads and decides again.
+   */
+  commit(change: Change): Promise<'committed' | 'conflict'>;
+
+  /** Distinct clients on a device, by window; the asking client included. */
+  sightings(ask: SightingsAsk): Promise<Sightings>;
+
+  /**
+   * Binds an Idempotency-Key of a platform to the request that came with it first.
+   * Gives the hash of that first request, for at least RETENTION.idempotencyMs.
+   */
+  claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string>;
+
+  decision(decisionId: string): Promise<Decision | null>;
+
+  /** Decisions about an order, newest first; more than one client may have used the orderRef. */
+  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]>;
+
+  /** Decisions about a client with a seq below `beforeSeq`, newest first. */
+  decisionsOfClient(client: ClientKey, limit: number, beforeSeq?: number): Promise<readonly Decision[]>;
+
+  /** A platform's newest decisions, newest first. */
+  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]>;
+
+  /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. */
+  readJournal(after: string | null, limit: number): Promise<JournalPage>;
+
+  /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
+  erase(client: ClientKey): Promise<void>;
+
+  /** Resolves when the store answers. */
+  ping(): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+export interface LoadAlso {
+  /** Load what is known of this order's outcome. */
+  readonly orderRef?: string;
+  /** Load the answer that was given under this key. */
+  readonly idempotencyKey?: string;
+}
+
+export interface Snapshot {
+  readonly state: ClientState;
+  readonly order: OrderOutcome | null;
+  readonly answer: StoredAnswer | null;
+  readonly stamp: Stamp;
+}
+
+/** The adapter's own note of what it read and when; handed back with the commit. */
+export interface Stamp {
+  /** The state as it is stored; null when there was none. */
+  readonly raw: string | null;
+  /** The store's own clock when it was read, epoch ms. */
+  readonly storeTimeMs: number;
+  /** This process's monotonic clock when the answer arrived, ms. */
+  readonly arrivedMs: number;
+}
+
+/** What a verdict answered under an Idempotency-Key. */
+export interface StoredAnswer {
+  readonly answer: VerdictAnswer;
+  readonly decisionId: string;
+}
+
+export interface Change {
+  readonly client: ClientKey;
+  readonly stamp: Stamp;
+  readonly state: ClientState;
+  readonly entry: JournalEntry;
+  /** Of a verdict: the record that explains it. It is what the journal keeps, too. */
+  readonly decision?: Decision;
+  /** Of an outcome report: what is known of the order from now on. */
+  readonly outcome?: { readonly orderRef: string; readonly order: OrderOutcome };
+  /** Of a verdict with an Idempotency-Key. */
+  readonly answer?: { readonly idempotencyKey: string; readonly stored: StoredAnswer };
+}
+
+export interface SightingsAsk {
+  readonly client: ClientKey;
+  /** Epoch ms. */
+  readonly at: number;
+  /** HMACs; null when the caller did not send them. */
+  readonly fingerprint: string | null;
+  readonly ip: string | null;
+  readonly windowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
+  /** Note the client on its device and under its order first: a verdict counts, a score does not. */
+  readonly record: { readonly orderRef: string } | null;
+}
+
+interface EntryBase {
+  readonly at: number;
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+}
+
+/** One accepted input, with what was decided. */
+export type JournalEntry =
+  | (EntryBase & {
+      readonly kind: 'score';
+      readonly request: ScoreRequest;
+      readonly ruleVersion: string;
+      readonly answer: ScoreAnswer;
+    })
+  | (EntryBase & { readonly kind: 'verdict'; readonly decision: Decision })
+  | (EntryBase & { readonly kind: 'outcome'; readonly orderRef: string; readonly order: OrderOutcome })
+  | (EntryBase & { readonly kind: 'binding'; readonly binding: Binding | null })
+  | (EntryBase & { readonly kind: 'override'; readonly override: Override | null });
+
+export interface JournalPage {
+  readonly entries: readonly JournalEntry[];
+  /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
+  readonly cursor: string | null;
+}
+
+/** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+const DAY_MS = 24 * 3600_000;
+
+/** How long everything is kept, and how much of it. README's retention table quotes these. */
+export const RETENTION = {
+  /** A client's state, after the last change to it. */
+  stateMs: 400 * DAY_MS,
+  /** Decision records, order outcomes and the order index. */
+  decisionMs: 90 * DAY_MS,
+  /** Stored answers of verdicts with an Idempotency-Key. */
+  idempotencyMs: DAY_MS,
+  /** Who was seen on a fingerprint or IP. */
+  sightingMs: 7 * DAY_MS,
+  /** Clients remembered for one orderRef. */
+  clientsPerOrder: 20,
+  /** Decisions listed for one order. */
+  decisionsPerOrder: 100,
+  /** Orders listed for one client's erasure. */
+  ordersPerClient: 10_000,
+  /** Entries in the whole journal, about. */
+  journalEntries: 1_000_000,
+} as const;
