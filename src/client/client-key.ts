@@ -12,6 +12,12 @@ export function isPlatformName(text: string): text is PlatformName {
   return /^[a-z][a-z0-9-]{0,62}$/.test(text);
 }
 
+/** Throws when the text is no platform name. */
+export function platformName(text: string): PlatformName {
+  if (isPlatformName(text)) return text;
+  throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
+}
+
 /** One payer of one platform. */
 export interface ClientKey {
   readonly platform: PlatformName;

@@ -53,6 +53,8 @@ export interface VerdictRequest extends PaymentRequest {
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
+  /** Names of the bot signals that matched; for a new client they do not make a bot yet. */
+  readonly signals: readonly string[];
   readonly nextState: ClientState;
 }
 
@@ -78,7 +80,8 @@ export function decideScore(
   const settings = settingsOf(rules, client.platform);
   const context = { ...contextOf(nextState, settings, sightings, request, at), isNew: isNewClient(state) };
   const assessment = assess(rules, context);
-  return { answer: scoreAnswer(rules, settings, nextState, assessment, at), nextState };
+  const answer = scoreAnswer(rules, settings, nextState, assessment, at);
+  return { answer, signals: assessment.signals, nextState };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FactValue } from '../facts/fact.ts';
+import type { FactValue, Sightings } from '../facts/fact.ts';
 import {
   type Condition,
   compiled,
@@ -20,10 +20,17 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     [compiled]: true,
     digest,
     released,
+    sharingWindowsMs: { fingerprint: sharingWindows(rules, 'fingerprint'), ip: sharingWindows(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
   };
+}
+
+function sharingWindows({ facts }: ParsedRules, kind: keyof Sightings): readonly number[] {
+  return facts
+    .filter(({ fact }) => fact.kind === 'windowed' && fact.sharing === kind)
+    .map(({ windowMs }) => windowMs);
 }
 
 function matchable<Params>(rule: Rule<Params>): Matchable<Params> {

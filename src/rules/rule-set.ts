@@ -126,6 +126,8 @@ export interface RuleSet extends ParsedRules {
   readonly [compiled]: true;
   /** sha256 over all files that decide, hex. */
   readonly digest: string;
+  /** The windows of the sharing facts that its rules use, ms. */
+  readonly sharingWindowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
   /** It has a release.json that agrees with its files; only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };

@@ -14,6 +14,9 @@ import {
 import { DURATION_FORM, parseDuration } from './duration.ts';
 import { type Location, type Problem, suggest } from './problem.ts';
 
+/** A value in a file, with its place. */
+export type YamlNode = Node;
+
 /** A member of a mapping: where its name stands, and its value. */
 export interface Member {
   readonly key: Node;
@@ -126,6 +129,19 @@ export class YamlFile {
       return this.#wrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
     const chosen = allowed.find((candidate) => candidate === value);
     return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
+  }
+
+  /** The value as it stands, whatever it is. */
+  plain(node: Node): unknown {
+    return isScalar(node)
+      ? node.value
+      : isSeq<Node>(node)
+        ? node.items.map((item) => this.plain(item))
+        : undefined;
+  }
+
+  isNull(node: Node): boolean {
+    return isScalar(node) && node.value === null;
   }
 
   /** Milliseconds of a duration like `10m`. */

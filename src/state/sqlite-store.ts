@@ -81,12 +81,20 @@ const EXPIRING_TABLES = ['clients', 'decisions', 'orders', 'answers', 'claims', 
  * share the file. A write is acknowledged after an fsync.
  */
 export function openSqliteStore(dataDir: string): Store {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = join(dataDir, 'scoring.sqlite');
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;');
-  db.exec(SCHEMA);
-  return new SqliteStore(db, `sqlite ${path}`);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    db.exec(SCHEMA);
+    return new SqliteStore(db, `sqlite ${path}`);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreUnavailable(
+      `the SQLite file ${path} cannot be used: ${why}; check DATA_DIR and its permissions`,
+      { cause },
+    );
+  }
 }
 
 class SqliteStore implements Store {

@@ -1,0 +1,130 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { PlatformName } from '../client/client-key.ts';
+import type { Documents } from '../state/documents.ts';
+
+/** What a key may be granted: the caller's two operations, and the platform's own. */
+export type Operation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'decisions' | 'rules';
+
+export const OPERATIONS = [
+  'score',
+  'verdict',
+  'outcomes',
+  'clients',
+  'decisions',
+  'rules',
+] as const satisfies readonly Operation[];
+
+/** What is kept of an access key. The key itself is shown once and never stored. */
+export interface AccessKey {
+  readonly id: string;
+  readonly platform: PlatformName;
+  readonly operations: readonly Operation[];
+  /** sha256 of the whole key, hex. */
+  readonly sha256: string;
+  readonly issuedAt: string;
+  /** ISO 8601; null means that it does not expire. */
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+export interface IssuedKey {
+  /** The secret; this is the only time that it can be seen. */
+  readonly key: string;
+  readonly record: AccessKey;
+}
+
+const COLLECTION = 'access-keys';
+
+/** A key revoked anywhere is refused everywhere within this time and the time of one read. */
+const CACHE_MS = 500;
+const CACHED_KEYS = 10_000;
+
+/** A revoked or expired key stays in the list this long, so that a puzzled caller can be answered. */
+const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
+
+/** Issues, revokes and checks the access keys of all platforms (contract, section 5). */
+export class AccessKeys {
+  readonly #documents: Documents;
+  readonly #now: () => number;
+  readonly #cache: LRUCache<string, { readonly record: AccessKey | null }>;
+
+  constructor(documents: Documents, now: () => number) {
+    this.#documents = documents;
+    this.#now = now;
+    this.#cache = new LRUCache({ max: CACHED_KEYS, ttl: CACHE_MS });
+  }
+
+  /** A platform may hold several live keys, so that it can bring in a new one before the old one goes. */
+  async issue(
+    platform: PlatformName,
+    operations: readonly Operation[],
+    lifetimeMs: number | null,
+  ): Promise<IssuedKey> {
+    const id = randomBytes(6).toString('hex');
+    const key = `ka_${id}_${randomBytes(32).toString('base64url')}`;
+    const now = this.#now();
+    const record: AccessKey = {
+      id,
+      platform,
+      operations: OPERATIONS.filter((operation) => operations.includes(operation)),
+      sha256: hash('sha256', key, 'hex'),
+      issuedAt: new Date(now).toISOString(),
+      expiresAt: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
+      revokedAt: null,
+    };
+    const ttlMs = lifetimeMs === null ? undefined : lifetimeMs + REMEMBER_ENDED_MS;
+    await this.#documents.set(COLLECTION, id, record, ttlMs);
+    this.#cache.delete(id);
+    return { key, record };
+  }
+
+  async list(): Promise<readonly AccessKey[]> {
+    const records = await this.#documents.list<AccessKey>(COLLECTION);
+    return records.toSorted(
+      (a, b) => a.platform.localeCompare(b.platform) || a.issuedAt.localeCompare(b.issuedAt),
+    );
+  }
+
+  /** Null when there is no such key; revoking twice changes nothing. */
+  async revoke(id: string): Promise<AccessKey | null> {
+    const record = await this.#documents.get<AccessKey>(COLLECTION, id);
+    if (record === undefined) return null;
+    if (record.revokedAt !== null) return record;
+    const revoked = { ...record, revokedAt: new Date(this.#now()).toISOString() };
+    await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
+    this.#cache.delete(id);
+    return revoked;
+  }
+
+  /** The record behind a live key; null for anything else. */
+  async authenticate(key: string): Promise<AccessKey | null> {
+    const id = /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1];
+    if (id === undefined) return null;
+    const record = await this.#record(id);
+    if (record === null || !sameHash(hash('sha256', key, 'hex'), record.sha256)) return null;
+    return keyStatus(record, this.#now()) === 'live' ? record : null;
+  }
+
+  async #record(id: string): Promise<AccessKey | null> {
+    const cached = this.#cache.get(id);
+    if (cached !== undefined) return cached.record;
+    const record = (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
+    this.#cache.set(id, { record });
+    return record;
+  }
+}
+
+export type KeyStatus = 'live' | 'expired' | 'revoked';
+
+export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'live';
+}
+
+/** In constant time, so that the time of a refusal tells nothing about the hash. */
+function sameHash(a: string, b: string): boolean {
+  const left = Buffer.from(a, 'hex');
+  const right = Buffer.from(b, 'hex');
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,142 @@
+import { createServer, type Server } from 'node:http';
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import { AccessKeys } from './access/access-keys.ts';
+import type { Address } from './config.ts';
+import { callerApi } from './http/caller-api.ts';
+import type { Readiness } from './http/health.ts';
+import { platformApi } from './http/platform-api.ts';
+import type { RateLimit } from './http/rate-limit.ts';
+import type { RequestState } from './http/request-state.ts';
+import { Metrics } from './metrics.ts';
+import { type RulesFor, ScoringService } from './service.ts';
+import type { Store } from './state/store.ts';
+
+export interface ApplicationParts {
+  readonly store: Store;
+  readonly rulesFor: RulesFor;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly signalSecret: string;
+  readonly rateLimit: RateLimit;
+  readonly basePath: string;
+  readonly caller: Address;
+  readonly platform: Address;
+  readonly log: Logger;
+}
+
+/** The service with both listeners open. */
+export interface Application {
+  readonly keys: AccessKeys;
+  /** Where callers reach it, with the base path: `http://127.0.0.1:8080`. */
+  readonly callerUrl: string;
+  readonly platformUrl: string;
+  /** Stops taking requests, answers those under way, and closes the listeners; the store stays open. */
+  drain(): Promise<void>;
+}
+
+/** A listener could not be opened; the message says which and what to do. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** A client that sends its headers or body slower than this is cut off. */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_MS = 1_000;
+/** Longer than the idle timeout of common load balancers, so that they close first. */
+const KEEP_ALIVE_MS = 75_000;
+const MAX_CONNECTIONS = 10_000;
+
+/** A request still under way after this long is cut off by a drain. */
+const DRAIN_MS = 10_000;
+
+/** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
+export async function startApplication(parts: ApplicationParts): Promise<Application> {
+  const { store, clock, rateLimit, basePath, log } = parts;
+  const metrics = new Metrics();
+  const keys = new AccessKeys(store.documents, clock);
+  const service = new ScoringService({ ...parts, metrics });
+  let draining = false;
+  const readiness: Readiness = async () => {
+    if (draining) return { ready: false, why: 'the service is shutting down' };
+    try {
+      await store.ping();
+      return { ready: true };
+    } catch {
+      return { ready: false, why: 'the store cannot be reached' };
+    }
+  };
+  const callers = serverOf(
+    callerApi({ service, keys, rateBuckets: store.rateBuckets, rateLimit, basePath, log, metrics }),
+  );
+  const platform = serverOf(platformApi({ service, keys, readiness, log, metrics }));
+  const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
+  const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
+    await closeServer(callers);
+    throw error;
+  });
+  const drain = async () => {
+    draining = true;
+    await Promise.all([closeServer(callers), closeServer(platform)]);
+  };
+  return { keys, callerUrl, platformUrl, drain };
+}
+
+function serverOf(app: Koa<RequestState>): Server {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    app.callback(),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  return server;
+}
+
+/** Gives the URL. Port 0 lets the system choose. */
+function listen(server: Server, { host, port }: Address, setting: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  server.once('error', (cause: NodeJS.ErrnoException) => {
+    reject(new ListenError(explainListenError(cause, host, port, setting), { cause }));
+  });
+  server.listen(port, host, () => {
+    const address = server.address();
+    const actualPort = typeof address === 'object' && address !== null ? address.port : port;
+    resolve(`http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`);
+  });
+  return promise;
+}
+
+function explainListenError(
+  { code, message }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  setting: string,
+): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${host} is taken by another process; stop it or set ${setting} to a free port`;
+    case 'EACCES':
+      return `port ${port} on ${host} may not be opened by this user; set ${setting} to a port above 1023`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is not an address of this machine; set ${setting.replace('PORT', 'HOST')} to one that is`;
+    default:
+      return `cannot listen on ${host}:${port}: ${message}`;
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  // Connections that fall idle while draining would otherwise hold the server open.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await promise;
+  clearInterval(sweep);
+  clearTimeout(limit);
+}

@@ -1,0 +1,41 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { RulesError } from '../rules/choose-version.ts';
+import { StoreUnavailable } from '../state/store.ts';
+import { decisionsCommands } from './decisions.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { keysCommands } from './keys.ts';
+import { rulesCommands } from './rules.ts';
+
+/** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
+async function main(): Promise<void> {
+  const program = new Command('scoring')
+    .description('Client Scoring Service: keys, rule sets and decisions')
+    .exitOverride()
+    .showHelpAfterError();
+  keysCommands(program);
+  rulesCommands(program);
+  decisionsCommands(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+/** Says what went wrong and gives the exit code for it; bugs keep their stack. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if (error instanceof UsageError) {
+    console.error(`error: ${error.message}`);
+    return EXIT.usage;
+  }
+  if (error instanceof ConfigError || error instanceof StoreUnavailable || error instanceof RulesError) {
+    console.error(`error: ${error.message}`);
+    return EXIT.environment;
+  }
+  console.error(error);
+  return EXIT.environment;
+}
+
+await main();

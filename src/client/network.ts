@@ -1,0 +1,13 @@
+import ipaddr from 'ipaddr.js';
+
+/**
+ * What an address counts as: an IPv4 address is itself, also when written as IPv6; an IPv6 address is
+ * its /64, since one household or host owns all of that. Other texts are themselves.
+ */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const withoutZone = parsed.toString().replace(/%.*/, '');
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${withoutZone}/64`).toString()}/64`;
+}

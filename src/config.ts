@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
+
+/** Where a process listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Everything that can be set from outside, checked. */
+export interface Config {
+  readonly caller: Address;
+  readonly platform: Address;
+  /** '' or a path like `/scoring`, put before every caller path. */
+  readonly basePath: string;
+  readonly dataDir: string;
+  /** Null means SQLite under dataDir. */
+  readonly redisUrl: string | null;
+  readonly rulesDir: string;
+  /** Null means the newest released one. */
+  readonly ruleVersion: RuleVersion | null;
+  /** How many proxies in front of the service append to X-Forwarded-For. */
+  readonly trustedProxies: number;
+  /** 0 is off. */
+  readonly rateLimitPerSecond: number;
+  readonly rateLimitBurst: number;
+  readonly signalSecret: string;
+  /** It was made by this node, so other nodes do not have it. */
+  readonly signalSecretGenerated: boolean;
+  readonly logLevel: LogLevel;
+}
+
+type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+const LOG_LEVELS = [
+  'fatal',
+  'error',
+  'warn',
+  'info',
+  'debug',
+  'trace',
+  'silent',
+] as const satisfies readonly LogLevel[];
+
+/** A setting is wrong; the message says which, what is allowed, and what to do. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The only reader of the environment. `_FILE` variants of secrets name a file that holds the value. */
+export function readConfig(env: Environment = process.env): Config {
+  const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
+  const givenSecret = secret(env, 'SIGNAL_SECRET');
+  return {
+    caller: { host: setting(env, 'HOST') ?? '0.0.0.0', port: wholeNumber(env, 'PORT', 8080, 0, 65_535) },
+    platform: {
+      host: setting(env, 'PLATFORM_HOST') ?? '127.0.0.1',
+      port: wholeNumber(env, 'PLATFORM_PORT', 8081, 0, 65_535),
+    },
+    basePath: basePath(env),
+    dataDir,
+    redisUrl: redisUrl(env),
+    rulesDir: resolve(setting(env, 'RULES_DIR') ?? join(import.meta.dirname, '..', 'rules')),
+    ruleVersion: ruleVersion(env),
+    trustedProxies: wholeNumber(env, 'TRUSTED_PROXIES', 0, 0, 32),
+    rateLimitPerSecond: wholeNumber(env, 'RATE_LIMIT_PER_SECOND', 20, 0, 1_000_000),
+    rateLimitBurst: wholeNumber(env, 'RATE_LIMIT_BURST', 20, 1, 1_000_000),
+    signalSecret: givenSecret ?? generatedSecret(dataDir),
+    signalSecretGenerated: givenSecret === null,
+    logLevel: logLevel(env),
+  };
+}
+
+/** An empty setting counts as not set, as compose files and CI write it. */
+function setting(env: Environment, name: string): string | null {
+  const value = env[name]?.trim();
+  return value === undefined || value === '' ? null : value;
+}
+
+function secret(env: Environment, name: string): string | null {
+  const path = setting(env, `${name}_FILE`);
+  if (path === null) return setting(env, name);
+  if (setting(env, name) !== null)
+    throw new ConfigError(`${name} and ${name}_FILE are both set; keep one of them`);
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new ConfigError(
+      `${name}_FILE names ${path}, which cannot be read; check the path and its permissions`,
+      { cause },
+    );
+  }
+}
+
+function wholeNumber(env: Environment, name: string, fallback: number, min: number, max: number): number {
+  const text = setting(env, name);
+  if (text === null) return fallback;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}"`);
+}
+
+function basePath(env: Environment): string {
+  const text = setting(env, 'BASE_PATH');
+  if (text === null || text === '/') return '';
+  if (/^(\/[A-Za-z0-9._~-]+)+$/.test(text)) return text;
+  throw new ConfigError(`BASE_PATH must be a path like /scoring, without a slash at its end, not "${text}"`);
+}
+
+function redisUrl(env: Environment): string | null {
+  const url = secret(env, 'REDIS_URL');
+  if (url === null || /^(rediss?|redis-sentinel):\/\/[^\s]+$/.test(url)) return url;
+  throw new ConfigError(
+    'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name',
+  );
+}
+
+function ruleVersion(env: Environment): RuleVersion | null {
+  const text = setting(env, 'RULE_VERSION');
+  if (text === null || isRuleVersion(text)) return text;
+  throw new ConfigError(`RULE_VERSION must be ${RULE_VERSION_FORM}, not "${text}"`);
+}
+
+function logLevel(env: Environment): LogLevel {
+  const text = setting(env, 'LOG_LEVEL') ?? 'info';
+  const level = LOG_LEVELS.find((candidate) => candidate === text);
+  if (level !== undefined) return level;
+  throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${text}"`);
+}
+
+/** Made once and kept, so that fingerprints seen before a restart are recognised after it. */
+function generatedSecret(dataDir: string): string {
+  const path = join(dataDir, 'signal-secret');
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) placeSecret(path);
+    return readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new ConfigError(
+      `DATA_DIR is ${dataDir}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
+      { cause },
+    );
+  }
+}
+
+/** Written whole before it gets its name: of two processes that start together, both read the same one. */
+function placeSecret(path: string): void {
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!existsSync(path)) throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+}

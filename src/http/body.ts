@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http';
+import { HttpProblem, malformedBody } from './problems.ts';
+
+/** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
+export const MAX_BODY_BYTES = 32 * 1024;
+
+/** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
+export async function readJson(req: IncomingMessage): Promise<unknown> {
+  requireContentType(req, 'application/json');
+  return parseJson(await readText(req));
+}
+
+/** Throws 415 unless the body is of this type, in UTF-8, and not compressed. */
+export function requireContentType(req: IncomingMessage, wanted: string): void {
+  if (contentType(req) !== wanted) {
+    throw unsupported(`Content-Type must be ${wanted}, once, and in UTF-8.`);
+  }
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupported('Content-Encoding is not supported.');
+}
+
+/** The media type; null when there is none, more than one, or another charset than UTF-8. */
+export function contentType(req: IncomingMessage): string | null {
+  const given = req.headersDistinct['content-type'] ?? [];
+  const [header] = given;
+  if (header === undefined || given.length > 1) return null;
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset) ? type : null;
+}
+
+/** Bytes that are not UTF-8, or nothing at all, are refused. */
+export function decodeText(bytes: Uint8Array): string {
+  if (bytes.length === 0) throw malformedBody('The body is empty.');
+  try {
+    // A byte order mark is kept, so that JSON.parse refuses it as the grammar does.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformedBody('The body is not valid UTF-8.');
+  }
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (text.startsWith('\uFEFF'))
+      throw malformedBody('The body starts with a byte order mark; send plain UTF-8.');
+    throw malformedBody('The body is not valid JSON.');
+  }
+}
+
+async function readText(req: IncomingMessage): Promise<string> {
+  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+    chunks.push(chunk);
+  }
+  return decodeText(Buffer.concat(chunks));
+}
+
+/** The connection is closed after it: the rest of the body is not read. */
+export function tooLarge(limit: number): HttpProblem {
+  return new HttpProblem(413, 'body too large', `The body must have at most ${limit} bytes.`, {
+    headers: { Connection: 'close' },
+  });
+}
+
+function unsupported(detail: string): HttpProblem {
+  return new HttpProblem(415, 'unsupported content type', detail);
+}

@@ -1,0 +1,84 @@
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import type { Logger } from 'pino';
+import type { AccessKeys } from '../access/access-keys.ts';
+import type { ScoreBody, VerdictBody } from '../decision/bodies.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ScoringService } from '../service.ts';
+import type { RateBuckets } from '../state/rate-buckets.ts';
+import { authenticate } from './authenticate.ts';
+import { readJson } from './body.ts';
+import { answerProblems, badRequest } from './problems.ts';
+import { limitRate, type RateLimit } from './rate-limit.ts';
+import { logRequests } from './request-log.ts';
+import type { RequestState } from './request-state.ts';
+import { mountRoutes } from './routes.ts';
+import { bodyOf, ScoreBodySchema, VerdictBodySchema } from './schemas.ts';
+
+export interface CallerApiParts {
+  readonly service: ScoringService;
+  readonly keys: AccessKeys;
+  readonly rateBuckets: RateBuckets;
+  readonly rateLimit: RateLimit;
+  /** '' or a path like `/scoring`. */
+  readonly basePath: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+const scoreBody: (value: unknown) => ScoreBody = bodyOf(ScoreBodySchema);
+const verdictBody: (value: unknown) => VerdictBody = bodyOf(VerdictBodySchema);
+
+/**
+ * The two operations of the contract (section 4). Checks come in this order: rate, key (401), scope
+ * (403), body (415, 413, 400); only then is anything decided.
+ */
+export function callerApi(parts: CallerApiParts): Koa<RequestState> {
+  const { service, keys, log, metrics } = parts;
+  const router = new Router<RequestState>({
+    prefix: `${parts.basePath}/v1/client`,
+    strict: true,
+    sensitive: true,
+  });
+
+  router.post('/score', async (ctx) => {
+    const key = await authenticate(ctx, keys, 'score');
+    const answer = await service.score(key.platform, scoreBody(await readJson(ctx.req)));
+    ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
+    ctx.body = answer;
+  });
+
+  router.post('/verdict', async (ctx) => {
+    const key = await authenticate(ctx, keys, 'verdict');
+    const idempotencyKey = idempotencyKeyOf(ctx);
+    const body = verdictBody(await readJson(ctx.req));
+    const { requestId } = ctx.state;
+    const { answer, decisionId, replayed } = await service.verdict(key.platform, body, {
+      requestId,
+      idempotencyKey,
+    });
+    const { verdict, ruleVersion } = answer;
+    ctx.state.noted = { verdict, ruleVersion, decisionId };
+    ctx.set('X-Decision-Id', decisionId);
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
+    ctx.body = answer;
+  });
+
+  const app = new Koa<RequestState>();
+  app.use(logRequests(log, metrics));
+  app.use(answerProblems(log));
+  app.use(limitRate(parts.rateLimit, parts.rateBuckets, metrics));
+  mountRoutes(app, router);
+  return app;
+}
+
+/** The Idempotency-Key of a verdict; null when the caller sent none. */
+function idempotencyKeyOf(ctx: Pick<Context, 'req'>): string | null {
+  const given = ctx.req.headersDistinct['idempotency-key'] ?? [];
+  const [key] = given;
+  if (key === undefined) return null;
+  if (given.length === 1 && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+    { pointer: '', detail: 'the header Idempotency-Key is not valid' },
+  ]);
+}

@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+import { type Application, ListenError, startApplication } from './application.ts';
+import { platformName } from './client/client-key.ts';
+import { systemClock } from './clock.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { createLog } from './log.ts';
+import { loadActiveRules, RulesError } from './rules/choose-version.ts';
+import type { RuleSet } from './rules/rule-set.ts';
+import { openStore } from './state/open-store.ts';
+import { type Store, StoreUnavailable } from './state/store.ts';
+
+/** The environment is not as the service needs it: bad setting, bad rules, port taken, store away. */
+const EXIT_ENVIRONMENT = 3;
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = createLog(config.logLevel);
+  const rules = loadActiveRules(config.rulesDir, config.ruleVersion);
+  const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
+  const application = await startApplication({
+    ...config,
+    store,
+    rulesFor: () => ({ rules, arm: 'active' }),
+    clock: systemClock,
+    rateLimit: {
+      ratePerSecond: config.rateLimitPerSecond,
+      burst: config.rateLimitBurst,
+      trustedProxies: config.trustedProxies,
+    },
+    log,
+  }).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
+  announce(application, store, rules);
+  warnAboutSecret(config, log);
+  await greetNewcomer(application);
+  stopOnSignal(application, store, log);
+}
+
+/** The one line that tells an operator what is running. */
+function announce({ callerUrl, platformUrl }: Application, store: Store, { version, digest }: RuleSet): void {
+  console.log(
+    `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`,
+  );
+}
+
+/** With no key at all nobody could call; the key for trying out is shown once, with the calls to try. */
+async function greetNewcomer({ keys, callerUrl }: Application): Promise<void> {
+  if ((await keys.list()).length > 0) return;
+  const { key } = await keys.issue(platformName('demo'), ['score', 'verdict'], null);
+  const url = callerUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const curl = (path: string, body: object) =>
+    `  curl -s ${url}/v1/client/${path} -H 'X-KA-Access-Key: ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+  const payer = { sellPointKey: 'shop-1', clientIdKey: 'payer-1', amountRequested: '25.00' };
+  console.log(`
+There was no access key yet, so one was issued for the platform "demo". It is shown only now:
+  ${key}
+Try it:
+${curl('score', { ...payer, selectedMethodKey: 'card' })}
+${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
+`);
+}
+
+function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logger): void {
+  if (redisUrl !== null && signalSecretGenerated) {
+    log.warn(
+      'SIGNAL_SECRET is not set: this node makes its own, and fingerprints seen by other nodes will not match',
+    );
+  }
+}
+
+/** Answers what is under way, then ends; a second signal ends at once. */
+function stopOnSignal(application: Application, store: Store, log: Logger): void {
+  let stopping = false;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal }, 'draining');
+    await application.drain();
+    await store.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+main().catch((error: unknown) => {
+  const expected = [ConfigError, RulesError, ListenError, StoreUnavailable].some(
+    (kind) => error instanceof kind,
+  );
+  console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);
+  process.exit(EXIT_ENVIRONMENT);
+});
