@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
 import { checkCommand } from './rules-check.ts';
 import { releaseCommand } from './rules-release.ts';
+import { rolloutCommands } from './rules-rollout.ts';
 import { testCommand } from './rules-test.ts';
 
 /** rules ...: an analyst's way from an edited file to a version that decides. */
 export function rulesCommands(program: Command): void {
-  const rules = program.command('rules').description('rule sets: check, test, release');
+  const rules = program
+    .command('rules')
+    .description('rule sets: from an edited file to the version that decides');
   checkCommand(rules);
   testCommand(rules);
   releaseCommand(rules);
+  rolloutCommands(rules);
 }

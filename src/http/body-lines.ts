@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { bodyChunks } from './body.ts';
 
 const NEWLINE = 0x0a;
 
@@ -9,8 +10,8 @@ const NEWLINE = 0x0a;
 export async function* bodyLines(req: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer | null> {
   let held: Buffer[] = [];
   let heldBytes = 0;
-  for await (const chunk of req) {
-    let rest: Buffer = chunk;
+  for await (const chunk of bodyChunks(req)) {
+    let rest = chunk;
     for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
       yield line(held, heldBytes, rest.subarray(0, end), maxBytes);
       held = [];

@@ -55,12 +55,25 @@ async function readText(req: IncomingMessage): Promise<string> {
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of req) {
+  for await (const chunk of bodyChunks(req)) {
     bytes += chunk.length;
     if (bytes > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
     chunks.push(chunk);
   }
   return decodeText(Buffer.concat(chunks));
+}
+
+/**
+ * The bytes of a body as they arrive. A caller that breaks off is answered as one that sent too little:
+ * nothing failed here. Whoever stops reading may still answer.
+ */
+export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* req.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    if (!req.complete && req.destroyed) throw malformedBody('The body broke off before its end.');
+    throw error;
+  }
 }
 
 /** The connection is closed after it: the rest of the body is not read. */

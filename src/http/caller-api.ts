@@ -10,7 +10,7 @@ import { authenticate } from './authenticate.ts';
 import { readJson } from './body.ts';
 import { answerProblems, badRequest } from './problems.ts';
 import { limitRate, type RateLimit } from './rate-limit.ts';
-import { logRequests } from './request-log.ts';
+import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import { mountRoutes } from './routes.ts';
 import { bodyOf, ScoreBodySchema, VerdictBodySchema } from './schemas.ts';
@@ -65,6 +65,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   });
 
   const app = new Koa<RequestState>();
+  logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, metrics));

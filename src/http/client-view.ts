@@ -1,16 +1,24 @@
+import type { PlatformName } from '../client/client-key.ts';
 import { live } from '../client/client-state.ts';
-import { formatPaymentScore } from '../client/payment-score.ts';
+import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
+import { settingsOf } from '../rules/rule-set.ts';
 import type { ClientView } from '../service.ts';
 
 /** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
-export function viewOfClient(clientIdKey: string, { state, facts, rules, decisions, now }: ClientView) {
+export function viewOfClient(
+  platform: PlatformName,
+  clientIdKey: string,
+  { state, facts, rules, decisions, now }: ClientView,
+) {
   const { outcomes, ladder } = state;
+  const finalCount = outcomes.paidCount + outcomes.unpaidCount;
+  const { smoothing } = settingsOf(rules, platform);
   const values = Object.fromEntries(rules.facts.map(({ label, index }) => [label, facts.values[index]]));
   return {
     clientIdKey,
     ruleVersion: rules.version,
     clientGroup: facts.clientGroup,
-    paymentScore: formatPaymentScore(Number(values['paymentScore'])),
+    paymentScore: formatPaymentScore(paymentScore(outcomes.paidCount, finalCount, smoothing)),
     isBot: facts.isBot,
     signals: facts.signals,
     firstSeenAt: state.firstSeenAt,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { OutcomeEffect } from '../client/outcomes.ts';
-import type { OutcomeReport } from '../service.ts';
+import { type OutcomeReport, TooManyWaiting } from '../service.ts';
 import { StoreUnavailable } from '../state/store.ts';
 import { decodeText, MAX_BODY_BYTES, parseJson } from './body.ts';
 import { bodyLines } from './body-lines.ts';
@@ -47,7 +47,10 @@ async function* resultLines(req: IncomingMessage, record: Recorder): AsyncGenera
       break;
     }
     if (bytes?.length === 0) continue;
-    underWay.push(resultLine(number, bytes, record));
+    const result = resultLine(number, bytes, record);
+    // Awaited below, in its turn; until then a failure must not count as one that nobody handles.
+    result.catch(() => {});
+    underWay.push(result);
     const first = underWay.length < CONCURRENT_LINES ? undefined : underWay.shift();
     if (first !== undefined) yield await first;
   }
@@ -63,7 +66,7 @@ async function resultLine(line: number, bytes: Buffer | null, record: Recorder):
     return `${JSON.stringify({ line, clientIdKey, orderRef, result })}\n`;
   } catch (error) {
     if (error instanceof HttpProblem) return format(line, error.title, error.message);
-    if (error instanceof StoreUnavailable) {
+    if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return format(line, 'temporarily unavailable', 'Not recorded; send this line again.');
     }
     throw error;

@@ -6,12 +6,12 @@ import type { PlatformName } from '../client/client-key.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ScoringService } from '../service.ts';
 import { authenticate } from './authenticate.ts';
-import { contentType, readJson } from './body.ts';
+import { contentType, readJson, requireContentType } from './body.ts';
 import { viewOfClient } from './client-view.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 import { outcomeReport, streamOutcomes } from './outcome-stream.ts';
 import { answerProblems, badRequest, notFound } from './problems.ts';
-import { logRequests } from './request-log.ts';
+import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import { mountRoutes } from './routes.ts';
 import { BindingBodySchema, bodyOf, OverrideBodySchema, toEpochMs } from './schemas.ts';
@@ -37,6 +37,7 @@ const MAX_DECISIONS = 500;
 export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics } = parts;
   const app = new Koa<RequestState>();
+  logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(healthRoutes(parts.readiness, metrics).routes());
@@ -52,6 +53,7 @@ function outcomeRoutes(router: Router<RequestState>, { service, keys }: Platform
   router.post('/outcomes', async (ctx) => {
     const { platform } = await authenticate(ctx, keys, 'outcomes');
     if (contentType(ctx.req) === 'application/x-ndjson') {
+      requireContentType(ctx.req, 'application/x-ndjson');
       ctx.type = 'application/x-ndjson';
       ctx.body = streamOutcomes(ctx.req, (report) => service.outcome(platform, report));
       return;
@@ -67,7 +69,7 @@ function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformA
     const { platform, clientIdKey } = await clientOf(ctx, keys);
     const view = await service.client(platform, clientIdKey);
     if (view === null) throw notFound('Nothing is known of this client.');
-    ctx.body = viewOfClient(clientIdKey, view);
+    ctx.body = viewOfClient(platform, clientIdKey, view);
   });
 
   router.delete('/clients/:clientIdKey', async (ctx) => {
@@ -136,9 +138,19 @@ async function clientOf(
   keys: AccessKeys,
 ): Promise<{ readonly platform: PlatformName; readonly clientIdKey: string }> {
   const { platform } = await authenticate(ctx, keys, 'clients');
+  requireDecodable(ctx.path);
   const clientIdKey = ctx.params['clientIdKey'] ?? '';
   requireKey(clientIdKey, 'clientIdKey');
   return { platform, clientIdKey };
+}
+
+/** The router takes what it cannot decode as it is, so two paths would name one client. */
+function requireDecodable(path: string): void {
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw badRequest('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
+  }
 }
 
 function queryText(ctx: Ctx, name: string): string | null {

@@ -33,6 +33,8 @@ export function limitRate(
     const admission = await buckets.take(networkOf(callerAddress(ctx.req, limit.trustedProxies)), settings);
     if (!admission.admitted) {
       metrics.rateLimited('dropped');
+      // Nobody receives it: it is what log and metrics show instead of a "not found".
+      ctx.status = 429;
       ctx.respond = false;
       ctx.req.socket.destroy();
       return;
@@ -41,6 +43,7 @@ export function limitRate(
       metrics.rateLimited('delayed');
       await sleep(admission.delayMs);
       if (ctx.req.socket.destroyed) {
+        ctx.status = 499;
         ctx.respond = false;
         return;
       }

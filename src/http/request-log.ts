@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Metrics } from '../metrics.ts';
@@ -30,6 +31,14 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
     if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
     else log.info(line, 'request');
   };
+}
+
+/**
+ * Koa would print these on its own. Mostly the caller hung up; only the message is told, because such
+ * an error may carry bytes of the request.
+ */
+export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
+  app.on('error', (error: Error) => log.info({ why: error.message }, 'the answer could not be sent'));
 }
 
 function freshState(req: IncomingMessage): RequestState {

@@ -15,6 +15,7 @@ import {
   type Change,
   type JournalPage,
   type LoadAlso,
+  type Registers,
   RETENTION,
   type SightingsAsk,
   type Snapshot,
@@ -68,6 +69,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS documents (
     key TEXT PRIMARY KEY, value TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS registers (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS journal (
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
   ) STRICT;
@@ -100,6 +104,7 @@ export function openSqliteStore(dataDir: string): Store {
 class SqliteStore implements Store {
   readonly name: string;
   readonly documents: Documents;
+  readonly registers: Registers;
   readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
   readonly #writes: GroupCommit;
@@ -112,6 +117,11 @@ class SqliteStore implements Store {
     this.#writes = new GroupCommit(db);
     this.#sql = prepare(db);
     this.documents = sqliteDocuments(db, guard);
+    this.registers = {
+      read: (name) => guard(async () => text(this.#sql.register.get(name)?.['value'])),
+      compareAndSet: (name, expected, next) =>
+        guard(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
+    };
     this.#purge = setInterval(() => this.#removeExpired(), PURGE_INTERVAL_MS).unref();
   }
 
@@ -255,6 +265,12 @@ class SqliteStore implements Store {
     return 'committed';
   }
 
+  #compareAndSet(name: string, expected: string | null, next: string): boolean {
+    if (text(this.#sql.register.get(name)?.['value']) !== expected) return false;
+    this.#sql.putRegister.run(name, next);
+    return true;
+  }
+
   #recordSighting(ask: SightingsAsk, kind: keyof Sightings): void {
     const device = deviceOf(ask, kind);
     if (device === null) return;
@@ -328,6 +344,10 @@ function prepare(db: DatabaseSync) {
     ),
     latestDecisions: sql('SELECT record FROM decisions WHERE platform = ? ORDER BY at DESC LIMIT ?'),
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
+    register: sql('SELECT value FROM registers WHERE name = ?'),
+    putRegister: sql(
+      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    ),
     journal: sql('SELECT position, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     trimJournal: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= (SELECT max(position) FROM journal) - ? ORDER BY position LIMIT ?)',

@@ -19,6 +19,9 @@ export interface Store {
   /** Access keys, rollout state, node heartbeats: what needs no atomic step with a client's state. */
   readonly documents: Documents;
 
+  /** Single texts that change by compare-and-set: which rule set decides. */
+  readonly registers: Registers;
+
   /** The rate limit's buckets; shared by the fleet where the store is. */
   readonly rateBuckets: RateBuckets;
 
@@ -61,6 +64,13 @@ export interface Store {
   ping(): Promise<void>;
 
   close(): Promise<void>;
+}
+
+export interface Registers {
+  /** Null when nothing was ever written. */
+  read(name: string): Promise<string | null>;
+  /** Writes `next` only if the register still holds `expected`; false when somebody else was faster. */
+  compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
 }
 
 export interface LoadAlso {

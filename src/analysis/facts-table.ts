@@ -1,0 +1,38 @@
+import { FACT_THEMES } from '../facts/catalogue.ts';
+import type { Fact, FactDomain } from '../facts/fact.ts';
+import { formatDuration } from '../rules/duration.ts';
+
+/** The fact catalogue as Markdown, one table a theme: what rules/README.md shows. */
+export function factsTable(): string {
+  return Object.entries(FACT_THEMES)
+    .map(([theme, facts]) => [`**${theme}**`, '', '| fact | value | meaning |', '|---|---|---|', ...rows(facts)].join('\n'))
+    .join('\n\n');
+}
+
+function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
+  return Object.entries(facts).map(([name, fact]) => `| ${nameWithWindow(name, fact)} | ${value(fact)} | ${fact.description} |`);
+}
+
+function nameWithWindow(name: string, fact: Fact): string {
+  return fact.kind === 'windowed' ? `\`${name}\` over a window up to ${formatDuration(fact.longestWindowMs)}` : `\`${name}\``;
+}
+
+function value(fact: Fact): string {
+  const from = fact.kind === 'concluded' ? `; from ${fact.from}.yaml on` : '';
+  return `${domain(fact.domain)}${fact.unit === null ? '' : `, ${fact.unit}`}${from}`;
+}
+
+function domain(domain: FactDomain): string {
+  switch (domain.type) {
+    case 'number':
+      return domain.integer ? 'whole number' : 'number';
+    case 'boolean':
+      return 'true, false';
+    case 'enum':
+      return domain.values.join(', ');
+    case 'text':
+      return 'text';
+    default:
+      return domain satisfies never;
+  }
+}

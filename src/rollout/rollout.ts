@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import type { RuleVersion } from '../rules/rule-set.ts';
+
+/** A version as it lay on disk when somebody chose it. */
+export interface VersionRef {
+  readonly version: RuleVersion;
+  readonly digest: string;
+}
+
+/** A version on trial beside the active one. */
+export interface Candidate extends VersionRef {
+  /** shadow: decides on a copy and is only compared; canary: decides for `percent` of the clients. */
+  readonly mode: 'shadow' | 'canary';
+  readonly percent: number;
+  /** Makes one trial's clients others than the next one's; kept while the percent of a trial changes. */
+  readonly trial: string;
+  /** Epoch ms. */
+  readonly since: number;
+  /** The trial ends itself when a share leaves the active version's by more points than this. */
+  readonly guardPoints: number | null;
+}
+
+export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard';
+
+/** One change of the rollout, for whoever asks later what happened. */
+export interface HistoryEntry {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly who: string;
+  readonly action: RolloutAction;
+  readonly from: RuleVersion | null;
+  readonly to: RuleVersion;
+  readonly digest: string;
+  /** Only of a canary. */
+  readonly percent?: number;
+  readonly reason: string;
+}
+
+/** Which version decides, shared by the fleet. Every change makes a new revision. */
+export interface Rollout {
+  readonly revision: number;
+  readonly active: VersionRef;
+  readonly candidate: Candidate | null;
+  /** Newest last. */
+  readonly history: readonly HistoryEntry[];
+}
+
+/** Who changes a rollout, when and why. */
+export interface Change {
+  readonly who: string;
+  readonly at: number;
+  readonly reason: string;
+}
+
+/** What a rollout may be told to do with a version. */
+export type Goal =
+  | { readonly mode: 'shadow' }
+  | { readonly mode: 'canary'; readonly percent: number; readonly guardPoints: number | null }
+  | { readonly mode: 'active' };
+
+const KEPT_HISTORY = 200;
+
+export function firstRollout(active: VersionRef, at: number): Rollout {
+  const entry = {
+    at,
+    who: 'service',
+    action: 'start',
+    from: null,
+    to: active.version,
+    digest: active.digest,
+    reason: 'first start',
+  } as const;
+  return { revision: 1, active, candidate: null, history: [entry] };
+}
+
+/** The rollout with a version brought to the goal. */
+export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: Change): Rollout {
+  switch (goal.mode) {
+    case 'shadow':
+      return next(
+        rollout,
+        { candidate: trial(rollout, to, { mode: 'shadow', percent: 0, guardPoints: null }, change) },
+        'shadow',
+        to,
+        change,
+      );
+    case 'canary': {
+      const { percent, guardPoints } = goal;
+      const candidate = trial(rollout, to, { mode: 'canary', percent, guardPoints }, change);
+      return next(rollout, { candidate }, 'canary', to, change, percent);
+    }
+    case 'active': {
+      const active = { version: to.version, digest: to.digest };
+      const candidate = rollout.candidate?.version === to.version ? null : rollout.candidate;
+      return next(rollout, { active, candidate }, 'active', to, change);
+    }
+    default:
+      return goal satisfies never;
+  }
+}
+
+/** The candidate taken back; without one, the version that was active before. Null when there is neither. */
+export function takeBack(
+  rollout: Rollout,
+  change: Change,
+  action: 'rollback' | 'guard' = 'rollback',
+): Rollout | null {
+  if (rollout.candidate !== null) return next(rollout, { candidate: null }, action, rollout.active, change);
+  const before = previousActive(rollout);
+  return before === null ? null : next(rollout, { active: before }, action, before, change);
+}
+
+/** The newest version in the history that was active and is not now. */
+export function previousActive({ active, history }: Rollout): VersionRef | null {
+  const entry = history.findLast(
+    ({ action, to }) => (action === 'active' || action === 'start') && to !== active.version,
+  );
+  return entry === undefined ? null : { version: entry.to, digest: entry.digest };
+}
+
+/**
+ * Whether a client belongs to the canary. The same client always gets the same answer within a trial,
+ * and who is in at 10 % is in at 20 %.
+ */
+export function inCanary({ trial, percent }: Candidate, clientHash: string): boolean {
+  const bucket = Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32;
+  return bucket * 100 < percent;
+}
+
+function trial(
+  { candidate }: Rollout,
+  { version, digest }: VersionRef,
+  how: Pick<Candidate, 'mode' | 'percent' | 'guardPoints'>,
+  { at }: Change,
+): Candidate {
+  const goesOn = candidate?.version === version && candidate.digest === digest;
+  const sameMode = goesOn && candidate.mode === how.mode;
+  return {
+    version,
+    digest,
+    ...how,
+    trial: goesOn ? candidate.trial : `${version}@${at}`,
+    since: sameMode ? candidate.since : at,
+  };
+}
+
+function next(
+  rollout: Rollout,
+  parts: Partial<Pick<Rollout, 'active' | 'candidate'>>,
+  action: RolloutAction,
+  to: VersionRef,
+  { who, at, reason }: Change,
+  percent?: number,
+): Rollout {
+  const entry: HistoryEntry = {
+    at,
+    who,
+    action,
+    from:
+      rollout.candidate !== null && (action === 'rollback' || action === 'guard')
+        ? rollout.candidate.version
+        : rollout.active.version,
+    to: to.version,
+    digest: to.digest,
+    ...(percent === undefined ? {} : { percent }),
+    reason,
+  };
+  return {
+    ...rollout,
+    ...parts,
+    revision: rollout.revision + 1,
+    history: [...rollout.history, entry].slice(-KEPT_HISTORY),
+  };
+}

@@ -1,0 +1,34 @@
+import type { ClientKey } from '../client/client-key.ts';
+import type { Arm, Decision } from '../decision/decision.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+
+/** The rule sets of one request: chosen once, kept to its end. */
+export interface RuleChoice {
+  readonly rules: RuleSet;
+  readonly arm: Arm;
+  /** Of the candidate arm: the active rules, which step in when the candidate throws. */
+  readonly fallback?: RuleSet;
+  /** Decides the same verdict on a copy, to be compared. */
+  readonly shadow?: RuleSet;
+}
+
+/** Which rule sets decide, and who wants to know what they decided. */
+export interface RuleSource {
+  choose(client: ClientKey): RuleChoice;
+  /** A verdict was given; with a shadow, what it would have been there (null: the shadow threw). */
+  observe(decision: Decision, shadowed?: Decision | null): void;
+  /** The candidate threw, and the active rules decided. */
+  candidateFailed(error: unknown): void;
+  /** The loaded rule set behind a decision; null when it is not on this node. */
+  ruleSetOf(version: string, digest: string): RuleSet | null;
+}
+
+/** One rule set for everybody, with nobody watching: for replays and tests. */
+export function fixedRules(rules: RuleSet): RuleSource {
+  return {
+    choose: () => ({ rules, arm: 'active' }),
+    observe: () => {},
+    candidateFailed: () => {},
+    ruleSetOf: (version, digest) => (rules.version === version && rules.digest === digest ? rules : null),
+  };
+}
