@@ -8,13 +8,17 @@ import type { Readiness } from './http/health.ts';
 import { platformApi } from './http/platform-api.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { RequestState } from './http/request-state.ts';
+import type { RolloutView } from './http/rollout-routes.ts';
 import { Metrics } from './metrics.ts';
-import { type RulesFor, ScoringService } from './service.ts';
+import type { RuleSource } from './rollout/rule-choice.ts';
+import { ScoringService } from './service.ts';
 import type { Store } from './state/store.ts';
 
 export interface ApplicationParts {
   readonly store: Store;
-  readonly rulesFor: RulesFor;
+  readonly ruleSource: RuleSource;
+  /** What the platform may see and change of the rollout; null when the rule set is fixed. */
+  readonly rollout: RolloutView | null;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly signalSecret: string;
@@ -43,6 +47,8 @@ export class ListenError extends Error {
 /** A client that sends its headers or body slower than this is cut off. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
+const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 const TIMEOUT_CHECK_MS = 1_000;
 /** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
@@ -55,6 +61,7 @@ const DRAIN_MS = 10_000;
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock, rateLimit, basePath, log } = parts;
   const metrics = new Metrics();
+  if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
   const keys = new AccessKeys(store.documents, clock);
   const service = new ScoringService({ ...parts, metrics });
   let draining = false;
@@ -67,10 +74,17 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       return { ready: false, why: 'the store cannot be reached' };
     }
   };
+  const isDraining = () => draining;
   const callers = serverOf(
     callerApi({ service, keys, rateBuckets: store.rateBuckets, rateLimit, basePath, log, metrics }),
+    REQUEST_TIMEOUT_MS,
+    isDraining,
   );
-  const platform = serverOf(platformApi({ service, keys, readiness, log, metrics }));
+  const platform = serverOf(
+    platformApi({ ...parts, service, keys, readiness, metrics }),
+    PLATFORM_REQUEST_TIMEOUT_MS,
+    isDraining,
+  );
   const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
   const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
     await closeServer(callers);
@@ -83,15 +97,20 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   return { keys, callerUrl, platformUrl, drain };
 }
 
-function serverOf(app: Koa<RequestState>): Server {
+function serverOf(app: Koa<RequestState>, requestTimeout: number, isDraining: () => boolean): Server {
+  const answer = app.callback();
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    app.callback(),
+    (req, res) => {
+      // A caller that keeps asking on an open connection would otherwise keep the drain from ending.
+      if (isDraining()) res.setHeader('Connection', 'close');
+      return answer(req, res);
+    },
   );
   server.maxConnections = MAX_CONNECTIONS;
   return server;

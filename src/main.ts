@@ -4,7 +4,9 @@ import { platformName } from './client/client-key.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { createLog } from './log.ts';
-import { loadActiveRules, RulesError } from './rules/choose-version.ts';
+import { Fleet } from './rollout/fleet.ts';
+import { RulesError } from './rollout/loaded-rules.ts';
+import { RolloutNode } from './rollout/node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
@@ -15,27 +17,46 @@ const EXIT_ENVIRONMENT = 3;
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
-  const rules = loadActiveRules(config.rulesDir, config.ruleVersion);
   const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
-  const application = await startApplication({
-    ...config,
-    store,
-    rulesFor: () => ({ rules, arm: 'active' }),
-    clock: systemClock,
-    rateLimit: {
-      ratePerSecond: config.rateLimitPerSecond,
-      burst: config.rateLimitBurst,
-      trustedProxies: config.trustedProxies,
-    },
-    log,
-  }).catch(async (error) => {
+  try {
+    const fleet = new Fleet(store);
+    const node = await startNode(config, fleet, log);
+    const application = await startApplication({
+      ...config,
+      store,
+      ruleSource: node,
+      rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      clock: systemClock,
+      rateLimit: {
+        ratePerSecond: config.rateLimitPerSecond,
+        burst: config.rateLimitBurst,
+        trustedProxies: config.trustedProxies,
+      },
+      log,
+    });
+    announce(application, store, node.active);
+    warnAboutSecret(config, log);
+    await greetNewcomer(application);
+    stopOnSignal(application, node, store, log);
+  } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+function startNode(
+  { rulesDir, dataDir, ruleVersion }: Config,
+  fleet: Fleet,
+  log: Logger,
+): Promise<RolloutNode> {
+  return RolloutNode.start({
+    fleet,
+    rulesDir,
+    dataDir,
+    firstVersion: ruleVersion,
+    clock: systemClock,
+    onTrouble: (message, error) => log.warn({ err: error }, message),
   });
-  announce(application, store, rules);
-  warnAboutSecret(config, log);
-  await greetNewcomer(application);
-  stopOnSignal(application, store, log);
 }
 
 /** The one line that tells an operator what is running. */
@@ -71,13 +92,14 @@ function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logge
 }
 
 /** Answers what is under way, then ends; a second signal ends at once. */
-function stopOnSignal(application: Application, store: Store, log: Logger): void {
+function stopOnSignal(application: Application, node: RolloutNode, store: Store, log: Logger): void {
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ signal }, 'draining');
     await application.drain();
+    await node.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);

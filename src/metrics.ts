@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
+import type { NodeReport } from './rollout/fleet.ts';
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -90,6 +91,43 @@ export class Metrics {
 
   rateLimited(effect: 'delayed' | 'dropped'): void {
     this.#limited.inc({ effect });
+  }
+
+  /** Shows, at every scrape, what this node reports to the fleet. */
+  watchRollout(report: () => NodeReport): void {
+    this.#gauge('scoring_rollout_revision', 'Revision of the rollout that this node follows', (gauge) =>
+      gauge.set(report().revision),
+    );
+    this.#gauge('scoring_rules_refused', 'Version folders that this node refuses', (gauge) =>
+      gauge.set(report().refused.length),
+    );
+    this.#gauge('scoring_rollout_trouble', '1 while this node cannot follow the newest revision', (gauge) =>
+      gauge.set(report().trouble === null ? 0 : 1),
+    );
+    this.#gauge('scoring_shadow_compared', 'Verdicts that the shadow decided, too, in this trial', (gauge) =>
+      gauge.set(report().counts?.shadow.compared ?? 0),
+    );
+    this.#gauge(
+      'scoring_shadow_different',
+      'Verdicts that the shadow would have answered otherwise',
+      (gauge) => gauge.set(report().counts?.shadow.different ?? 0),
+    );
+    this.#gauge(
+      'scoring_candidate_errors',
+      'Decisions in this trial for which the candidate threw',
+      (gauge) => gauge.set(report().counts?.candidateErrors ?? 0),
+    );
+  }
+
+  #gauge(name: string, help: string, collect: (gauge: Gauge) => void): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        collect(this);
+      },
+    });
   }
 
   #counter<Labels extends string>(name: string, help: string, labelNames: Labels[]): Counter<Labels> {

@@ -13,7 +13,7 @@ import {
   type VerdictBody,
   verdictRequest,
 } from './decision/bodies.ts';
-import { decideScore, decideVerdict, factsNow } from './decision/decide.ts';
+import { decideScore, decideVerdict, factsNow, type VerdictResult } from './decision/decide.ts';
 import {
   type Arm,
   type Decision,
@@ -24,15 +24,14 @@ import {
 import { NO_SIGHTINGS, type Sightings } from './facts/fact.ts';
 import { currentHints } from './facts/hints.ts';
 import type { Metrics } from './metrics.ts';
+import { type RuleChoice, type RuleSource, sharingWindowsMs } from './rollout/rule-choice.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import type { Change, LoadAlso, Snapshot, Store } from './state/store.ts';
 
-/** Which rule set decides for a client; a request asks once and keeps to it. */
-export type RulesFor = (client: ClientKey) => { readonly rules: RuleSet; readonly arm: Arm };
-
 export interface ServiceParts {
   readonly store: Store;
-  readonly rulesFor: RulesFor;
+  /** Asked once a request; the request keeps to the answer. */
+  readonly ruleSource: RuleSource;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Keys the HMACs of fingerprints and IPs. */
@@ -54,7 +53,7 @@ export interface AnsweredVerdict {
 
 interface DecidedVerdict extends AnsweredVerdict {
   /** Null when the answer is an earlier one. */
-  readonly decision: Decision | null;
+  readonly decided: (VerdictResult & { readonly shadowed?: Decision | null }) | null;
 }
 
 /** What came out of a request, and what it changes; nothing to commit when `change` is null. */
@@ -118,11 +117,14 @@ export class ScoringService {
   async score(platform: PlatformName, body: ScoreBody): Promise<ScoreAnswer> {
     const client = clientKey(platform, body.clientIdKey);
     const request = scoreRequest(body, this.#pseudonym);
-    const { rules } = this.#parts.rulesFor(client);
-    const answer = await this.#change('score', client, {}, async (snapshot) => {
+    const choice = this.#parts.ruleSource.choose(client);
+    const answer = await this.#change('score', client, {}, async ({ state }) => {
       const now = this.#parts.clock();
-      const sightings = await this.#sightings(rules, client, request, now, null);
-      const { answer, nextState } = decideScore(rules, client, snapshot.state, sightings, request, now);
+      const sightings = await this.#sightings(choice, client, request, now, null);
+      const { rules, result } = this.#decideWith(choice, (rules) =>
+        decideScore(rules, client, state, sightings, request, now),
+      );
+      const { answer, nextState } = result;
       const entry = {
         kind: 'score',
         at: nextState.lastAt,
@@ -201,11 +203,12 @@ export class ScoringService {
     const client = clientKey(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
-    const { rules } = this.#parts.rulesFor(client);
+    const choice = this.#parts.ruleSource.choose(client);
+    const { rules } = choice;
     const now = this.#parts.clock();
     const device = currentHints(state.hints, now);
     const [sightings, decisions] = await Promise.all([
-      this.#sightings(rules, client, device, now, null),
+      this.#sightings(choice, client, device, now, null),
       this.#parts.store.decisionsOfClient(client, RECENT_DECISIONS),
     ]);
     return { state, facts: factsNow(rules, client, state, sightings, now), rules, decisions, now };
@@ -240,24 +243,33 @@ export class ScoringService {
   }
 
   async #verdict(client: ClientKey, body: VerdictBody, context: VerdictContext): Promise<AnsweredVerdict> {
-    const { rules, arm } = this.#parts.rulesFor(client);
-    const request = verdictRequest(body, context.requestId, arm);
+    const { ruleSource, metrics } = this.#parts;
+    const choice = ruleSource.choose(client);
     const { idempotencyKey } = context;
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: Sightings | null = null;
-    const { decision, ...answered } = await this.#change<DecidedVerdict>(
+    const { decided, ...answered } = await this.#change<DecidedVerdict>(
       'verdict',
       client,
       also,
       async (snapshot) => {
         if (snapshot.answer !== null) {
-          return { result: { ...snapshot.answer, replayed: true, decision: null }, change: null };
+          return { result: { ...snapshot.answer, replayed: true, decided: null }, change: null };
         }
         const now = this.#parts.clock();
         const device = currentHints(snapshot.state.hints, now);
         // Noted once a request: deciding again after a lost race is still the same request.
-        seen ??= await this.#sightings(rules, client, device, now, { orderRef: body.orderRef });
-        const { decision, nextState } = decideVerdict(rules, client, snapshot.state, seen, request, now);
+        seen ??= await this.#sightings(choice, client, device, now, { orderRef: body.orderRef });
+        const decided = this.#decideVerdict(
+          choice,
+          client,
+          snapshot.state,
+          seen,
+          body,
+          context.requestId,
+          now,
+        );
+        const { decision, nextState } = decided;
         const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
         const entry = {
           kind: 'verdict',
@@ -268,14 +280,51 @@ export class ScoringService {
         } as const;
         const answer = idempotencyKey === null ? {} : { answer: { idempotencyKey, stored } };
         return {
-          result: { ...stored, replayed: false, decision },
+          result: { ...stored, replayed: false, decided },
           change: { state: nextState, entry, decision, ...answer },
         };
       },
     );
-    if (decision === null) this.#parts.metrics.idempotentReplay();
-    else this.#parts.metrics.verdict(decision);
+    if (decided === null) metrics.idempotentReplay();
+    else {
+      metrics.verdict(decided.decision);
+      ruleSource.observe(decided.decision, decided.shadowed);
+    }
     return answered;
+  }
+
+  /** The verdict, and beside it what the shadow would have said. */
+  #decideVerdict(
+    choice: RuleChoice,
+    client: ClientKey,
+    state: ClientState,
+    sightings: Sightings,
+    body: VerdictBody,
+    requestId: string,
+    now: number,
+  ): VerdictResult & { readonly shadowed?: Decision | null } {
+    const decideBy = (rules: RuleSet, arm: Arm) =>
+      decideVerdict(rules, client, state, sightings, verdictRequest(body, requestId, arm), now);
+    const { result } = this.#decideWith(choice, decideBy);
+    if (choice.shadow === undefined) return result;
+    try {
+      return { ...result, shadowed: decideBy(choice.shadow, 'candidate').decision };
+    } catch {
+      // Counted as a candidate that throws; a shadow never disturbs the answer.
+      return { ...result, shadowed: null };
+    }
+  }
+
+  /** Lets the chosen rules decide; a candidate that throws is replaced by the active rules. */
+  #decideWith<T>(choice: RuleChoice, decide: (rules: RuleSet, arm: Arm) => T): { rules: RuleSet; result: T } {
+    const { rules, arm, fallback } = choice;
+    if (fallback === undefined) return { rules, result: decide(rules, arm) };
+    try {
+      return { rules, result: decide(rules, arm) };
+    } catch (error) {
+      this.#parts.ruleSource.candidateFailed(error);
+      return { rules: fallback, result: decide(fallback, 'active') };
+    }
   }
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
@@ -285,7 +334,7 @@ export class ScoringService {
   }
 
   async #sightings(
-    rules: RuleSet,
+    choice: RuleChoice,
     client: ClientKey,
     device: Pick<Hints, 'fingerprint' | 'ip'> | null,
     at: number,
@@ -299,7 +348,7 @@ export class ScoringService {
       at,
       fingerprint,
       ip,
-      windowsMs: rules.sharingWindowsMs,
+      windowsMs: sharingWindowsMs(choice),
       record,
     });
   }

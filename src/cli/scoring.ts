@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { RulesError } from '../rules/choose-version.ts';
 import { StoreUnavailable } from '../state/store.ts';
 import { decisionsCommands } from './decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -30,7 +29,7 @@ function report(error: unknown): number {
     console.error(`error: ${error.message}`);
     return EXIT.usage;
   }
-  if (error instanceof ConfigError || error instanceof StoreUnavailable || error instanceof RulesError) {
+  if (error instanceof ConfigError || error instanceof StoreUnavailable) {
     console.error(`error: ${error.message}`);
     return EXIT.environment;
   }

@@ -4,15 +4,18 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../access/access-keys.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Metrics } from '../metrics.ts';
+import type { RuleSource } from '../rollout/rule-choice.ts';
 import type { ScoringService } from '../service.ts';
 import { authenticate } from './authenticate.ts';
 import { contentType, readJson, requireContentType } from './body.ts';
 import { viewOfClient } from './client-view.ts';
+import { explanationRoutes } from './explanation-routes.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 import { outcomeReport, streamOutcomes } from './outcome-stream.ts';
 import { answerProblems, badRequest, notFound } from './problems.ts';
 import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
+import { type RolloutView, rolloutRoutes } from './rollout-routes.ts';
 import { mountRoutes } from './routes.ts';
 import { BindingBodySchema, bodyOf, OverrideBodySchema, toEpochMs } from './schemas.ts';
 
@@ -20,6 +23,10 @@ export interface PlatformApiParts {
   readonly service: ScoringService;
   readonly keys: AccessKeys;
   readonly readiness: Readiness;
+  readonly clock: () => number;
+  readonly ruleSource: RuleSource;
+  /** Null when the rule set is fixed: then there is nothing to roll out. */
+  readonly rollout: RolloutView | null;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -45,6 +52,8 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   outcomeRoutes(router, parts);
   clientRoutes(router, parts);
   decisionRoutes(router, parts);
+  explanationRoutes(router, parts);
+  if (parts.rollout !== null) rolloutRoutes(router, { ...parts, ...parts.rollout });
   mountRoutes(app, router);
   return app;
 }

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import { Type } from 'typebox';
 import type { AccessKeys } from '../access/access-keys.ts';
-import type { Fleet } from '../rollout/fleet.ts';
+import type { Fleet, NodeReport } from '../rollout/fleet.ts';
 import type { LoadedRules } from '../rollout/loaded-rules.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../rollout/operate.ts';
 import type { Change, Goal } from '../rollout/rollout.ts';
@@ -12,10 +12,15 @@ import { HttpProblem, malformedBody } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 import { bodyOf, choice, text } from './schemas.ts';
 
-export interface RolloutRouteParts {
-  readonly keys: AccessKeys;
+/** The node's side of the rollout. */
+export interface RolloutView {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
+  readonly report: () => NodeReport;
+}
+
+export interface RolloutRouteParts extends RolloutView {
+  readonly keys: AccessKeys;
   readonly clock: () => number;
 }
 

@@ -10,6 +10,11 @@ export interface RefusedVersion {
   readonly problems: readonly string[];
 }
 
+/** No rule set can decide; the message says why and what to do. */
+export class RulesError extends Error {
+  override readonly name = 'RulesError';
+}
+
 interface Folder {
   /** Changes whenever a file of the folder does. */
   readonly stamp: string;
@@ -59,9 +64,25 @@ export class LoadedRules {
       .map(([version, { problems }]) => ({ version, problems }));
   }
 
-  /** The newest version with a release.json that is sound. */
-  newestReleased(): RuleSet | null {
-    return this.all().findLast(({ released }) => released) ?? null;
+  /** The released rule set to begin with: the wanted one, or the newest. Throws RulesError. */
+  deciding(wanted: RuleVersion | null): RuleSet {
+    const found = wanted === null ? this.all().findLast(({ released }) => released) : this.get(wanted);
+    if (found?.released === true) return found;
+    throw new RulesError(this.#whyNot(wanted, found?.version ?? null));
+  }
+
+  #whyNot(wanted: RuleVersion | null, draft: RuleVersion | null): string {
+    const refused = this.refused().filter(({ version }) => wanted === null || version === wanted);
+    if (refused.length > 0) {
+      const names = refused.map(({ version }) => version).join(', ');
+      const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.#rulesDir, line)));
+      return `no rule set can decide; ${names} is not sound:\n${problems.join('\n')}`;
+    }
+    if (draft !== null) return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;
+    if (wanted !== null) {
+      return `there is no rule set ${wanted} in ${this.#rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
+    }
+    return `there is no released rule set in ${this.#rulesDir}; set RULES_DIR to the folder of rule sets`;
   }
 
   #refreshFolder(version: RuleVersion): boolean {

@@ -4,11 +4,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import { RulesError } from '../rules/choose-version.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Fleet, NodeReport } from './fleet.ts';
 import { guardBreach } from './guard.ts';
-import { LoadedRules } from './loaded-rules.ts';
+import { LoadedRules, RulesError } from './loaded-rules.ts';
 import { type Candidate, firstRollout, inCanary, type Rollout, takeBack } from './rollout.ts';
 import type { RuleChoice, RuleSource } from './rule-choice.ts';
 import {
@@ -190,34 +189,10 @@ async function currentRollout(parts: NodeParts, rules: LoadedRules): Promise<Rol
   const stored = await parts.fleet.read();
   if (stored !== null) return stored.rollout;
   const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
-  const rollout = recalled ?? firstRollout(firstActive(parts, rules), parts.clock());
+  const rollout = recalled ?? firstRollout(rules.deciding(parts.firstVersion), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
   const theirs = await parts.fleet.read();
   return theirs?.rollout ?? rollout;
-}
-
-function firstActive({ rulesDir, firstVersion }: NodeParts, rules: LoadedRules): RuleSet {
-  const wanted = firstVersion === null ? rules.newestReleased() : rules.get(firstVersion);
-  if (wanted?.released === true) return wanted;
-  throw new RulesError(whyNotFirst(rulesDir, firstVersion, wanted, rules));
-}
-
-function whyNotFirst(
-  rulesDir: string,
-  version: RuleVersion | null,
-  wanted: RuleSet | null,
-  rules: LoadedRules,
-): string {
-  const refused = rules.refused().filter((folder) => version === null || folder.version === version);
-  const problems = refused.flatMap((folder) => folder.problems);
-  if (problems.length > 0) {
-    return `no rule set can decide; ${refused.map((folder) => folder.version).join(', ')} is not sound:\n${problems.map((line) => join(rulesDir, line)).join('\n')}`;
-  }
-  if (wanted !== null)
-    return `the rule set ${wanted.version} is a draft; run "rules release ${wanted.version}" before it may decide`;
-  if (version !== null)
-    return `there is no rule set ${version} in ${rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
-  return `there is no released rule set in ${rulesDir}; set RULES_DIR to the folder of rule sets`;
 }
 
 /** The rule sets that a rollout names, or why this node cannot follow it. */

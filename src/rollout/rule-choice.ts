@@ -12,6 +12,16 @@ export interface RuleChoice {
   readonly shadow?: RuleSet;
 }
 
+/** The windows that any rule set of the request may ask the sharing counters for. */
+export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleSet['sharingWindowsMs'] {
+  if (fallback === undefined && shadow === undefined) return rules.sharingWindowsMs;
+  const all = [rules, fallback, shadow].filter((one) => one !== undefined).map((one) => one.sharingWindowsMs);
+  const union = (kind: keyof RuleSet['sharingWindowsMs']) => [
+    ...new Set(all.flatMap((windows) => windows[kind])),
+  ];
+  return { fingerprint: union('fingerprint'), ip: union('ip') };
+}
+
 /** Which rule sets decide, and who wants to know what they decided. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;

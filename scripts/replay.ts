@@ -1,0 +1,68 @@
+import { Command, CommanderError } from 'commander';
+import { ListenError } from '../src/application.ts';
+import { EXIT } from '../src/cli/exit.ts';
+import { ConfigError } from '../src/config.ts';
+import { RulesError } from '../src/rollout/loaded-rules.ts';
+import { StoreUnavailable } from '../src/state/store.ts';
+import { UnexpectedAnswer } from './replay/driver.ts';
+import { progressOn } from './replay/progress.ts';
+import { InputError } from './replay/recorded-payments.ts';
+import { replay } from './replay/replay.ts';
+import { report } from './replay/report.ts';
+import { summarize } from './replay/summary.ts';
+
+/** Somebody ended the replay; what a shell expects as exit code is 128 and the signal's number. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly exitCode: number;
+
+  constructor(signal: NodeJS.Signals, number: number) {
+    super(`${signal}: the replay was ended before it was through`);
+    this.exitCode = 128 + number;
+  }
+}
+
+/** `npm run replay -- FILE.ndjson [--json]`: recorded payments against the service, by the data's clock. */
+async function main(): Promise<void> {
+  const program = new Command('replay')
+    .description('Replays recorded payments against the service and prints what it saw')
+    .argument('<file>', 'NDJSON, one recorded payment a line; see scripts/replay/README.md')
+    .option('--json', 'print one JSON object')
+    .exitOverride()
+    .showHelpAfterError()
+    .action((path: string, { json }: { readonly json?: true }) => run(path, json === true));
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = explain(error);
+  }
+}
+
+async function run(path: string, asJson: boolean): Promise<void> {
+  const progress = progressOn(process.stderr);
+  const options = { env: process.env, signal: interruption(), onProgress: progress.show };
+  const replayed = await replay(path, options).finally(() => progress.end());
+  const summary = summarize(replayed);
+  console.log(asJson ? JSON.stringify(summary) : report(path, replayed, summary));
+}
+
+/** A signal may come twice, from the terminal and from npm: it always lets the cleaning up finish. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  process.on('SIGINT', () => controller.abort(new Interrupted('SIGINT', 2)));
+  process.on('SIGTERM', () => controller.abort(new Interrupted('SIGTERM', 15)));
+  return controller.signal;
+}
+
+/** Says what went wrong and gives the exit code for it; bugs keep their stack. */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];
+  const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
+  console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);
+  if (error instanceof Interrupted) return error.exitCode;
+  const isInput = error instanceof InputError || (error instanceof UnexpectedAnswer && error.status === 400);
+  return isInput ? EXIT.usage : EXIT.environment;
+}
+
+await main();

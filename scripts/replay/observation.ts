@@ -1,0 +1,17 @@
+import type { ClientGroup } from '../../src/client/client-group.ts';
+import type { Outcome } from '../../src/client/outcomes.ts';
+import type { Verdict } from '../../src/rules/rule-set.ts';
+
+/** What the service said about one recorded payment, beside what was recorded about it. */
+export interface Observation {
+  readonly clientGroup: ClientGroup;
+  /** As answered by score, before the outcome of this payment was known. */
+  readonly paymentScore: number;
+  readonly isBotAtScore: boolean;
+  readonly verdict: Verdict;
+  readonly isBotAtVerdict: boolean;
+  /** The level of the cooldown ladder that a WAIT imposed; null with any other verdict. */
+  readonly waitLevel: number | null;
+  readonly outcome: Outcome | null;
+  readonly abuse: boolean | null;
+}

@@ -1,0 +1,30 @@
+import { Presets, SingleBar } from 'cli-progress';
+
+/** Shows on stderr how far a replay is; shows nothing where no person watches. */
+export interface Progress {
+  show(done: number, total: number): void;
+  /** Leaves the terminal as it was. */
+  end(): void;
+}
+
+export function progressOn(stream: NodeJS.WriteStream): Progress {
+  if (!stream.isTTY) return { show: () => {}, end: () => {} };
+  const bar = new SingleBar(
+    {
+      stream,
+      clearOnComplete: true,
+      hideCursor: true,
+      format: '{bar} {value} of {total}, {eta_formatted} left',
+    },
+    Presets.legacy,
+  );
+  let started = false;
+  return {
+    show: (done, total) => {
+      if (started) bar.update(done);
+      else bar.start(total, done);
+      started = true;
+    },
+    end: () => bar.stop(),
+  };
+}

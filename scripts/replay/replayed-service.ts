@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Application, startApplication } from '../../src/application.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { fixedRules } from '../../src/rollout/rule-choice.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { openStore } from '../../src/state/open-store.ts';
+import type { Store } from '../../src/state/store.ts';
+import type { Endpoints } from './driver.ts';
+import type { Survey } from './recorded-payments.ts';
+
+/** Time stands still until it is moved: the clock of a replay is the data's. */
+export interface MovableClock {
+  /** Epoch ms. */
+  now: number;
+}
+
+/** The running service, and what it decides with. */
+export interface ReplayedService extends Endpoints {
+  readonly rules: RuleSet;
+  readonly storeName: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The key outlives the data by this, and no more. */
+const KEY_MARGIN_MS = 60_000;
+
+/**
+ * Runs the service as `src/main.ts` composes it, but by the given clock, without a rate limit, and on
+ * ports and a store of its own: SQLite in a temporary folder, or Redis when `env` names one. Everything is
+ * closed and the folder removed when `run` ends, however it ends.
+ */
+export async function withReplayedService<T>(
+  env: Environment,
+  clock: MovableClock,
+  survey: Survey,
+  run: (service: ReplayedService) => Promise<T>,
+): Promise<T> {
+  const folder = temporaryFolder();
+  try {
+    const config = readConfig({ ...env, DATA_DIR: folder });
+    const rules = new LoadedRules(config.rulesDir).deciding(config.ruleVersion);
+    const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
+    const storeName = config.redisUrl === null ? 'sqlite (temporary)' : store.name;
+    try {
+      const application = await start(store, rules, config.signalSecret, clock);
+      try {
+        const { callerUrl, platformUrl } = application;
+        const key = await issueKey(application, survey);
+        return await run({ callerUrl, platformUrl, key, rules, storeName });
+      } finally {
+        await application.drain();
+      }
+    } finally {
+      await store.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function start(
+  store: Store,
+  rules: RuleSet,
+  signalSecret: string,
+  clock: MovableClock,
+): Promise<Application> {
+  const anyPort = { host: '127.0.0.1', port: 0 };
+  return startApplication({
+    store,
+    ruleSource: fixedRules(rules),
+    rollout: null,
+    clock: () => clock.now,
+    signalSecret,
+    rateLimit: { ratePerSecond: 0, burst: 1, trustedProxies: 0 },
+    basePath: '',
+    caller: anyPort,
+    platform: anyPort,
+    log: createLog('silent'),
+  });
+}
+
+/** For a platform of its own, which keeps a replay apart from everything else that a Redis may hold. */
+async function issueKey({ keys }: Application, { firstAt, lastAt }: Survey): Promise<string> {
+  const platform = platformName(`replay-${randomBytes(6).toString('hex')}`);
+  const lifetimeMs = lastAt - firstAt + KEY_MARGIN_MS;
+  const { key } = await keys.issue(platform, ['score', 'verdict', 'outcomes', 'decisions'], lifetimeMs);
+  return key;
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'scoring-replay-'));
+  } catch (cause) {
+    const why = `no folder can be made in ${tmpdir()}; make it writable or set TMPDIR to one that is`;
+    throw new ConfigError(why, { cause });
+  }
+}

@@ -1,0 +1,153 @@
+import { CLIENT_GROUPS, type ClientGroup } from '../../src/client/client-group.ts';
+import { VERDICTS, type Verdict } from '../../src/rules/rule-set.ts';
+import { areaUnderCurve, brierScore, type ReliabilityBin, reliability } from './calibration.ts';
+import type { DrivenOperation } from './driver.ts';
+import type { Observation } from './observation.ts';
+import type { Replay } from './replay.ts';
+
+/** The figures of a replay, as `--json` prints them. A part that the data does not allow is null. */
+export interface Summary {
+  readonly payments: number;
+  readonly requests: Readonly<Record<DrivenOperation, number>>;
+  readonly verdicts: VerdictCounts;
+  /** Verdicts on the payments that ended so; `none` are those without a recorded outcome. */
+  readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
+  /** How often each group was answered by score. */
+  readonly groups: Readonly<Record<ClientGroup, number>>;
+  /** How often each operation answered isBot true. */
+  readonly botFlags: { readonly score: number; readonly verdict: number };
+  /** WAIT verdicts by the level that they imposed, lowest first. */
+  readonly ladder: readonly { readonly level: number; readonly waits: number }[];
+  readonly paymentScore: PaymentScoreQuality | null;
+  readonly reliability: readonly ReliabilityBin[] | null;
+  readonly blocked: OutcomeShares | null;
+  readonly waiting: OutcomeShares | null;
+  readonly bot: BotQuality | null;
+  readonly ruleVersion: string;
+  readonly digest: string;
+}
+
+export type VerdictCounts = Readonly<Record<Verdict, number>>;
+
+export interface PaymentScoreQuality {
+  /** Payments with an outcome. */
+  readonly measured: number;
+  readonly auc: number | null;
+  readonly brier: number | null;
+}
+
+/** Share of the PAID payments, and of the UNPAID ones, that got a verdict; null without any such payment. */
+export interface OutcomeShares {
+  readonly paidShare: number | null;
+  readonly unpaidShare: number | null;
+}
+
+/** isBot of the verdict against the label `abuse`. */
+export interface BotQuality {
+  /** Share of the flagged payments that are abuse; null when none is flagged. */
+  readonly precision: number | null;
+  /** Share of the abuse that is flagged; null when there is none. */
+  readonly recall: number | null;
+  readonly truePositives: number;
+  readonly falsePositives: number;
+  readonly falseNegatives: number;
+  readonly trueNegatives: number;
+}
+
+/** Pure: the figures out of what was seen. */
+export function summarize({ observations, use, ruleVersion, digest }: Replay): Summary {
+  const withOutcome = observations.filter(({ outcome }) => outcome !== null);
+  const samples = withOutcome.map(({ paymentScore, outcome }) => ({
+    score: paymentScore,
+    paid: outcome === 'PAID',
+  }));
+  const measurable = samples.length > 0;
+  const verdictsByOutcome = {
+    PAID: countVerdicts(observations.filter(({ outcome }) => outcome === 'PAID')),
+    UNPAID: countVerdicts(observations.filter(({ outcome }) => outcome === 'UNPAID')),
+    none: countVerdicts(observations.filter(({ outcome }) => outcome === null)),
+  };
+  return {
+    payments: observations.length,
+    requests: {
+      score: use.score.count,
+      verdict: use.verdict.count,
+      outcomes: use.outcomes.count,
+      decisions: use.decisions.count,
+    },
+    verdicts: countVerdicts(observations),
+    verdictsByOutcome,
+    groups: countGroups(observations),
+    botFlags: {
+      score: count(observations, ({ isBotAtScore }) => isBotAtScore),
+      verdict: count(observations, ({ isBotAtVerdict }) => isBotAtVerdict),
+    },
+    ladder: countLevels(observations),
+    paymentScore: measurable
+      ? { measured: samples.length, auc: areaUnderCurve(samples), brier: brierScore(samples) }
+      : null,
+    reliability: measurable ? reliability(samples) : null,
+    blocked: measurable ? sharesOf(withOutcome, 'BLOCK') : null,
+    waiting: measurable ? sharesOf(withOutcome, 'WAIT') : null,
+    bot: botQuality(observations),
+    ruleVersion,
+    digest,
+  };
+}
+
+function countVerdicts(observations: readonly Observation[]): VerdictCounts {
+  const counts = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 } satisfies Record<Verdict, number>;
+  for (const known of VERDICTS) counts[known] = count(observations, ({ verdict }) => verdict === known);
+  return counts;
+}
+
+function countGroups(observations: readonly Observation[]): Readonly<Record<ClientGroup, number>> {
+  const counts = { NEW: 0, STICKY: 0, PAYING: 0, TRUSTED: 0, BLOCKED: 0 };
+  for (const known of CLIENT_GROUPS)
+    counts[known] = count(observations, ({ clientGroup }) => clientGroup === known);
+  return counts;
+}
+
+function countLevels(observations: readonly Observation[]): Summary['ladder'] {
+  const levels = new Map<number, number>();
+  for (const { waitLevel } of observations)
+    if (waitLevel !== null) levels.set(waitLevel, (levels.get(waitLevel) ?? 0) + 1);
+  return [...levels].toSorted(([a], [b]) => a - b).map(([level, waits]) => ({ level, waits }));
+}
+
+function sharesOf(observations: readonly Observation[], wanted: Verdict): OutcomeShares {
+  const shareAmong = (ended: 'PAID' | 'UNPAID') => {
+    const those = observations.filter(({ outcome }) => outcome === ended);
+    return ratio(
+      count(those, ({ verdict }) => verdict === wanted),
+      those.length,
+    );
+  };
+  return { paidShare: shareAmong('PAID'), unpaidShare: shareAmong('UNPAID') };
+}
+
+function botQuality(observations: readonly Observation[]): BotQuality | null {
+  const labelled = observations.filter(({ abuse }) => abuse !== null);
+  if (labelled.length === 0) return null;
+  const cell = (flagged: boolean, isAbuse: boolean) =>
+    count(labelled, ({ isBotAtVerdict, abuse }) => isBotAtVerdict === flagged && abuse === isAbuse);
+  const truePositives = cell(true, true);
+  const falsePositives = cell(true, false);
+  const falseNegatives = cell(false, true);
+  return {
+    precision: ratio(truePositives, truePositives + falsePositives),
+    recall: ratio(truePositives, truePositives + falseNegatives),
+    truePositives,
+    falsePositives,
+    falseNegatives,
+    trueNegatives: cell(false, false),
+  };
+}
+
+function count(observations: readonly Observation[], holds: (seen: Observation) => boolean): number {
+  return observations.filter(holds).length;
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}

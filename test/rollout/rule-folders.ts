@@ -1,0 +1,51 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRuleFiles } from '../../src/rules/library.ts';
+import { makeRelease } from '../../src/rules/release.ts';
+import { RULES_FOLDER, temporaryDirectory } from '../running-service.ts';
+
+/** A RULES_DIR of a test's own, with p2.v10 in it. */
+export function rulesDirectory(): string {
+  const directory = temporaryDirectory();
+  cpSync(RULES_FOLDER, join(directory, 'p2.v10'), { recursive: true });
+  return directory;
+}
+
+/** Adds a version made from p2.v10 with texts replaced, released unless it is to stay a draft. */
+export function addVersion(
+  directory: string,
+  version: string,
+  edits: readonly { readonly file: string; readonly from: string; readonly to: string }[],
+  { draft = false }: { readonly draft?: boolean } = {},
+): void {
+  const folder = join(directory, version);
+  cpSync(RULES_FOLDER, folder, { recursive: true });
+  rmSync(join(folder, 'release.json'));
+  rmSync(join(folder, 'cases'), { recursive: true });
+  edit(folder, 'ruleset.yaml', 'ruleVersion: p2.v10', `ruleVersion: ${version}`);
+  for (const { file, from, to } of edits) edit(folder, file, from, to);
+  if (!draft) release(directory, version);
+}
+
+export function release(directory: string, version: string): void {
+  const folder = join(directory, version);
+  const files = readRuleFiles(folder, []) ?? new Map();
+  writeFileSync(join(folder, 'release.json'), JSON.stringify(makeRelease(version, files, new Date(0))));
+}
+
+export function edit(folder: string, file: string, from: string, to: string): void {
+  const path = join(folder, file);
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(from)) throw new Error(`${file} does not contain ${JSON.stringify(from)}`);
+  writeFileSync(path, text.replace(from, to));
+}
+
+/** An edit that makes the first wait ten seconds longer. */
+export const LONGER_FIRST_WAIT = { file: 'ladder.yaml', from: '[30s', to: '[40s' } as const;
+
+/** An edit that blocks everybody who would get a new requisite. */
+export const BLOCK_OTHERWISE = {
+  file: 'verdicts.yaml',
+  from: 'otherwise: { verdict: GET_NEW',
+  to: 'otherwise: { verdict: BLOCK',
+} as const;
