@@ -10,6 +10,7 @@ import type { RateLimit } from './http/rate-limit.ts';
 import type { RequestState } from './http/request-state.ts';
 import type { RolloutView } from './http/rollout-routes.ts';
 import { Metrics } from './metrics.ts';
+import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-choice.ts';
 import { ScoringService } from './service.ts';
 import type { Store } from './state/store.ts';
@@ -21,6 +22,7 @@ export interface ApplicationParts {
   readonly rollout: RolloutView | null;
   /** Epoch ms. */
   readonly clock: () => number;
+  /** Keys the HMACs of fingerprints and IPs. */
   readonly signalSecret: string;
   readonly rateLimit: RateLimit;
   readonly basePath: string;
@@ -59,11 +61,12 @@ const DRAIN_MS = 10_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
-  const { store, clock, rateLimit, basePath, log } = parts;
+  const { store, clock, basePath } = parts;
   const metrics = new Metrics();
   if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
   const keys = new AccessKeys(store.documents, clock);
-  const service = new ScoringService({ ...parts, metrics });
+  const pseudonym = hmacPseudonym(parts.signalSecret);
+  const service = new ScoringService({ ...parts, pseudonym, metrics });
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
@@ -76,7 +79,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   };
   const isDraining = () => draining;
   const callers = serverOf(
-    callerApi({ service, keys, rateBuckets: store.rateBuckets, rateLimit, basePath, log, metrics }),
+    callerApi({ ...parts, service, keys, pseudonym, rateBuckets: store.rateBuckets, metrics }),
     REQUEST_TIMEOUT_MS,
     isDraining,
   );

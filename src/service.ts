@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordOutcome, setBinding, setOverride } from './client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from './client/client-key.ts';
@@ -34,8 +34,7 @@ export interface ServiceParts {
   readonly ruleSource: RuleSource;
   /** Epoch ms. */
   readonly clock: () => number;
-  /** Keys the HMACs of fingerprints and IPs. */
-  readonly signalSecret: string;
+  readonly pseudonym: Pseudonym;
   readonly metrics: Metrics;
 }
 
@@ -105,18 +104,15 @@ const RECENT_DECISIONS = 20;
 export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #queue = new ClientQueue(MAX_WAITING_PER_CLIENT);
-  readonly #pseudonym: Pseudonym;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
-    this.#pseudonym = (kind, text) =>
-      createHmac('sha256', parts.signalSecret).update(`${kind}\0${text}`).digest('base64url').slice(0, 22);
   }
 
   /** Contract, section 4.1. Changes no counter of the client. */
   async score(platform: PlatformName, body: ScoreBody): Promise<ScoreAnswer> {
     const client = clientKey(platform, body.clientIdKey);
-    const request = scoreRequest(body, this.#pseudonym);
+    const request = scoreRequest(body, this.#parts.pseudonym);
     const choice = this.#parts.ruleSource.choose(client);
     const answer = await this.#change('score', client, {}, async ({ state }) => {
       const now = this.#parts.clock();

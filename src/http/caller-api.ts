@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../access/access-keys.ts';
-import type { ScoreBody, VerdictBody } from '../decision/bodies.ts';
+import type { Pseudonym, ScoreBody, VerdictBody } from '../decision/bodies.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ScoringService } from '../service.ts';
 import type { RateBuckets } from '../state/rate-buckets.ts';
@@ -20,6 +20,7 @@ export interface CallerApiParts {
   readonly keys: AccessKeys;
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
+  readonly pseudonym: Pseudonym;
   /** '' or a path like `/scoring`. */
   readonly basePath: string;
   readonly log: Logger;
@@ -68,7 +69,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
-  app.use(limitRate(parts.rateLimit, parts.rateBuckets, metrics));
+  app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   mountRoutes(app, router);
   return app;
 }

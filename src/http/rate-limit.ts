@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { networkOf } from '../client/network.ts';
+import type { Pseudonym } from '../decision/bodies.ts';
 import type { Metrics } from '../metrics.ts';
 import type { BucketSettings, RateBuckets } from '../state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
@@ -20,17 +21,19 @@ export interface RateLimit {
 
 /**
  * A token bucket for each client IP (contract, section 8): over it answers are slow, then the
- * connection is dropped without an answer.
+ * connection is dropped without an answer. The buckets know addresses only by their HMAC.
  */
 export function limitRate(
   limit: RateLimit,
   buckets: RateBuckets,
+  pseudonym: Pseudonym,
   metrics: Metrics,
 ): Middleware<RequestState> {
   const settings = bucketSettings(limit);
   return async (ctx, next) => {
     if (limit.ratePerSecond === 0) return next();
-    const admission = await buckets.take(networkOf(callerAddress(ctx.req, limit.trustedProxies)), settings);
+    const network = networkOf(callerAddress(ctx.req, limit.trustedProxies));
+    const admission = await buckets.take(pseudonym('ip', network), settings);
     if (!admission.admitted) {
       metrics.rateLimited('dropped');
       // Nobody receives it: it is what log and metrics show instead of a "not found".

@@ -78,7 +78,8 @@ export class LoadedRules {
       const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.#rulesDir, line)));
       return `no rule set can decide; ${names} is not sound:\n${problems.join('\n')}`;
     }
-    if (draft !== null) return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;
+    if (draft !== null)
+      return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;
     if (wanted !== null) {
       return `there is no rule set ${wanted} in ${this.#rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
     }

@@ -60,17 +60,17 @@ export type Goal =
 
 const KEPT_HISTORY = 200;
 
-export function firstRollout(active: VersionRef, at: number): Rollout {
+export function firstRollout({ version, digest }: VersionRef, at: number): Rollout {
   const entry = {
     at,
     who: 'service',
     action: 'start',
     from: null,
-    to: active.version,
-    digest: active.digest,
+    to: version,
+    digest,
     reason: 'first start',
   } as const;
-  return { revision: 1, active, candidate: null, history: [entry] };
+  return { revision: 1, active: { version, digest }, candidate: null, history: [entry] };
 }
 
 /** The rollout with a version brought to the goal. */

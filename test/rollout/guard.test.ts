@@ -7,7 +7,7 @@ const counts = (verdicts: number, blocks: number, waits = 0, bots = 0) => ({ ver
 describe('the guard of a canary', () => {
   it('names the share that strayed, with both sides and the bound', () => {
     expect(guardBreach(counts(10_000, 500), counts(1000, 150), 5)).to.equal(
-      'BLOCK share 15.0 % of 1000 against 5.0 % of 10000: more than 5 points apart (z 12.6)',
+      'BLOCK share 15.0 % of 1000 against 5.0 % of 10000: more than 5 points apart (z 12.8)',
     );
   });
 

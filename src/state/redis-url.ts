@@ -1,0 +1,109 @@
+/** A server's address. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Credentials {
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+/** What a REDIS_URL asks for. */
+export type RedisTarget =
+  | (Credentials & {
+      readonly kind: 'standalone';
+      readonly tls: boolean;
+      readonly endpoint: Endpoint;
+      readonly database: number;
+    })
+  | (Credentials & {
+      readonly kind: 'cluster';
+      readonly tls: boolean;
+      readonly endpoints: readonly Endpoint[];
+    })
+  | (Credentials & {
+      readonly kind: 'sentinel';
+      readonly endpoints: readonly Endpoint[];
+      readonly masterName: string;
+    });
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+/** The forms that are understood, for messages. None of them repeats the URL: it may hold a password. */
+const FORMS =
+  'redis://[user:password@]host:port[/database], rediss:// for TLS, a comma-separated list for a cluster, redis-sentinel://[user:password@]host:port,host:port/name';
+
+/** Throws when the URL is not one of the forms of REDIS_URL. */
+export function parseRedisUrl(url: string): RedisTarget {
+  const [scheme = '', rest = ''] = splitOnce(url.trim(), '://');
+  switch (scheme) {
+    case 'redis':
+    case 'rediss':
+      return url.includes(',') ? cluster(scheme, rest) : standalone(scheme, rest);
+    case 'redis-sentinel':
+      return sentinel(rest);
+    default:
+      throw new Error(`REDIS_URL: unknown scheme; understood are ${FORMS}`);
+  }
+}
+
+/** Every address, for messages: no credentials. */
+export function addressesOf(target: RedisTarget): string {
+  const endpoints = target.kind === 'standalone' ? [target.endpoint] : target.endpoints;
+  return endpoints.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
+}
+
+function standalone(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
+  const { endpoint, username, password, path } = server(rest, REDIS_PORT);
+  const database = Number(path || '0');
+  if (!Number.isInteger(database))
+    throw new Error(`REDIS_URL: the database is a number; understood are ${FORMS}`);
+  return { kind: 'standalone', tls: scheme === 'rediss', endpoint, username, password, database };
+}
+
+/** Each item may repeat the scheme and credentials of the first, or leave them out. */
+function cluster(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
+  const servers = rest
+    .split(',')
+    .map((item) => item.trim().replace(`${scheme}://`, ''))
+    .map((item) => server(item, REDIS_PORT));
+  const { username, password } = servers[0] ?? { username: undefined, password: undefined };
+  const endpoints = servers.map(({ endpoint }) => endpoint);
+  return { kind: 'cluster', tls: scheme === 'rediss', endpoints, username, password };
+}
+
+function sentinel(rest: string): RedisTarget {
+  const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
+  const { username, password } = servers[0] ?? { username: undefined, password: undefined };
+  const masterName = servers.at(-1)?.path ?? '';
+  if (masterName === '')
+    throw new Error(`REDIS_URL: the name of the master is missing; understood are ${FORMS}`);
+  return {
+    kind: 'sentinel',
+    endpoints: servers.map(({ endpoint }) => endpoint),
+    masterName,
+    username,
+    password,
+  };
+}
+
+function server(text: string, defaultPort: number) {
+  const url = URL.parse(`redis://${text}`);
+  if (url === null || url.hostname === '') throw new Error(`REDIS_URL: no host; understood are ${FORMS}`);
+  return {
+    endpoint: {
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? defaultPort : Number(url.port),
+    },
+    username: url.username === '' ? undefined : decodeURIComponent(url.username),
+    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    path: decodeURIComponent(url.pathname.slice(1)),
+  };
+}
+
+function splitOnce(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator);
+  return at === -1 ? ['', text] : [text.slice(0, at), text.slice(at + separator.length)];
+}

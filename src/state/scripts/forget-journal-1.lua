@@ -1,0 +1,21 @@
+--[[
+  Removes a client's entries from one stretch of a journal.
+
+  KEYS[1] journal of the client's partition
+
+  ARGV[1] client
+  ARGV[2] where the stretch begins: '-', or what the call before returned
+  ARGV[3] how many entries to look at
+
+  Returns where the next stretch begins, '' after the last one.
+]]
+local count = tonumber(ARGV[3])
+local entries = redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', count)
+for _, entry in ipairs(entries) do
+  local id, fields = entry[1], entry[2]
+  for i = 1, #fields, 2 do
+    if fields[i] == 'client' and fields[i + 1] == ARGV[1] then redis.call('XDEL', KEYS[1], id) end
+  end
+end
+if #entries < count then return '' end
+return '(' .. entries[#entries][1]

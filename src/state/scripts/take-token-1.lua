@@ -1,0 +1,23 @@
+--[[
+  One token out of a bucket; the same rule as takeToken in rate-buckets.ts, in the store's own time.
+
+  KEYS[1] when the bucket would be full again, epoch ms
+
+  ARGV[1] tokens a second
+  ARGV[2] tokens that may be saved up
+  ARGV[3] who would have to wait longer than this is turned away and takes no token, ms
+
+  Returns the wait in whole ms, -1 when turned away.
+]]
+local rate = tonumber(ARGV[1])
+local burst = tonumber(ARGV[2])
+local longest_delay_ms = tonumber(ARGV[3])
+
+local time = redis.call('TIME')
+local now_ms = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
+local token_ms = 1000 / rate
+local full_at_ms = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now_ms) + token_ms
+local delay_ms = math.max(0, math.ceil(full_at_ms - now_ms - burst * token_ms))
+if delay_ms > longest_delay_ms then return -1 end
+redis.call('SET', KEYS[1], string.format('%.3f', full_at_ms), 'PX', math.ceil(full_at_ms - now_ms))
+return delay_ms

@@ -1,0 +1,237 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Fleet } from '../../src/rollout/fleet.ts';
+import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { RolloutNode } from '../../src/rollout/node.ts';
+import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/operate.ts';
+import type { Goal } from '../../src/rollout/rollout.ts';
+import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import { openRedisStore } from '../../src/state/redis-store.ts';
+import { openSqliteStore } from '../../src/state/sqlite-store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { temporaryDirectory } from '../running-service.ts';
+import { describeWithServer } from '../servers/needs-server.ts';
+import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+
+const [FIRST_VERSION = null] = ['p2.v10'].filter(isRuleVersion);
+
+/** A fleet of nodes on one store, each with a RULES_DIR of its own. */
+class TestFleet {
+  readonly nodes: RolloutNode[] = [];
+  readonly troubles: string[] = [];
+  readonly #open: () => Promise<Store>;
+  readonly #stores: Store[] = [];
+
+  constructor(open: () => Promise<Store>) {
+    this.#open = open;
+  }
+
+  async start(rulesDir: string, dataDir = temporaryDirectory()): Promise<RolloutNode> {
+    const node = await RolloutNode.start({
+      fleet: await this.fleet(),
+      rulesDir,
+      dataDir,
+      firstVersion: FIRST_VERSION,
+      clock: Date.now,
+      onTrouble: (message) => this.troubles.push(message),
+    });
+    this.nodes.push(node);
+    return node;
+  }
+
+  async fleet(): Promise<Fleet> {
+    const store = await this.#open();
+    this.#stores.push(store);
+    return new Fleet(store);
+  }
+
+  async rollOut(rulesDir: string, version: string, goal: Goal) {
+    if (!isRuleVersion(version)) throw new Error('no version');
+    const change = { who: 'ann', at: Date.now(), reason: 'a test' };
+    return rollOut(await this.fleet(), new LoadedRules(rulesDir), version, goal, change);
+  }
+
+  async rollBack() {
+    return rollBack(await this.fleet(), { who: 'ann', at: Date.now(), reason: 'a test' });
+  }
+
+  async stop(): Promise<void> {
+    for (const node of this.nodes) await node.stop();
+    for (const store of this.#stores) await store.close();
+  }
+}
+
+async function refusal(change: Promise<unknown>): Promise<string> {
+  try {
+    await change;
+  } catch (error) {
+    if (error instanceof RolloutRefused) return error.message.replace(/node \S+ \(\w+\)/g, 'NODE');
+    throw error;
+  }
+  return 'nothing was refused';
+}
+
+function describeFleet(open: () => Promise<Store>): void {
+  let fleet: TestFleet;
+
+  beforeEach(() => {
+    fleet = new TestFleet(open);
+  });
+
+  afterEach(() => fleet.stop());
+
+  /** A RULES_DIR with p2.v10 and a p2.v11 that waits longer, and two nodes that have it. */
+  async function twoNodes(options: { draft?: boolean } = {}): Promise<string> {
+    const rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT], { draft: true, ...options });
+    await fleet.start(rulesDir);
+    await fleet.start(rulesDir);
+    return rulesDir;
+  }
+
+  const actives = () => fleet.nodes.map((node) => node.active.version);
+
+  it('has one active version, written by its first node', async () => {
+    await twoNodes();
+    expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
+    const { rollout, nodes } = await rolloutStatus(await fleet.fleet());
+    expect(rollout?.history).to.have.length(1);
+    expect(nodes.map(({ revision, trouble }) => ({ revision, trouble }))).to.deep.equal([
+      { revision: 1, trouble: null },
+      { revision: 1, trouble: null },
+    ]);
+  });
+
+  it('follows a change on every node before the change returns', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    const { following, lagging } = await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    expect(following).to.have.length(2);
+    expect(lagging).to.deep.equal([]);
+    expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
+  });
+
+  it('returns to the version before on a rollback', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    await fleet.rollBack();
+    expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
+  });
+
+  it('shadows a draft but does not let it decide', async () => {
+    const rulesDir = await twoNodes();
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'shadow' });
+    for (const mode of ['canary', 'active'] as const) {
+      const goal: Goal = mode === 'canary' ? { mode, percent: 10, guardPoints: null } : { mode };
+      expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', goal))).to.equal(
+        'p2.v11 is a draft, which may only be shadowed; run "rules release p2.v11" first',
+      );
+    }
+  });
+
+  it('refuses a version that a node lacks, naming the node', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.start(rulesDirectory());
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' }))).to.equal(
+      "NODE lacks p2.v11; deploy the same files to every node's RULES_DIR first",
+    );
+    expect(actives()).to.deep.equal(['p2.v10', 'p2.v10', 'p2.v10']);
+  });
+
+  it('refuses a version that a node holds with another digest', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    const other = rulesDirectory();
+    addVersion(other, 'p2.v11', []);
+    await fleet.start(other);
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'shadow' }))).to.match(
+      /^NODE has p2\.v11 with digest \w{12} instead of \w{12}; deploy the same files/,
+    );
+  });
+
+  it('refuses what is active already, what is not there, and a rollback from the first version', async () => {
+    const rulesDir = await twoNodes();
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.equal(
+      'p2.v10 is active already',
+    );
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v12', { mode: 'shadow' }))).to.equal(
+      'there is no rule set p2.v12; there are: p2.v10, p2.v11',
+    );
+    expect(await refusal(fleet.rollBack())).to.equal(
+      'there is no candidate and no earlier version to return to',
+    );
+  });
+
+  it('lets one of two changes at the same time win', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    const results = await Promise.all([
+      refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'shadow' })),
+      refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' })),
+    ]);
+    expect(results).to.have.members([
+      'nothing was refused',
+      'somebody else changed the rollout at the same time; look at "rules status" and try again',
+    ]);
+  });
+
+  it('goes on deciding with what is loaded when a node loses the active files', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    rmSync(join(rulesDir, 'p2.v11'), { recursive: true });
+    await Promise.all(fleet.nodes.map((node) => node.look()));
+    expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
+  });
+
+  it('reports a bad new folder and changes nothing', async () => {
+    const rulesDir = await twoNodes();
+    edit(join(rulesDir, 'p2.v11'), 'ladder.yaml', '[40s', '[40 seconds');
+    await Promise.all(fleet.nodes.map((node) => node.look()));
+    expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
+    const { nodes } = await rolloutStatus(await fleet.fleet());
+    expect(nodes.flatMap(({ refused }) => refused.map(({ version }) => version))).to.deep.equal([
+      'p2.v11',
+      'p2.v11',
+    ]);
+  });
+
+  it('remembers the rollout on disk for a start with a store that lost it', async () => {
+    const rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', []);
+    const dataDir = temporaryDirectory();
+    await fleet.start(rulesDir, dataDir);
+    expect(existsSync(join(dataDir, 'rollout.json'))).to.equal(true);
+    const otherStore = openSqliteStore(temporaryDirectory());
+    const node = await RolloutNode.start({
+      fleet: new Fleet(otherStore),
+      rulesDir,
+      dataDir,
+      firstVersion: null,
+      clock: Date.now,
+      onTrouble: (message) => fleet.troubles.push(message),
+    });
+    expect(node.rollout).to.deep.equal(fleet.nodes[0]?.rollout);
+    await node.stop();
+    await otherStore.close();
+  });
+}
+
+describe('a fleet on SQLite', () => {
+  let directory = '';
+  beforeEach(() => {
+    directory = temporaryDirectory();
+  });
+  describeFleet(async () => openSqliteStore(directory));
+});
+
+describeWithServer('redis-server', 'a fleet on Redis', () => {
+  let servers: RedisServers;
+  before(async () => {
+    servers = await startStandalone();
+  });
+  after(() => servers.stop());
+  let database = 0;
+  beforeEach(() => {
+    database++;
+  });
+  describeFleet(() => openRedisStore(`${servers.url}/${database % 16}`, () => {}));
+});

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { AccessKeys, OPERATIONS } from '../../src/access/access-keys.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { conclude, verdictRule } from '../../src/decision/assess.ts';
+import type { Decision, VerdictAnswer } from '../../src/decision/decision.ts';
+import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import type { Following } from '../../src/rollout/operate.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { openRedisStore } from '../../src/state/redis-store.ts';
+import {
+  type Answer,
+  type ServiceProcess,
+  spawnService,
+  Tenant,
+  temporaryDirectory,
+} from '../running-service.ts';
+import { describeWithServer } from '../servers/needs-server.ts';
+import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+
+const WORKERS = 24;
+
+interface Seen {
+  readonly clientIdKey: string;
+  readonly answer: Answer<VerdictAnswer>;
+}
+
+/** Verdicts without a pause from so many clients over all nodes, until it is stopped. */
+class Load {
+  readonly seen: Seen[] = [];
+  readonly #workers: Promise<void>[];
+  readonly #clients: number;
+  #stopping = false;
+
+  constructor(tenants: readonly Tenant[], clients: number) {
+    this.#clients = clients;
+    this.#workers = Array.from({ length: WORKERS }, (_, worker) => this.#work(worker, tenants));
+  }
+
+  async reach(count: number): Promise<void> {
+    while (this.seen.length < count) await sleep(20);
+  }
+
+  async stop(): Promise<readonly Seen[]> {
+    this.#stopping = true;
+    await Promise.all(this.#workers);
+    return this.seen;
+  }
+
+  async #work(worker: number, tenants: readonly Tenant[]): Promise<void> {
+    for (let round = 0; !this.#stopping; round++) {
+      const clientIdKey = `client-${(worker + round * WORKERS) % this.#clients} of ${this.#clients}`;
+      const tenant = tenants[round % tenants.length];
+      const answer = await tenant?.verdict({ clientIdKey, orderRef: `order-${worker}-${round}` });
+      if (answer !== undefined) this.seen.push({ clientIdKey, answer });
+    }
+  }
+}
+
+describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
+  let servers: RedisServers;
+  let rulesDir: string;
+  let nodes: ServiceProcess[];
+  let tenants: Tenant[];
+
+  before(async function () {
+    this.timeout(30_000);
+    servers = await startStandalone();
+    rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+    addVersion(rulesDir, 'p2.v12', [BLOCK_OTHERWISE]);
+    const env = {
+      REDIS_URL: servers.url,
+      RULES_DIR: rulesDir,
+      RULE_VERSION: 'p2.v10',
+      SIGNAL_SECRET: 's',
+      LOG_LEVEL: 'warn',
+    };
+    nodes = [await spawnService(temporaryDirectory(), env), await spawnService(temporaryDirectory(), env)];
+    const store = await openRedisStore(servers.url, () => {});
+    const keys = new AccessKeys(store.documents, Date.now);
+    const { key } = await keys.issue(platformName('shop'), OPERATIONS, null);
+    await store.close();
+    tenants = nodes.map((node) => new Tenant(node, key));
+  });
+
+  after(async () => {
+    for (const node of nodes) await node.stop();
+    await servers.stop();
+  });
+
+  const rollout = (body: object) =>
+    tenants[0]?.ask<Following>('POST', 'rules/rollout', { reason: 'a test', by: 'ann', ...body });
+  const rollback = () =>
+    tenants[1]?.ask<Following>('POST', 'rules/rollback', { reason: 'a test', by: 'ann' });
+
+  it('answers every request by one rule set while versions come and go', async function () {
+    this.timeout(120_000);
+    const load = new Load(tenants, 400);
+    const steps = [
+      () => rollout({ version: 'p2.v11', mode: 'shadow' }),
+      () => rollout({ version: 'p2.v11', mode: 'canary', percent: 10 }),
+      () => rollout({ version: 'p2.v11', mode: 'canary', percent: 50 }),
+      () => rollout({ version: 'p2.v11', mode: 'active' }),
+      rollback,
+    ];
+    for (const [index, step] of steps.entries()) {
+      await load.reach(1700 * (index + 1));
+      const answer = await step();
+      expect(answer?.status, JSON.stringify(answer?.body)).to.equal(200);
+      expect(answer?.body.following).to.have.length(2);
+      expect(answer?.body.lagging).to.deep.equal([]);
+    }
+    await load.reach(10_500);
+    const seen = await load.stop();
+
+    expect(seen.filter(({ answer }) => answer.status !== 200)).to.deep.equal([]);
+    const decisions = await journalledDecisions(servers.url);
+    const rules = new LoadedRules(rulesDir);
+    expect(new Set(seen.map(({ answer }) => answer.body.ruleVersion))).to.deep.equal(
+      new Set(['p2.v10', 'p2.v11']),
+    );
+    let checked = 0;
+    for (const { answer } of seen) {
+      const decision = decisions.get(answer.headers.get('X-Decision-Id') ?? '');
+      if (decision === undefined) throw new Error('an answered verdict is not in the journal');
+      expect(decision.ruleVersion).to.equal(answer.body.ruleVersion);
+      expect(rederived(decision, rules)).to.deep.equal(answerOf(decision));
+      checked++;
+    }
+    expect(checked).to.be.at.least(10_000);
+  });
+
+  it('takes a guarded canary back by itself when it strays, and says so in the history', async function () {
+    this.timeout(60_000);
+    const load = new Load(tenants, 1_000_000);
+    const answer = await rollout({ version: 'p2.v12', mode: 'canary', percent: 50, guard: 5 });
+    expect(answer?.status).to.equal(200);
+    const status = async () =>
+      (await tenants[0]?.ask<{ rollout: Following['rollout'] }>('GET', 'rules'))?.body.rollout;
+    while ((await status())?.candidate !== null) await sleep(100);
+    const last = (await status())?.history.at(-1);
+    expect((await load.stop()).filter((seen) => seen.answer.status !== 200)).to.deep.equal([]);
+    expect(last).to.include({ who: 'guard', action: 'guard', from: 'p2.v12', to: 'p2.v10' });
+    expect(last?.reason).to.match(
+      /^(BLOCK|WAIT) share \d+\.\d % of \d+ against \d+\.\d % of \d+: more than 5 points apart/,
+    );
+  });
+});
+
+async function journalledDecisions(url: string): Promise<ReadonlyMap<string, Decision>> {
+  const store = await openRedisStore(url, () => {});
+  const decisions = new Map<string, Decision>();
+  let cursor: string | null = null;
+  for (;;) {
+    const page: Awaited<ReturnType<typeof store.readJournal>> = await store.readJournal(cursor, 1000);
+    for (const entry of page.entries) {
+      if (entry.kind === 'verdict') decisions.set(entry.decision.decisionId, entry.decision);
+    }
+    if (page.entries.length === 0) break;
+    cursor = page.cursor;
+  }
+  await store.close();
+  return decisions;
+}
+
+const answerOf = ({ verdict, rule, isBot, clientGroup, signals }: Decision) => ({
+  verdict,
+  rule,
+  isBot,
+  clientGroup,
+  signals,
+});
+
+/** The same decision from its recorded facts by the rule set that it is stamped with. */
+function rederived(decision: Decision, rules: LoadedRules) {
+  const ruleSet: RuleSet | null = rules.withDigest(decision.digest);
+  if (ruleSet?.version !== decision.ruleVersion)
+    throw new Error(`${decision.ruleVersion} has another digest`);
+  const values = ruleSet.facts.map(({ label }) => decision.facts[label] ?? false);
+  const { isBot, clientGroup, signals, values: concluded } = conclude(ruleSet, values, false);
+  const { rule, params } = verdictRule(ruleSet, concluded);
+  return { verdict: params.verdict, rule, isBot, clientGroup, signals };
+}

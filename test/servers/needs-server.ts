@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+
+const told = new Set<string>();
+
+/**
+ * A suite that needs a program which `npm ci` does not install. Without the program the suite is skipped
+ * with one loud line, or fails when REQUIRE_SERVERS=1, as in CI.
+ */
+export function describeWithServer(program: string, title: string, suite: (this: Mocha.Suite) => void): void {
+  if (isInstalled(program)) {
+    describe(title, suite);
+  } else if (process.env['REQUIRE_SERVERS'] === '1') {
+    describe(title, () => {
+      it(`needs ${program}`, () => {
+        throw new Error(`REQUIRE_SERVERS=1, but ${program} is not installed`);
+      });
+    });
+  } else {
+    if (!told.has(program))
+      process.stderr.write(`SKIPPED: tests that need ${program}: ${program} is not installed\n`);
+    told.add(program);
+    describe.skip(title, suite);
+  }
+}
+
+function isInstalled(program: string): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type ClientKey,
+  clientKey,
+  decisionId,
+  isPlatformName,
+  type PlatformName,
+} from '../../src/client/client-key.ts';
+import { type ClientState, touch } from '../../src/client/client-state.ts';
+import type { OrderOutcome } from '../../src/client/outcomes.ts';
+import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
+import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
+import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
+
+/** 2026-11-01T00:00:00Z: stores must not care that decisions are dated in another time than theirs. */
+export const T0 = 1_793_491_200_000;
+
+export const MINUTE_MS = 60_000;
+
+/** A platform of its own for every test, so that tests can share a store. */
+export function newPlatform(name: string = `p-${randomUUID()}`): PlatformName {
+  if (!isPlatformName(name)) throw new Error(name);
+  return name;
+}
+
+export function newClient(
+  platform: PlatformName = newPlatform(),
+  clientIdKey: string = randomUUID(),
+): ClientKey {
+  return clientKey(platform, clientIdKey);
+}
+
+export function decisionFor(
+  client: ClientKey,
+  seq: number,
+  orderRef: string,
+  at: number = T0 + seq,
+): Decision {
+  const ladder = { level: 0, attemptOpen: false, waitUntil: null };
+  return {
+    decisionId: decisionId(client.hash, seq),
+    seq,
+    at,
+    platform: client.platform,
+    sellPointKey: 'shop-1',
+    clientIdKey: client.clientIdKey,
+    orderRef,
+    requestId: `request-${seq}`,
+    ruleVersion: ruleVersion('p1.v1'),
+    digest: 'digest',
+    arm: 'active',
+    verdict: 'GET_NEW',
+    reason: 'No reason to hold the payer back.',
+    isBot: false,
+    clientGroup: 'NEW',
+    paymentScore: '0.5000',
+    rule: 'otherwise',
+    signals: [],
+    facts: { paidCount: 0 },
+    ladderBefore: ladder,
+    ladderAfter: { ...ladder, attemptOpen: true },
+  };
+}
+
+/** A verdict about a client as it stands in a snapshot. */
+export function verdictOn(
+  client: ClientKey,
+  { state, stamp }: Snapshot,
+  orderRef: string,
+  at?: number,
+): Change {
+  const decision = decisionFor(client, state.seq + 1, orderRef, at);
+  const { platform, clientIdKey } = client;
+  return {
+    client,
+    stamp,
+    state: { ...touch(state, decision.at), seq: decision.seq, lastVerdictAt: decision.at },
+    entry: { kind: 'verdict', at: decision.at, platform, clientIdKey, decision },
+    decision,
+  };
+}
+
+/** A platform's report that an order was paid. */
+export function paymentOf(
+  client: ClientKey,
+  { state, stamp }: Snapshot,
+  orderRef: string,
+  at: number = T0,
+): Change {
+  const order: OrderOutcome = { outcome: 'PAID', cause: null, occurredAt: at };
+  const { platform, clientIdKey } = client;
+  return {
+    client,
+    stamp,
+    state: touch(state, at),
+    entry: { kind: 'outcome', at, platform, clientIdKey, orderRef, order },
+    outcome: { orderRef, order },
+  };
+}
+
+/** A change that keeps no record but the state and a journal entry. */
+export function changeTo(client: ClientKey, { stamp }: Snapshot, state: ClientState): Change {
+  const { platform, clientIdKey } = client;
+  return {
+    client,
+    stamp,
+    state,
+    entry: { kind: 'binding', at: state.lastAt, platform, clientIdKey, binding: null },
+  };
+}
+
+export function withAnswer(change: Change, idempotencyKey: string): Change {
+  const { decision } = change;
+  if (decision === undefined) throw new Error('only verdicts have answers');
+  const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
+  return { ...change, answer: { idempotencyKey, stored } };
+}
+
+/** One verdict as the service asks for it: seen, decided, committed; once more when the race was lost. */
+export async function verdict(
+  store: Store,
+  client: ClientKey,
+  orderRef: string,
+  at?: number,
+): Promise<Decision> {
+  await store.sightings(askFor(client, { at: at ?? T0, record: { orderRef } }));
+  for (;;) {
+    const change = verdictOn(client, await store.load(client), orderRef, at);
+    if ((await store.commit(change)) === 'committed' && change.decision !== undefined) return change.decision;
+  }
+}
+
+export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
+  const windowsMs = { fingerprint: [10 * MINUTE_MS], ip: [10 * MINUTE_MS] };
+  return { client, at: T0, fingerprint: null, ip: null, windowsMs, record: null, ...ask };
+}
+
+function ruleVersion(text: string): RuleVersion {
+  if (!isRuleVersion(text)) throw new Error(text);
+  return text;
+}

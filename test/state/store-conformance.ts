@@ -1,0 +1,559 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { ClientKey } from '../../src/client/client-key.ts';
+import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
+import type { JournalEntry, Store } from '../../src/state/store.ts';
+import {
+  askFor,
+  changeTo,
+  decisionFor,
+  MINUTE_MS,
+  newClient,
+  newPlatform,
+  paymentOf,
+  T0,
+  verdict,
+  verdictOn,
+  withAnswer,
+} from './clients.ts';
+
+/** A store that was made for the tests. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Everything that is kept, as text in which names and ids can be searched. */
+  dump(): Promise<string>;
+  /** Closes the store and removes what it kept. */
+  end(): Promise<void>;
+}
+
+/** What every adapter of the port does: the one meaning of `Store`. */
+export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
+  describe(`the store port on ${name}`, function () {
+    this.timeout(40_000);
+    let opened: StoreUnderTest;
+    before(async () => {
+      opened = await open();
+    });
+    after(() => opened?.end());
+    const store = () => opened.store;
+
+    describe('a client', () => describeClients(store));
+    describe('decisions', () => describeDecisions(store));
+    describe('orders, answers and claims', () => describeOrders(store));
+    describe('sightings', () => describeSightings(store));
+    describe('documents', () => describeDocuments(store));
+    describe('registers', () => describeRegisters(store));
+    describe('rate buckets', () => describeRateBuckets(store));
+    describe('the journal', () => describeJournal(store));
+    describe('erasure', () => describeErasure(store, () => opened.dump()));
+    it('answers a ping and says which store it is', async () => {
+      await store().ping();
+      expect(store().name).to.be.a('string').and.not.equal('');
+    });
+  });
+}
+
+function describeClients(store: () => Store): void {
+  it('that is not known has the unknown state and nothing else', async () => {
+    const snapshot = await store().load(newClient(), { orderRef: 'o', idempotencyKey: 'k' });
+    expect(snapshot.state).to.deep.equal(UNKNOWN_CLIENT);
+    expect(snapshot.order).to.equal(null);
+    expect(snapshot.answer).to.equal(null);
+  });
+
+  it('is loaded as it was committed', async () => {
+    const client = newClient();
+    const change = verdictOn(client, await store().load(client), 'order-1');
+    expect(await store().commit(change)).to.equal('committed');
+    expect((await store().load(client)).state).to.deep.equal(change.state);
+  });
+
+  it('is not committed when its state changed meanwhile', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    const snapshot = await store().load(client);
+    await verdict(store(), client, 'order-2');
+    expect(await store().commit(verdictOn(client, snapshot, 'order-3'))).to.equal('conflict');
+    expect((await store().load(client)).state.seq).to.equal(2);
+  });
+
+  it('is not committed when it was created meanwhile', async () => {
+    const client = newClient();
+    const snapshot = await store().load(client);
+    await verdict(store(), client, 'order-1');
+    expect(await store().commit(verdictOn(client, snapshot, 'order-2'))).to.equal('conflict');
+  });
+
+  it('is not committed when it was erased meanwhile', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    const snapshot = await store().load(client);
+    await store().erase(client);
+    expect(await store().commit(verdictOn(client, snapshot, 'order-2'))).to.equal('conflict');
+    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+  });
+
+  it('gets nothing at all from a change that lost the race', async () => {
+    const client = newClient();
+    const snapshot = await store().load(client);
+    await verdict(store(), client, 'order-1');
+    const start = await endOfJournal(store());
+    const lost = verdictOn(client, { ...snapshot, state: { ...snapshot.state, seq: 6 } }, 'lost-order');
+    const order = paymentOf(client, snapshot, 'lost-order').outcome;
+    expect(order).not.to.equal(undefined);
+    const change = { ...withAnswer(lost, 'lost-key'), ...(order === undefined ? {} : { outcome: order }) };
+    expect(await store().commit(change)).to.equal('conflict');
+
+    expect(await store().decision(lost.decision?.decisionId ?? '')).to.equal(null);
+    expect(await store().decisionsOfOrder(client.platform, 'lost-order')).to.deep.equal([]);
+    const loaded = await store().load(client, { orderRef: 'lost-order', idempotencyKey: 'lost-key' });
+    expect([loaded.order, loaded.answer]).to.deep.equal([null, null]);
+    expect((await readAll(store(), start, 100)).entries).to.deep.equal([]);
+  });
+
+  it('takes exactly 50 steps from 50 parallel verdicts', async () => {
+    const client = newClient();
+    const decisions = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => verdict(store(), client, `order-${index}`)),
+    );
+    expect((await store().load(client)).state.seq).to.equal(50);
+    const seqs = decisions.map(({ seq }) => seq).sort((a, b) => a - b);
+    expect(seqs).to.deep.equal(Array.from({ length: 50 }, (_, index) => index + 1));
+    const kept = await store().decisionsOfClient(client, 100);
+    expect(kept.map(({ seq }) => seq)).to.deep.equal(seqs.toReversed());
+  });
+
+  it('is told apart whatever characters its names have', async () => {
+    const platform = newPlatform();
+    const names = [
+      'a\0b',
+      'a',
+      '💳💳',
+      '}{',
+      '{a}',
+      `"'\\`,
+      ' ',
+      'x'.repeat(256),
+      '💶'.repeat(256),
+      'é',
+      'e\u0301',
+    ];
+    for (const text of names) {
+      const client = newClient(platform, text);
+      const decision = await verdict(store(), client, text);
+      await store().commit(paymentOf(client, await store().load(client), text));
+      expect(await store().decision(decision.decisionId)).to.deep.equal(decision);
+      expect(await store().decisionsOfOrder(platform, text)).to.deep.equal([decision]);
+      expect((await store().load(client, { orderRef: text })).order?.outcome).to.equal('PAID');
+    }
+  });
+}
+
+function describeDecisions(store: () => Store): void {
+  it('are found by their id', async () => {
+    const decision = await verdict(store(), newClient(), 'order-1');
+    expect(await store().decision(decision.decisionId)).to.deep.equal(decision);
+  });
+
+  for (const id of ['', 'nonsense', `${'A'.repeat(22)}.1`, `${'A'.repeat(22)}.0`, '*', '{A}']) {
+    it(`are not found by the id ${JSON.stringify(id)}`, async () => {
+      expect(await store().decision(id)).to.equal(null);
+    });
+  }
+
+  it('about an order of two clients come newest first', async () => {
+    const platform = newPlatform();
+    const [first, second] = [newClient(platform), newClient(platform)];
+    const oldest = await verdict(store(), first, 'shared', T0 + 1);
+    const middle = await verdict(store(), second, 'shared', T0 + 2);
+    await verdict(store(), first, 'another', T0 + 3);
+    const newest = await verdict(store(), first, 'shared', T0 + 4);
+    expect(await store().decisionsOfOrder(platform, 'shared')).to.deep.equal([newest, middle, oldest]);
+    expect(await store().decisionsOfOrder(newPlatform(), 'shared')).to.deep.equal([]);
+  });
+
+  it('about a client come in pages, newest first', async () => {
+    const client = newClient();
+    const seqs = async (limit: number, before?: number) =>
+      (await store().decisionsOfClient(client, limit, before)).map(({ seq }) => seq);
+    for (let count = 0; count < 5; count += 1) await verdict(store(), client, `order-${count}`);
+    expect(await seqs(2)).to.deep.equal([5, 4]);
+    expect(await seqs(2, 4)).to.deep.equal([3, 2]);
+    expect(await seqs(2, 2)).to.deep.equal([1]);
+    expect(await seqs(2, 1)).to.deep.equal([]);
+    expect(await seqs(100, 1000)).to.deep.equal([5, 4, 3, 2, 1]);
+    expect(await store().decisionsOfClient(newClient(), 10)).to.deep.equal([]);
+  });
+
+  it("of a platform come newest first, and never another platform's", async () => {
+    const platform = newPlatform();
+    const decisions: Decision[] = [];
+    for (let count = 0; count < 30; count += 1) {
+      decisions.push(await verdict(store(), newClient(platform), `order-${count}`, T0 + count));
+      await verdict(store(), newClient(), `order-${count}`, T0 + count);
+    }
+    expect(await store().latestDecisions(platform, 10)).to.deep.equal(decisions.toReversed().slice(0, 10));
+    expect(await store().latestDecisions(platform, 100)).to.deep.equal(decisions.toReversed());
+    expect(await store().latestDecisions(newPlatform(), 10)).to.deep.equal([]);
+  });
+}
+
+function describeOrders(store: () => Store): void {
+  it('keep the outcome of an order with its client', async () => {
+    const client = newClient();
+    const change = paymentOf(client, await store().load(client), 'order-1');
+    await store().commit(change);
+    expect((await store().load(client, { orderRef: 'order-1' })).order).to.deep.equal(change.outcome?.order);
+    expect((await store().load(client, { orderRef: 'order-2' })).order).to.equal(null);
+    const other = newClient(client.platform);
+    expect((await store().load(other, { orderRef: 'order-1' })).order).to.equal(null);
+  });
+
+  it('keep the last outcome that was reported', async () => {
+    const client = newClient();
+    await store().commit(paymentOf(client, await store().load(client), 'order-1', T0));
+    await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 5));
+    expect((await store().load(client, { orderRef: 'order-1' })).order?.occurredAt).to.equal(T0 + 5);
+  });
+
+  it('keep an answer under its Idempotency-Key', async () => {
+    const client = newClient();
+    const change = withAnswer(verdictOn(client, await store().load(client), 'order-1'), 'key-1');
+    await store().commit(change);
+    expect((await store().load(client, { idempotencyKey: 'key-1' })).answer).to.deep.equal(
+      change.answer?.stored,
+    );
+    expect((await store().load(client, { idempotencyKey: 'key-2' })).answer).to.equal(null);
+  });
+
+  it('bind an Idempotency-Key to the request that came first', async () => {
+    const platform = newPlatform();
+    expect(await store().claimIdempotencyKey(platform, 'key', 'first')).to.equal('first');
+    expect(await store().claimIdempotencyKey(platform, 'key', 'second')).to.equal('first');
+    expect(await store().claimIdempotencyKey(platform, 'key', 'first')).to.equal('first');
+    expect(await store().claimIdempotencyKey(newPlatform(), 'key', 'second')).to.equal('second');
+  });
+
+  it('let one of many parallel claims win', async () => {
+    const platform = newPlatform();
+    const seen = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => store().claimIdempotencyKey(platform, 'key', `hash-${index}`)),
+    );
+    expect(new Set(seen).size).to.equal(1);
+  });
+}
+
+function describeSightings(store: () => Store): void {
+  const record = { orderRef: 'order' };
+  const count = async (client: ClientKey, device: string, at = T0, windowMs = 10 * MINUTE_MS) => {
+    const windowsMs = { fingerprint: [windowMs], ip: [] };
+    const seen = await store().sightings(askFor(client, { at, fingerprint: device, windowsMs }));
+    return seen.fingerprint.get(windowMs);
+  };
+  const see = (client: ClientKey, device: string, at = T0) =>
+    store().sightings(askFor(client, { at, fingerprint: device, record }));
+
+  it('count the asking client, noted or not', async () => {
+    const client = newClient();
+    expect(await count(client, 'device')).to.equal(1);
+    await see(client, 'device');
+    expect(await count(client, 'device')).to.equal(1);
+  });
+
+  it('count the clients of each window, on fingerprint and IP apart', async () => {
+    const platform = newPlatform();
+    await store().sightings(askFor(newClient(platform), { at: T0, fingerprint: 'f', ip: 'i', record }));
+    await store().sightings(askFor(newClient(platform), { at: T0 + MINUTE_MS, ip: 'i', record }));
+    const seen = await store().sightings(
+      askFor(newClient(platform), {
+        at: T0 + 2 * MINUTE_MS,
+        fingerprint: 'f',
+        ip: 'i',
+        windowsMs: { fingerprint: [MINUTE_MS, 10 * MINUTE_MS], ip: [1.5 * MINUTE_MS, 10 * MINUTE_MS] },
+        record,
+      }),
+    );
+    expect(Object.fromEntries(seen.fingerprint)).to.deep.equal({ [MINUTE_MS]: 1, [10 * MINUTE_MS]: 2 });
+    expect(Object.fromEntries(seen.ip)).to.deep.equal({ [1.5 * MINUTE_MS]: 2, [10 * MINUTE_MS]: 3 });
+  });
+
+  it('say nothing about a device that was not sent', async () => {
+    const seen = await store().sightings(askFor(newClient(), { record }));
+    expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
+  });
+
+  it('leave out who was last seen exactly at the edge of the window', async () => {
+    const platform = newPlatform();
+    await see(newClient(platform), 'device', T0);
+    expect(await count(newClient(platform), 'device', T0 + 999, 1000)).to.equal(2);
+    expect(await count(newClient(platform), 'device', T0 + 1000, 1000)).to.equal(1);
+  });
+
+  it('are not noted when only asked for', async () => {
+    const platform = newPlatform();
+    await count(newClient(platform), 'device');
+    expect(await count(newClient(platform), 'device')).to.equal(1);
+  });
+
+  it('keep when a client was last seen although time runs backwards', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform);
+    await see(client, 'device', T0 + MINUTE_MS);
+    await see(client, 'device', T0);
+    expect(await count(newClient(platform), 'device', T0 + MINUTE_MS + 10, 1000)).to.equal(2);
+  });
+
+  it('of one platform are not seen on another', async () => {
+    await see(newClient(), 'device');
+    expect(await count(newClient(), 'device')).to.equal(1);
+  });
+
+  it('stop at the number of clients that a device remembers', async () => {
+    const platform = newPlatform();
+    for (let start = 0; start < REMEMBERED_CLIENTS + 50; start += 50) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) => see(newClient(platform), 'device', T0 + start + index)),
+      );
+    }
+    expect(await count(newClient(platform), 'device', T0 + REMEMBERED_CLIENTS)).to.equal(REMEMBERED_CLIENTS);
+    const oldestKept = T0 + 50;
+    const windowMs = MINUTE_MS;
+    expect(await count(newClient(platform), 'device', oldestKept + windowMs - 1, windowMs)).to.equal(
+      REMEMBERED_CLIENTS,
+    );
+  });
+}
+
+function describeDocuments(store: () => Store): void {
+  const collection = () => `collection-${randomUUID()}`;
+
+  it('are read as they were written, until they are deleted', async () => {
+    const keys = collection();
+    const document = { text: ':a"b', list: [1, null, 'é💳'], nested: { yes: true } };
+    await store().documents.set(keys, 'name', document);
+    expect(await store().documents.get(keys, 'name')).to.deep.equal(document);
+    await store().documents.set(keys, 'name', { other: 1 });
+    expect(await store().documents.get(keys, 'name')).to.deep.equal({ other: 1 });
+    await store().documents.delete(keys, 'name');
+    expect(await store().documents.get(keys, 'name')).to.equal(undefined);
+  });
+
+  it('are listed by collection', async () => {
+    const [keys, others] = [collection(), collection()];
+    await store().documents.set(keys, 'a', { id: 'a' });
+    await store().documents.set(keys, 'b', { id: 'b' });
+    await store().documents.set(others, 'c', { id: 'c' });
+    const listed = await store().documents.list<{ id: string }>(keys);
+    expect(listed.map(({ id }) => id).sort()).to.deep.equal(['a', 'b']);
+    await store().documents.delete(keys, 'a');
+    expect(await store().documents.list(keys)).to.deep.equal([{ id: 'b' }]);
+    expect(await store().documents.list(collection())).to.deep.equal([]);
+  });
+
+  it('are gone after their time to live', async () => {
+    const keys = collection();
+    await store().documents.set(keys, 'short', { id: 1 }, 60);
+    await store().documents.set(keys, 'long', { id: 2 }, 60_000);
+    await delay(120);
+    expect(await store().documents.get(keys, 'short')).to.equal(undefined);
+    expect(await store().documents.list(keys)).to.deep.equal([{ id: 2 }]);
+  });
+}
+
+function describeRegisters(store: () => Store): void {
+  it('are empty until they are set, and change only from what they hold', async () => {
+    const name = randomUUID();
+    const { registers } = store();
+    expect(await registers.read(name)).to.equal(null);
+    expect(await registers.compareAndSet(name, 'something', 'a')).to.equal(false);
+    expect(await registers.compareAndSet(name, null, 'a')).to.equal(true);
+    expect(await registers.compareAndSet(name, null, 'b')).to.equal(false);
+    expect(await registers.compareAndSet(name, 'b', 'c')).to.equal(false);
+    expect(await registers.compareAndSet(name, 'a', 'c')).to.equal(true);
+    expect(await registers.read(name)).to.equal('c');
+    expect(await registers.read(randomUUID())).to.equal(null);
+  });
+
+  it('let one of many parallel changes win', async () => {
+    const name = randomUUID();
+    const won = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => store().registers.compareAndSet(name, null, `value-${index}`)),
+    );
+    expect(won.filter(Boolean)).to.have.length(1);
+    expect(await store().registers.read(name)).to.equal(`value-${won.indexOf(true)}`);
+  });
+}
+
+function describeRateBuckets(store: () => Store): void {
+  it('admit a burst at once, then delay, then turn away', async () => {
+    const bucket = randomUUID();
+    const settings = { ratePerSecond: 0.1, burst: 3, longestDelayMs: 15_000 };
+    const take = () => store().rateBuckets.take(bucket, settings);
+    expect([await take(), await take(), await take()]).to.deep.equal(
+      Array(3).fill({ admitted: true, delayMs: 0 }),
+    );
+    const fourth = await take();
+    expect(fourth.admitted && fourth.delayMs).to.be.within(5000, 10_000);
+    expect(await take()).to.deep.equal({ admitted: false });
+    expect(await store().rateBuckets.take(randomUUID(), settings)).to.deep.equal({
+      admitted: true,
+      delayMs: 0,
+    });
+  });
+}
+
+function describeJournal(store: () => Store): void {
+  it('gives a platform every entry in the order of acceptance', async () => {
+    const start = await endOfJournal(store());
+    const client = newClient();
+    const { platform, clientIdKey } = client;
+    await verdict(store(), client, 'order-1');
+    await store().commit(paymentOf(client, await store().load(client), 'order-1'));
+    const snapshot = await store().load(client);
+    await store().commit(changeTo(client, snapshot, touch(snapshot.state, T0 + 10)));
+    const { entries } = await readAll(store(), start, 100);
+    expect(entries).to.deep.equal([
+      { kind: 'verdict', at: T0 + 1, platform, clientIdKey, decision: decisionFor(client, 1, 'order-1') },
+      {
+        kind: 'outcome',
+        at: T0,
+        platform,
+        clientIdKey,
+        orderRef: 'order-1',
+        order: { outcome: 'PAID', cause: null, occurredAt: T0 },
+      },
+      { kind: 'binding', at: T0 + 10, platform, clientIdKey, binding: null },
+    ]);
+  });
+
+  it('keeps the cursor where nothing was added', async () => {
+    const end = await endOfJournal(store());
+    expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end });
+  });
+
+  it('gives the clients of a quiet moment in the order they were decided', async () => {
+    const start = await endOfJournal(store());
+    const clients = Array.from({ length: 20 }, () => newClient());
+    for (const client of clients) {
+      await verdict(store(), client, 'order');
+      await delay(2);
+    }
+    const { entries } = await readAll(store(), start, 7);
+    expect(entries.map(({ clientIdKey }) => clientIdKey)).to.deep.equal(
+      clients.map(({ clientIdKey }) => clientIdKey),
+    );
+  });
+
+  it('loses and doubles nothing while it is read in pages and written', async () => {
+    const start = await endOfJournal(store());
+    const clients = Array.from({ length: 12 }, () => newClient());
+    const writing = Promise.all(
+      clients.map(async (client) => {
+        for (let count = 1; count <= 20; count += 1) await verdict(store(), client, `order-${count}`);
+      }),
+    );
+    const seen: string[] = [];
+    let cursor: string | null = start;
+    let done = false;
+    writing.finally(() => {
+      done = true;
+    });
+    for (let last = false; !last; ) {
+      last = done;
+      // A store in this process answers without a turn of the event loop, in which the writers write.
+      await delay(1);
+      const page = await readAll(store(), cursor, 9);
+      seen.push(...page.entries.map(nameOfEntry));
+      cursor = page.cursor;
+    }
+    await writing;
+    const written = clients.flatMap((client) =>
+      Array.from({ length: 20 }, (_, index) => `${client.hash}.${index + 1}`),
+    );
+    expect(seen.toSorted()).to.deep.equal(written.toSorted());
+  });
+}
+
+function describeErasure(store: () => Store, dump: () => Promise<string>): void {
+  it('leaves no trace of the client and all of the others', async () => {
+    const platform = newPlatform();
+    const [client, other] = [newClient(platform), newClient(platform)];
+    for (const each of [client, other]) await live(store(), each);
+    expect(await dump())
+      .to.include(client.hash)
+      .and.to.include(client.clientIdKey);
+
+    await store().erase(client);
+    const left = await dump();
+    expect(left).not.to.include(client.hash);
+    expect(left).not.to.include(client.clientIdKey);
+    expect(left).to.include(other.hash).and.to.include(other.clientIdKey);
+    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+    expect(
+      (await store().decisionsOfOrder(platform, 'order-1')).map(({ clientIdKey }) => clientIdKey),
+    ).to.deep.equal([other.clientIdKey]);
+    expect((await store().decisionsOfClient(other, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
+    const windowMs = 10 * MINUTE_MS;
+    const seen = await store().sightings(askFor(newClient(platform), { fingerprint: 'f', ip: 'i' }));
+    expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)]).to.deep.equal([2, 2]);
+  });
+
+  it('of a client that is not known does nothing', async () => {
+    await store().erase(newClient());
+  });
+
+  it('lets the client begin anew', async () => {
+    const client = newClient();
+    await live(store(), client);
+    await store().erase(client);
+    const decision = await verdict(store(), client, 'order-1');
+    expect(decision.seq).to.equal(1);
+    expect(await store().decisionsOfClient(client, 10)).to.deep.equal([decision]);
+  });
+}
+
+/** All kinds of traces that a client can leave. */
+async function live(store: Store, client: ClientKey): Promise<void> {
+  const hints = {
+    scoredAt: T0,
+    fingerprint: 'f',
+    ip: 'i',
+    jsOk: true,
+    honeypotAt: null,
+    userAgentPresent: true,
+    userAgentIsAutomated: false,
+  };
+  const first = await store.load(client);
+  await store.commit(changeTo(client, first, { ...touch(first.state, T0), hints }));
+  for (const orderRef of ['order-1', 'order-2', 'order-3']) {
+    await store.sightings(askFor(client, { at: T0, fingerprint: 'f', ip: 'i', record: { orderRef } }));
+    const change = verdictOn(client, await store.load(client), orderRef);
+    await store.commit(withAnswer(change, `key-of-${orderRef}`));
+  }
+  await store.commit(paymentOf(client, await store.load(client), 'order-1'));
+  await store.commit(paymentOf(client, await store.load(client), 'order-without-verdict'));
+}
+
+function nameOfEntry(entry: JournalEntry): string {
+  return entry.kind === 'verdict' ? entry.decision.decisionId : entry.kind;
+}
+
+/** Everything after a cursor, in pages. */
+async function readAll(store: Store, after: string | null, pageLength: number) {
+  const entries: JournalEntry[] = [];
+  let cursor = after;
+  for (;;) {
+    const page = await store.readJournal(cursor, pageLength);
+    if (page.entries.length === 0) return { entries, cursor };
+    expect(page.entries.length).to.be.at.most(pageLength);
+    entries.push(...page.entries);
+    cursor = page.cursor;
+  }
+}
+
+async function endOfJournal(store: Store): Promise<string | null> {
+  return (await readAll(store, null, 1000)).cursor;
+}
