@@ -252,7 +252,7 @@ export class ScoringService {
         if (snapshot.answer !== null) {
           return { result: { ...snapshot.answer, replayed: true, decided: null }, change: null };
         }
-        const now = this.#parts.clock();
+        const now = this.#now(snapshot);
         const device = currentHints(snapshot.state.hints, now);
         // Noted once a request: deciding again after a lost race is still the same request.
         seen ??= await this.#sightings(choice, client, device, now, { orderRef: body.orderRef });

@@ -20,7 +20,8 @@ export function recordOutcome(
   report: OrderOutcome,
   now: number,
 ): OutcomeChange {
-  const order = { ...report, occurredAt: Math.min(report.occurredAt, now) };
+  const latest = Math.max(now, state.lastAt);
+  const order = { ...report, occurredAt: Math.min(report.occurredAt, latest) };
   const effect = outcomeEffect(previous, order);
   if (effect === 'unchanged' || effect === 'stale') return { effect, state, order: previous ?? order };
   const outcomes = tallyOutcome(state.outcomes, orderRef, previous, order);

@@ -105,12 +105,16 @@ function remove(tally: OutcomeTally, orderRef: string, outcome: OrderOutcome): O
   const paid = outcome.outcome === 'PAID';
   const order = token(orderRef);
   const recent = tally.recent.filter((entry) => entry.order !== order);
-  const lastAt = (wanted: boolean) => recent.findLast((entry) => entry.paid === wanted)?.at ?? null;
+  const lastAt = (known: number | null) =>
+    // Only the newest one of its kind moves the time; an older one was never what it told.
+    known !== null && outcome.occurredAt < known
+      ? known
+      : (recent.findLast((entry) => entry.paid === paid)?.at ?? null);
   return {
     paidCount: tally.paidCount - (paid ? 1 : 0),
     unpaidCount: tally.unpaidCount - (paid ? 0 : 1),
-    lastPaidAt: paid ? lastAt(true) : tally.lastPaidAt,
-    lastUnpaidAt: paid ? tally.lastUnpaidAt : lastAt(false),
+    lastPaidAt: paid ? lastAt(tally.lastPaidAt) : tally.lastPaidAt,
+    lastUnpaidAt: paid ? tally.lastUnpaidAt : lastAt(tally.lastUnpaidAt),
     recent,
   };
 }

@@ -51,6 +51,7 @@ type Document = [
 const EARLY = 1;
 const GRANTED = 2;
 
+/** The text to store; `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
   const { ladder, outcomes } = state;
   const document: Document = [

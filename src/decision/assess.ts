@@ -1,6 +1,7 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
 import type { Matchable, RuleSet, VerdictParams } from '../rules/rule-set.ts';
+import { totalWeight } from '../rules/signal-weight.ts';
 import { OTHERWISE } from './decision.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
@@ -24,7 +25,7 @@ export function conclude(rules: RuleSet, facts: readonly FactValue[], isNew: boo
   const clientGroup = firstMatch(rules.groups.rules, values)?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
   const matching = rules.signals.rules.filter((signal) => signal.matches(values));
-  const botWeight = sum(matching.map((signal) => signal.params.weight));
+  const botWeight = totalWeight(matching.map((signal) => signal.params.weight));
   // The contract: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
@@ -68,9 +69,4 @@ function setConclusions(rules: RuleSet, values: FactValue[], conclusions: Conclu
   for (const { fact, index } of rules.facts) {
     if (fact.kind === 'concluded') values[index] = fact.read(conclusions);
   }
-}
-
-/** Rounded, so that weights of 0.1 and 0.2 reach a threshold of 0.3. */
-function sum(weights: readonly number[]): number {
-  return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }

@@ -32,6 +32,7 @@ export interface VerdictBody {
  */
 export type Pseudonym = (kind: 'fingerprint' | 'ip', text: string) => string;
 
+/** What the rules may see of a score body: the device only by pseudonyms and by what it shows. */
 export function scoreRequest(body: ScoreBody, pseudonym: Pseudonym): ScoreRequest {
   const { fingerprint, ip, userAgent, clientHints } = body;
   return {
@@ -48,6 +49,7 @@ export function scoreRequest(body: ScoreBody, pseudonym: Pseudonym): ScoreReques
   };
 }
 
+/** A verdict body with what the decision record says about its origin. */
 export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,

@@ -90,9 +90,10 @@ export type Fact = PlainFact | WindowedFact | ConcludedFact;
 /** What a duration fact says when the thing never happened. */
 export const NEVER_SECONDS = 999_999_999;
 
-/** Whole seconds from `then` to `now`, NEVER_SECONDS when `then` is null. */
+/** Whole seconds from `then` to `now`; NEVER_SECONDS when `then` is null, and never more than that. */
 export function secondsSince(then: number | null, now: number): number {
-  return then === null ? NEVER_SECONDS : Math.max(0, Math.floor((now - then) / 1000));
+  if (then === null) return NEVER_SECONDS;
+  return Math.min(NEVER_SECONDS, Math.max(0, Math.floor((now - then) / 1000)));
 }
 
 export function count(max: number): FactDomain {

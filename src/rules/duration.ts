@@ -1,6 +1,6 @@
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+export const DURATION = /^([1-9]\d{0,8})([smhd])$/;
 
 /** How a duration is written, for messages. */
 export const DURATION_FORM = 'a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d';

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { compile } from './compile.ts';
+import { buildEngine } from './engine.ts';
 import { parse, type RuleFiles } from './parse.ts';
 import { formatProblem, type Problem } from './problem.ts';
 import { checkRelease, digestOf } from './release.ts';
@@ -23,6 +24,9 @@ export function loadRuleSet(folder: string): LoadResult {
   const result = parse(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
+  const { groups, signals, verdicts } = result.rules;
+  // The engine that explains decisions must be able to hold the rules: better known now than in a dispute.
+  for (const { rules } of [groups, signals, verdicts]) buildEngine(rules);
   return { ok: true, ruleSet: compile(result.rules, digestOf(files), release !== null) };
 }
 
@@ -73,7 +77,7 @@ function yamlFiles(folder: string, below: string): readonly string[] {
 function readText(folder: string, path: string, problems: Problem[]): string | null {
   if (!statSync(join(folder, path), { throwIfNoEntry: false })?.isFile()) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(join(folder, path)));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(join(folder, path)));
   } catch {
     problems.push({ at: { file: path, line: 1, column: 1 }, message: 'the file is not UTF-8 text' });
     return null;

@@ -15,6 +15,17 @@ const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
 /** Rules nested deeper than this are not read by anybody. */
 const MAX_DEPTH = 16;
 
+/** Named conditions that name each other can multiply a few lines into billions of comparisons. */
+const MAX_COMPARISONS = 1000;
+
+/** How large a condition is with the named conditions that it refers to. */
+interface Extent {
+  readonly depth: number;
+  readonly comparisons: number;
+}
+
+const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
+
 /** The facts that a rule set uses, each with its place among the values of a decision. */
 export class FactRefs {
   readonly #refs = new Map<string, FactRef>();
@@ -48,6 +59,7 @@ export class ConditionReader {
   readonly #refs: FactRefs;
   readonly #named: Members;
   readonly #resolved = new Map<string, Condition | null>();
+  readonly #extents = new Map<Condition, Extent>();
   readonly #path: string[] = [];
 
   constructor(file: YamlFile, stage: RuleStage, refs: FactRefs, named: Members) {
@@ -62,7 +74,7 @@ export class ConditionReader {
   topLevel(node: Node): Condition | null {
     const members = this.#file.anyMembers(node, 'conditions');
     if (members === null) return null;
-    if (members.has('fact')) {
+    if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
       return this.#file.report(
         node,
         'conditions must start with all, any, not or condition; put the comparison in "all"',
@@ -72,8 +84,7 @@ export class ConditionReader {
   }
 
   #condition(node: Node, depth: number): Condition | null {
-    if (depth > MAX_DEPTH)
-      return this.#file.report(node, `conditions are nested deeper than ${MAX_DEPTH} levels`);
+    if (depth > MAX_DEPTH) return this.#tooDeep(node);
     const members = this.#file.anyMembers(node, 'a condition');
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
@@ -105,21 +116,52 @@ export class ConditionReader {
         const conditions = items
           .map((item) => this.#condition(item, depth + 1))
           .filter((item) => item !== null);
-        return conditions.length === items.length ? { kind, conditions, at } : null;
+        return conditions.length === items.length
+          ? this.#measured({ kind, conditions, at }, conditions, node)
+          : null;
       }
       case 'not': {
         const condition = this.#condition(value, depth + 1);
-        return condition === null ? null : { kind, condition, at };
+        return condition === null ? null : this.#measured({ kind, condition, at }, [condition], node);
       }
       case 'condition': {
         const name = this.#file.text(value, 'condition');
         if (name === null) return null;
         const condition = this.#reference(name, value);
-        return condition === null ? null : { kind: 'reference', name, condition, at };
+        return condition === null
+          ? null
+          : this.#measured({ kind: 'reference', name, condition, at }, [condition], node);
       }
       default:
         return kind satisfies never;
     }
+  }
+
+  /** The condition itself, when it is not too large together with its parts. */
+  #measured(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
+    let depth = 0;
+    let comparisons = 0;
+    for (const part of parts) {
+      const extent = this.#extents.get(part) ?? ONE_COMPARISON;
+      depth = Math.max(depth, extent.depth);
+      comparisons += extent.comparisons;
+    }
+    if (depth >= MAX_DEPTH) return this.#tooDeep(node);
+    if (comparisons > MAX_COMPARISONS) {
+      return this.#file.report(
+        node,
+        `the condition makes ${comparisons} comparisons with the named conditions in it; at most ${MAX_COMPARISONS} are allowed`,
+      );
+    }
+    this.#extents.set(condition, { depth: depth + 1, comparisons });
+    return condition;
+  }
+
+  #tooDeep(node: Node): null {
+    return this.#file.report(
+      node,
+      `conditions are nested deeper than ${MAX_DEPTH} levels, named conditions included`,
+    );
   }
 
   #reference(name: string, node: Node): Condition | null {
@@ -132,6 +174,7 @@ export class ConditionReader {
       const cycle = [...this.#path.slice(this.#path.indexOf(name)), name].join(' -> ');
       return this.#file.report(node, `conditions refer to each other in a circle: ${cycle}`);
     }
+    if (this.#path.length >= MAX_DEPTH && !this.#resolved.has(name)) return this.#tooDeep(node);
     return this.#resolve(name);
   }
 

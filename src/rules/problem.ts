@@ -35,6 +35,7 @@ export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
  * otherwise all of them.
  */
 export function suggest(name: string, allowed: readonly string[]): string {
+  if (allowed.length === 0) return '; nothing is allowed here';
   const [nearest] = allowed
     .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))

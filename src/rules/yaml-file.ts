@@ -25,8 +25,16 @@ export interface Member {
 
 export type Members = ReadonlyMap<string, Member>;
 
+/** What a member that may be absent says; null when it is absent or not sound. */
+export function optional<T>(member: Member | undefined, read: (node: Node) => T | null): T | null {
+  return member === undefined ? null : read(member.value);
+}
+
 /** Rule files are written by hand; one larger than this is a mistake or an attack. */
 const MAX_FILE_CHARACTERS = 512 * 1024;
+
+/** Characters that nobody sees and that storage and terminals treat in their own ways. */
+const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
 /**
  * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind
@@ -50,8 +58,7 @@ export class YamlFile {
   }
 
   at(node: Node | null): Location {
-    const { line, col } = this.#lines.linePos(node?.range?.[0] ?? 0);
-    return { file: this.name, line: Math.max(1, line), column: Math.max(1, col) };
+    return this.#place(node?.range?.[0] ?? 0);
   }
 
   report(node: Node | null, message: string): null {
@@ -100,6 +107,10 @@ export class YamlFile {
     const value = this.#scalar(node);
     if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`);
     if (value.trim() === '') return this.report(node, `${what} must not be empty`);
+    // Escapes such as "\0" and "\uD800" spell what the file itself may not hold.
+    if (INVISIBLE.test(value) || !value.isWellFormed()) {
+      return this.report(node, `${what} must not hold control characters or broken Unicode`);
+    }
     return value;
   }
 
@@ -155,32 +166,64 @@ export class YamlFile {
     if (text.length > MAX_FILE_CHARACTERS) {
       return this.report(null, `the file is longer than ${MAX_FILE_CHARACTERS} characters`);
     }
+    if (this.#refuseInvisible(text)) return null;
     const document = parseDocument<Node>(text, { lineCounter: this.#lines, prettyErrors: false });
-    for (const { pos, message } of [...document.errors, ...document.warnings]) {
-      const { line, col } = this.#lines.linePos(pos[0]);
-      this.#problems.push({
-        at: { file: this.name, line, column: col },
-        message: `not valid YAML: ${message}`,
-      });
+    for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+      const explanation =
+        code === 'MULTIPLE_DOCS' ? 'a rule file is one document; a second one begins here' : message;
+      this.#problems.push({ at: this.#place(pos[0]), message: `not valid YAML: ${explanation}` });
+    }
+    if (document.directives?.yaml.explicit === true) {
+      return this.report(null, 'a %YAML directive changes what values mean; remove it');
     }
     if (document.errors.length > 0) return null;
     if (document.contents === null) return this.report(null, 'the file is empty');
-    return this.#refuseAliases(document.contents) ? null : document.contents;
+    return this.#refuseIndirection(document.contents) ? null : document.contents;
   }
 
-  /** Aliases can multiply a small file without end, and rules have named conditions for sharing. */
-  #refuseAliases(root: Node): boolean {
-    let found = false;
+  #refuseInvisible(text: string): boolean {
+    const found = INVISIBLE.exec(text);
+    if (found === null) return false;
+    const before = text.slice(0, found.index).split('\n');
+    const at = { file: this.name, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const message =
+      found[0] === '\uFEFF'
+        ? 'a byte order mark is not allowed; save the file as UTF-8 without one'
+        : `the control character U+${code} is not allowed`;
+    this.#problems.push({ at, message });
+    return true;
+  }
+
+  /**
+   * Aliases can multiply a small file without end, and tags make a value another than it looks.
+   * Rules have named conditions for sharing.
+   */
+  #refuseIndirection(root: Node): boolean {
+    const before = this.#problems.length;
     visit(root, {
       Alias: (_key, alias) => {
-        found = true;
         this.report(
           alias,
           `"*${alias.source}" is an alias; share conditions by name under "conditions:" instead`,
         );
       },
+      Node: (_key, node) => {
+        if (!isAlias(node) && node.anchor !== undefined) {
+          this.report(
+            node,
+            `"&${node.anchor}" is an anchor; share conditions by name under "conditions:" instead`,
+          );
+        }
+        if (node.tag !== undefined) this.report(node, `"${node.tag}" is a tag; write the plain value`);
+      },
     });
-    return found;
+    return this.#problems.length > before;
+  }
+
+  #place(offset: number): Location {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.name, line: Math.max(1, line), column: Math.max(1, col) };
   }
 
   #member(
@@ -192,7 +235,9 @@ export class YamlFile {
     if (!isScalar(key) || typeof key.value !== 'string') {
       return this.report(key ?? map, `a member name of ${what} must be a text`);
     }
-    if (key.value === '__proto__') return this.report(key, `"__proto__" is not allowed as a member name`);
+    if (key.value === '__proto__' || key.value === '<<') {
+      return this.report(key, `"${key.value}" is not allowed as a member name`);
+    }
     if (value === null) return this.report(key, `"${key.value}" has no value`);
     return { name: key.value, key, value };
   }

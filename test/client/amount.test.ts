@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { DECIMAL_PATTERN, normalAmount } from '../../src/client/amount.ts';
+
+const digits = (minLength: number, maxLength: number) =>
+  fc.string({ minLength, maxLength, unit: fc.constantFrom(...'0123456789') });
+
+const decimal = fc
+  .tuple(digits(1, 20), fc.option(digits(1, 10), { nil: null }))
+  .map(([whole, fraction]) => (fraction === null ? whole : `${whole}.${fraction}`));
+
+/** Exact: the amount in units of 10^-10. */
+function exactly(amount: string): bigint {
+  const [whole = '', fraction = ''] = amount.split('.');
+  return BigInt(whole + fraction.padEnd(10, '0'));
+}
+
+describe('an amount', () => {
+  for (const [amount, normal] of [
+    ['10.50', '10.5'],
+    ['010.5', '10.5'],
+    ['10.00', '10'],
+    ['10', '10'],
+    ['0', '0'],
+    ['000', '0'],
+    ['0.00', '0'],
+    ['00.10', '0.1'],
+    ['100', '100'],
+    ['99999999999999999999.9999999999', '99999999999999999999.9999999999'],
+  ] as const) {
+    it(`of ${amount} is normally written ${normal}`, () => {
+      expect(normalAmount(amount)).to.equal(normal);
+    });
+  }
+
+  it('keeps its value, is a decimal-string again, and is normal at once', () => {
+    const pattern = new RegExp(DECIMAL_PATTERN);
+    fc.assert(
+      fc.property(decimal, (amount) => {
+        const normal = normalAmount(amount);
+        expect(exactly(normal)).to.equal(exactly(amount));
+        expect(normal).to.match(pattern);
+        expect(normalAmount(normal)).to.equal(normal);
+      }),
+    );
+  });
+
+  it('has one normal text exactly when the values are equal', () => {
+    fc.assert(
+      fc.property(decimal, decimal, (a, b) => {
+        expect(normalAmount(a) === normalAmount(b)).to.equal(exactly(a) === exactly(b));
+      }),
+    );
+  });
+
+  it('is a decimal-string without sign, exponent, blank or digits of other scripts', () => {
+    const pattern = new RegExp(DECIMAL_PATTERN);
+    for (const bad of [
+      '',
+      '-1',
+      '+1',
+      '1e3',
+      ' 1',
+      '1 ',
+      '1.',
+      '.5',
+      '1,5',
+      '١',
+      '1\n',
+      'NaN',
+      '0x1',
+      '1'.repeat(21),
+    ]) {
+      expect(bad, JSON.stringify(bad)).to.not.match(pattern);
+    }
+    for (const good of ['0', '1', '1.5', '00.10', '1'.repeat(20)]) expect(good).to.match(pattern);
+  });
+});

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  clientKey,
+  decisionId,
+  isPlatformName,
+  parseDecisionId,
+  platformName,
+} from '../../src/client/client-key.ts';
+import { token } from '../../src/client/token.ts';
+
+const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(platformName);
+
+describe('a client key', () => {
+  it('has a hash of 22 characters that storage and URLs take as they are', () => {
+    fc.assert(
+      fc.property(anyPlatform, fc.string({ unit: 'binary' }), (platform, clientIdKey) => {
+        const key = clientKey(platform, clientIdKey);
+        expect(key).to.deep.include({ platform, clientIdKey });
+        expect(key.hash).to.match(/^[A-Za-z0-9_-]{22}$/);
+        expect(clientKey(platform, clientIdKey).hash).to.equal(key.hash);
+      }),
+    );
+  });
+
+  it('differs between platforms and between clients', () => {
+    const keys = [
+      clientKey(platformName('demo'), 'payer-1'),
+      clientKey(platformName('demo'), 'payer-2'),
+      clientKey(platformName('shop'), 'payer-1'),
+      clientKey(platformName('demo'), 'Payer-1'),
+      clientKey(platformName('demo'), 'payer-1 '),
+    ];
+    expect(new Set(keys.map(({ hash }) => hash)).size).to.equal(keys.length);
+  });
+
+  it('is stable over releases, since it names what is stored', () => {
+    expect(clientKey(platformName('demo'), 'payer-1').hash).to.equal('zO-zAnLXEDSBwc7coKb8qI');
+  });
+});
+
+describe('a platform name', () => {
+  for (const good of ['a', 'demo', 'shop-2', 'a'.repeat(63)]) {
+    it(`may be ${good}`, () => {
+      expect(isPlatformName(good)).to.equal(true);
+      expect(platformName(good)).to.equal(good);
+    });
+  }
+
+  for (const bad of ['', 'Demo', '2shop', '-a', 'a b', 'a/b', 'a_b', 'a\n', 'é', 'a'.repeat(64)]) {
+    it(`may not be ${JSON.stringify(bad)}`, () => {
+      expect(isPlatformName(bad)).to.equal(false);
+    });
+  }
+
+  it('is refused with what it may hold', () => {
+    expect(() => platformName('Demo')).to.throw(
+      RangeError,
+      'a platform name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, unlike "Demo"',
+    );
+  });
+});
+
+describe('a decisionId', () => {
+  it('leads back to its client and number', () => {
+    const { hash } = clientKey(platformName('demo'), 'payer-1');
+    expect(parseDecisionId(decisionId(hash, 17))).to.deep.equal({ clientHash: hash, seq: 17 });
+  });
+
+  const hash = 'a'.repeat(22);
+  for (const bad of [
+    '',
+    hash,
+    `${hash}.`,
+    `${hash}.0`,
+    `${hash}.01`,
+    `${hash}.-1`,
+    `${hash}.1.2`,
+    `${hash}x.1`,
+    `${hash}.1\n`,
+    `${hash}.1e3`,
+    `${hash}.${'9'.repeat(16)}`,
+  ]) {
+    it(`is not ${JSON.stringify(bad)}`, () => {
+      expect(parseDecisionId(bad)).to.equal(null);
+    });
+  }
+});
+
+describe('a token', () => {
+  it('is six characters, the same for the same text and another for another', () => {
+    expect(token('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
+    expect(token('card')).to.equal(token('card'));
+    expect(token('card')).to.not.equal(token('Card'));
+  });
+
+  it('rarely meets another one: none among 5,000 texts', () => {
+    const tokens = new Set(Array.from({ length: 5000 }, (_, n) => token(`order-${n}`)));
+    expect(tokens.size).to.equal(5000);
+  });
+});

@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import {
+  isNewClient,
+  LONGEST_EVENT_WINDOW_MS,
+  live,
+  REMEMBERED_EVENTS,
+  rememberEvent,
+  touch,
+  UNKNOWN_CLIENT,
+  type VerdictEvent,
+} from '../../src/client/client-state.ts';
+import { tallyOutcome } from '../../src/client/outcomes.ts';
+
+function eventAt(at: number): VerdictEvent {
+  return {
+    at,
+    early: false,
+    granted: true,
+    method: 'm',
+    amount: 'a',
+    order: 'o',
+    sellPoint: 's',
+    fingerprint: null,
+    ip: null,
+  };
+}
+
+const BINDING = { requisiteRef: 'r', acceptorKeys: ['a'], method: null, expiresAt: null };
+const OVERRIDE = { group: 'TRUSTED', reason: 'known', by: 'ann', at: 1, expiresAt: null } as const;
+
+describe('what is known of a client', () => {
+  it('is nothing before the first contact, and a score alone does not change that', () => {
+    expect(isNewClient(UNKNOWN_CLIENT)).to.equal(true);
+    const hints = {
+      scoredAt: 1,
+      fingerprint: 'f',
+      ip: null,
+      jsOk: true,
+      honeypotAt: 1,
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+    };
+    expect(isNewClient(touch({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
+  });
+
+  it('is something after a verdict, an outcome, a binding or an override', () => {
+    const paid = { outcome: 'PAID', cause: null, occurredAt: 1 } as const;
+    const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, 'order-1', null, paid);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, seq: 1 })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, binding: BINDING })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, override: OVERRIDE })).to.equal(false);
+  });
+
+  it('keeps the first contact, and its time never runs backwards', () => {
+    const first = touch(UNKNOWN_CLIENT, 100);
+    expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(touch(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
+  });
+
+  it('forgets requests that no window reaches: exactly as old as the longest one is too old', () => {
+    const now = 10 * LONGEST_EVENT_WINDOW_MS;
+    const events = [eventAt(now - LONGEST_EVENT_WINDOW_MS), eventAt(now - LONGEST_EVENT_WINDOW_MS + 1)];
+    expect(rememberEvent(events, eventAt(now)).map(({ at }) => at)).to.deep.equal([
+      now - LONGEST_EVENT_WINDOW_MS + 1,
+      now,
+    ]);
+  });
+
+  it(`remembers the newest ${REMEMBERED_EVENTS} requests`, () => {
+    let events: readonly VerdictEvent[] = [];
+    for (let at = 1; at <= REMEMBERED_EVENTS + 5; at++) events = rememberEvent(events, eventAt(at));
+    expect(events.length).to.equal(REMEMBERED_EVENTS);
+    expect(events[0]?.at).to.equal(6);
+  });
+
+  it('has a binding until the moment it expires', () => {
+    const expiring = { ...BINDING, expiresAt: 100 };
+    expect(live(expiring, 99)).to.equal(expiring);
+    expect(live(expiring, 100)).to.equal(null);
+    expect(live(BINDING, 100)).to.equal(BINDING);
+    expect(live(null, 100)).to.equal(null);
+  });
+});

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  climb,
+  grant,
+  type Ladder,
+  type LadderSettings,
+  NO_ATTEMPTS,
+  settle,
+  waitRemainingMs,
+} from '../../src/client/ladder.ts';
+
+const SETTINGS: LadderSettings = { levelsMs: [30_000, 300_000, 1_800_000], resetAfterMs: 86_400_000 };
+const T = 1_000_000_000;
+
+/** Ladders of rising levels, in ms. */
+const anySettings: fc.Arbitrary<LadderSettings> = fc
+  .uniqueArray(fc.integer({ min: 1, max: 3600 }), { minLength: 1, maxLength: 20 })
+  .map((levels) => levels.toSorted((a, b) => a - b).map((seconds) => seconds * 1000))
+  .map((levelsMs) => ({ levelsMs, resetAfterMs: (levelsMs.at(-1) ?? 0) + 1000 }));
+
+const anyLadder: fc.Arbitrary<Ladder> = fc.record({
+  level: fc.nat(25),
+  attemptOpen: fc.boolean(),
+  waitUntil: fc.option(fc.integer({ min: T - 10_000_000, max: T + 10_000_000 }), { nil: null }),
+});
+
+describe('the cooldown ladder', () => {
+  describe('climbs', () => {
+    const rows: readonly { readonly from: Ladder; readonly to: Ladder; readonly title: string }[] = [
+      {
+        title: 'from the first attempt to level 1',
+        from: { level: 0, attemptOpen: true, waitUntil: null },
+        to: { level: 1, attemptOpen: false, waitUntil: T + 30_000 },
+      },
+      {
+        title: 'from an early request at level 1 to level 2, counted from now',
+        from: { level: 1, attemptOpen: false, waitUntil: T + 1000 },
+        to: { level: 2, attemptOpen: false, waitUntil: T + 300_000 },
+      },
+      {
+        title: 'from an unpaid attempt after level 2 to level 3',
+        from: { level: 2, attemptOpen: true, waitUntil: null },
+        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
+      },
+      {
+        title: 'from the top level to the top level',
+        from: { level: 3, attemptOpen: false, waitUntil: T + 1000 },
+        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
+      },
+      {
+        title: 'from a level that a longer ladder had to the top level of this one',
+        from: { level: 7, attemptOpen: true, waitUntil: null },
+        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
+      },
+      {
+        title: 'to the end of the wait that is due when that is later',
+        from: { level: 1, attemptOpen: false, waitUntil: T + 999_000 },
+        to: { level: 2, attemptOpen: false, waitUntil: T + 999_000 },
+      },
+    ];
+    for (const { title, from, to } of rows) {
+      it(title, () => {
+        expect(climb(from, SETTINGS, T)).to.deep.equal(to);
+      });
+    }
+  });
+
+  it('keeps the level and ends the wait when a requisite is granted', () => {
+    expect(grant({ level: 2, attemptOpen: false, waitUntil: T })).to.deep.equal({
+      level: 2,
+      attemptOpen: true,
+      waitUntil: null,
+    });
+  });
+
+  it('is as it was a millisecond before the reset, and forgotten at the reset', () => {
+    const ladder = { level: 2, attemptOpen: true, waitUntil: null };
+    expect(settle(ladder, T, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
+    expect(settle(ladder, T, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(settle(ladder, null, SETTINGS, T)).to.deep.equal(ladder);
+  });
+
+  it('has nothing to wait for at the very moment the wait ends', () => {
+    const ladder = { level: 1, attemptOpen: false, waitUntil: T };
+    expect([T - 1, T, T + 1].map((now) => waitRemainingMs(ladder, now))).to.deep.equal([1, 0, 0]);
+    expect(waitRemainingMs(NO_ATTEMPTS, T)).to.equal(0);
+  });
+
+  it('never shortens a wait while climbing, and never climbs past the top', () => {
+    fc.assert(
+      fc.property(anyLadder, anySettings, (ladder, settings) => {
+        const after = climb(ladder, settings, T);
+        expect(after.waitUntil).to.be.at.least(ladder.waitUntil ?? 0);
+        expect(after.level).to.be.within(1, settings.levelsMs.length);
+        expect(after.level).to.be.at.least(Math.min(ladder.level, settings.levelsMs.length));
+        expect(waitRemainingMs(after, T)).to.be.at.least(settings.levelsMs[after.level - 1] ?? Number.NaN);
+      }),
+    );
+  });
+});

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { recordOutcome } from '../../src/client/changes.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { decodeClientState, encodeClientState } from '../../src/client/state-document.ts';
+import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { anyState, NOW } from '../rule-fixtures/random-states.ts';
+import { edited } from '../rule-fixtures/sound-rules.ts';
+
+/** A client who was scored, was let to pay three times and paid once. */
+function usualClient(): ClientState {
+  const rules = edited({});
+  const client = clientKey(platformName('demo'), 'payer-1');
+  const payment = { sellPointKey: 'shop-1', method: 'card', amount: '25.00', currency: null };
+  const device = {
+    fingerprint: 'c2lnbmFscy1maW5nZXJwcmludA',
+    ip: 'c2lnbmFscy1pcC1hZGRyZXNzLQ',
+    jsOk: true,
+    honeypotTriggered: false,
+    userAgentPresent: true,
+    userAgentIsAutomated: false,
+  };
+  let { nextState } = decideScore(
+    rules,
+    client,
+    UNKNOWN_CLIENT,
+    NO_SIGHTINGS,
+    { ...payment, ...device },
+    NOW,
+  );
+  for (const [number, at] of [NOW + 1000, NOW + 90_000_000, NOW + 180_000_000].entries()) {
+    const request = { ...payment, orderRef: `order-${number}`, requestId: 'r', arm: 'active' } as const;
+    nextState = decideVerdict(rules, client, nextState, NO_SIGHTINGS, request, at).nextState;
+  }
+  const paid = { outcome: 'PAID', cause: null, occurredAt: NOW + 180_060_000 } as const;
+  return recordOutcome(nextState, 'order-2', null, paid, NOW + 180_060_000).state;
+}
+
+describe('the stored form of a client', () => {
+  it('gives back every state as it was', () => {
+    fc.assert(
+      fc.property(anyState, (state) => {
+        expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
+      }),
+    );
+  });
+
+  it('gives back the unknown client', () => {
+    expect(decodeClientState(encodeClientState(UNKNOWN_CLIENT))).to.deep.equal(UNKNOWN_CLIENT);
+  });
+
+  it('keeps an empty text apart from none', () => {
+    const hints = {
+      scoredAt: 1,
+      fingerprint: '',
+      ip: null,
+      jsOk: null,
+      honeypotAt: null,
+      userAgentPresent: false,
+      userAgentIsAutomated: false,
+    };
+    const state = { ...UNKNOWN_CLIENT, hints };
+    expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
+  });
+
+  it('takes less than 600 bytes for a client with three attempts and one outcome', () => {
+    const bytes = Buffer.byteLength(encodeClientState(usualClient()));
+    console.log(`      ${bytes} bytes`);
+    expect(bytes).to.be.within(100, 599);
+  });
+
+  it('is refused when it has another format', () => {
+    const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT));
+    expect(() => decodeClientState(JSON.stringify([2, ...rest]))).to.throw(
+      'client state has format 2; this version reads 1',
+    );
+  });
+
+  for (const damaged of ['', 'null', '{}', '[]', '[1]', '7', '[1,0,null,0', '"text"']) {
+    it(`is never read as a new client when it is damaged: ${JSON.stringify(damaged)}`, () => {
+      expect(() => decodeClientState(damaged)).to.throw();
+    });
+  }
+});

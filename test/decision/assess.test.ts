@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { conclude, verdictRule } from '../../src/decision/assess.ts';
+import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
+import type { FactValue } from '../../src/facts/fact.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
+
+/** Values of a client of whom nothing is known, with some of them set by label. */
+function values(rules: RuleSet, seen: Readonly<Record<string, FactValue>>): readonly FactValue[] {
+  const calm: Readonly<Record<string, FactValue>> = {
+    jsOk: true,
+    overrideGroup: 'NONE',
+    scoredBefore: true,
+    userAgentPresent: true,
+  };
+  return rules.facts.map(
+    ({ label, fact }) => seen[label] ?? calm[label] ?? (fact.domain.type === 'number' ? 0 : false),
+  );
+}
+
+/** Signals of 0.1 and 0.2, whose sum doubles make 0.30000000000000004, or 0.7 and 0.1, which they make 0.7999999999999999. */
+function signals(first: number, second: number, threshold: number): RuleSet {
+  const signal = (name: string, fact: string, weight: number) =>
+    `  - name: ${name}\n    conditions: { all: [{ fact: ${fact}, operator: equal, value: true }] }\n    event: { type: signal, params: { weight: ${weight} } }\n`;
+  return edited({
+    'bot-signals.yaml': whole(
+      `threshold: ${threshold}\nrules:\n${signal('a', 'honeypotTriggered', first)}${signal('b', 'userAgentIsAutomated', second)}`,
+    ),
+  });
+}
+
+describe('what a rule set concludes', () => {
+  const both = { honeypotTriggered: true, userAgentIsAutomated: true };
+
+  it('is a bot when the weights of the matching signals reach the threshold', () => {
+    const rules = signals(1, 2, 3);
+    expect(conclude(rules, values(rules, both), false)).to.deep.include({ isBot: true, signals: ['a', 'b'] });
+    expect(conclude(rules, values(rules, { honeypotTriggered: true }), false)).to.deep.include({
+      isBot: false,
+      signals: ['a'],
+    });
+  });
+
+  for (const [first, second, threshold] of [
+    [0.1, 0.2, 0.3],
+    [0.7, 0.1, 0.8],
+  ] as const) {
+    it(`is a bot for weights of ${first} and ${second} at a threshold of ${threshold}`, () => {
+      const rules = signals(first, second, threshold);
+      expect(conclude(rules, values(rules, both), false).isBot).to.equal(true);
+    });
+  }
+
+  it('is never a bot for a new client, whose signals are told all the same', () => {
+    const rules = signals(1, 2, 3);
+    expect(conclude(rules, values(rules, both), true)).to.deep.include({ isBot: false, signals: ['a', 'b'] });
+  });
+
+  it('is the group of the first rule by priority, or otherwise', () => {
+    const rules = edited({});
+    const group = (seen: Readonly<Record<string, FactValue>>) =>
+      conclude(rules, values(rules, seen), false).clientGroup;
+    expect(group({})).to.equal('NEW');
+    expect(group({ paidCount: 1 })).to.equal('PAYING');
+    expect(group({ paidCount: 1, hasBinding: true })).to.equal('STICKY');
+    expect(group({ paidCount: 1, hasBinding: true, overrideGroup: 'BLOCKED' })).to.equal('BLOCKED');
+  });
+
+  it('is known to later rules: the group to signals, the weight and the flag to verdicts', () => {
+    const rules = edited({
+      'bot-signals.yaml': swap(
+        'fact: jsOk, operator: equal, value: false',
+        'fact: clientGroup, operator: equal, value: PAYING',
+      ),
+      'verdicts.yaml': edits(
+        swap('fact: isBot, operator: equal, value: true', 'fact: botWeight, operator: equal, value: 3'),
+      ),
+    });
+    const { values: concluded, signals: names } = conclude(rules, values(rules, { paidCount: 1 }), false);
+    expect(names).to.deep.equal(['no-javascript']);
+    expect(verdictRule(rules, concluded).rule).to.equal('bot-blocked');
+  });
+
+  it('leaves the values it was given as they are', () => {
+    const rules = edited({});
+    const given = Object.freeze([...values(rules, {})]);
+    expect(conclude(rules, given, false).values).to.not.equal(given);
+  });
+});
+
+describe("the caller's answer", () => {
+  const record = {
+    decisionId: 'x.1',
+    seq: 1,
+    at: 1,
+    sellPointKey: 's',
+    clientIdKey: 'c',
+    verdict: 'WAIT',
+    waitSeconds: 30,
+    reason: 'Wait.',
+    ruleVersion: 'p2.v10',
+    isBot: false,
+    facts: { paidCount: 0 },
+  };
+
+  it("holds the contract's members and nothing else of the record", () => {
+    const decision: Decision = JSON.parse(JSON.stringify(record));
+    expect(verdictAnswer(decision)).to.deep.equal({
+      verdict: 'WAIT',
+      waitSeconds: 30,
+      reason: 'Wait.',
+      ruleVersion: 'p2.v10',
+      isBot: false,
+    });
+    const { waitSeconds: _, ...granted } = record;
+    const sticky: Decision = JSON.parse(
+      JSON.stringify({ ...granted, verdict: 'GET_SAME_STICKY', stickyRequisiteRef: 'r' }),
+    );
+    expect(Object.keys(verdictAnswer(sticky))).to.deep.equal([
+      'verdict',
+      'stickyRequisiteRef',
+      'reason',
+      'ruleVersion',
+      'isBot',
+    ]);
+  });
+});

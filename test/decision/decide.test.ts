@@ -1,0 +1,399 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { recordOutcome } from '../../src/client/changes.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import {
+  decideScore,
+  decideVerdict,
+  factsNow,
+  isGrant,
+  type VerdictRequest,
+} from '../../src/decision/decide.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import {
+  anyLife,
+  anyScoreRequest,
+  anySightings,
+  anyVerdictRequest,
+  type Life,
+  type LivedVerdict,
+  live,
+} from '../rule-fixtures/random-life.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { edited, edits, swap } from '../rule-fixtures/sound-rules.ts';
+
+const CLIENT = clientKey(platformName('demo'), 'payer-1');
+const RULES = edited({});
+
+const REQUEST: VerdictRequest = {
+  sellPointKey: 'shop-1',
+  method: 'card',
+  amount: '25.00',
+  currency: null,
+  orderRef: 'order-1',
+  requestId: 'request-1',
+  arm: 'active',
+};
+
+/** Asks for a verdict at the end of a life. */
+function ask({ rules, platform }: Life, state: ClientState, now: number, request = REQUEST) {
+  return decideVerdict(rules, clientKey(platform, 'payer-1'), state, NO_SIGHTINGS, request, now);
+}
+
+/** Holds for every verdict of every life. */
+function everyVerdict(holds: (verdict: LivedVerdict) => void): void {
+  fc.assert(
+    fc.property(anyLife, (life) => {
+      for (const verdict of live(life).verdicts) holds(verdict);
+    }),
+    { numRuns: 200 },
+  );
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}
+
+describe('a verdict', () => {
+  it('takes all verdicts of the contract in the lives that these tests live', () => {
+    const seen = new Set<string>();
+    everyVerdict(({ decision }) => seen.add(decision.verdict));
+    expect([...seen]).to.have.members(['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK']);
+  });
+
+  it('never ends a wait before the one it replaces, and never goes down the ladder while waiting', () => {
+    everyVerdict(({ decision: { verdict, ladderBefore, ladderAfter } }) => {
+      if (verdict !== 'WAIT') return;
+      expect(ladderAfter.waitUntil).to.be.at.least(ladderBefore.waitUntil ?? 0);
+      expect(ladderAfter.level).to.be.at.least(ladderBefore.level);
+      expect(ladderAfter.level).to.be.at.least(1);
+    });
+  });
+
+  it('waits longer each time a payer asks too early, until the top level repeats', () => {
+    let state = UNKNOWN_CLIENT;
+    const waits: (number | undefined)[] = [];
+    for (let n = 0; n < 6; n++) {
+      const { decision, nextState } = decideVerdict(
+        RULES,
+        CLIENT,
+        state,
+        NO_SIGHTINGS,
+        REQUEST,
+        NOW + n * 1000,
+      );
+      waits.push(decision.waitSeconds);
+      state = nextState;
+    }
+    expect(waits).to.deep.equal([undefined, 30, 300, 1800, 1800, 1800]);
+  });
+
+  it('has waitSeconds only with WAIT, and then a whole number from 1', () => {
+    everyVerdict(({ decision }) => {
+      if (decision.verdict !== 'WAIT') {
+        expect(decision).to.not.have.property('waitSeconds');
+        return;
+      }
+      expect(decision.waitSeconds).to.satisfy(Number.isSafeInteger);
+      expect(decision.waitSeconds).to.be.at.least(1);
+    });
+  });
+
+  it('has stickyRequisiteRef only with GET_SAME_STICKY, and then that of the live binding', () => {
+    everyVerdict(({ before, decision }) => {
+      const wanted = decision.verdict === 'GET_SAME_STICKY' ? before.binding?.requisiteRef : undefined;
+      expect(decision.stickyRequisiteRef).to.equal(wanted);
+    });
+  });
+
+  it('has a reason without a placeholder left in it', () => {
+    everyVerdict(({ decision }) => {
+      expect(decision.reason).to.match(/^[A-Z].*\.$/);
+      expect(decision.reason).to.not.match(/[{}]|undefined|NaN|null/);
+    });
+  });
+
+  it('leaves the ladder as it is with BLOCK', () => {
+    everyVerdict(({ after, decision: { verdict, ladderBefore, ladderAfter } }) => {
+      if (verdict === 'BLOCK') expect(ladderAfter).to.deep.equal(ladderBefore);
+      expect(after.ladder).to.deep.equal(ladderAfter);
+    });
+  });
+
+  it('opens an attempt exactly when a requisite is shown', () => {
+    everyVerdict(({ after, decision }) => {
+      const granted = isGrant(decision.verdict);
+      expect(after.events.at(-1)?.granted).to.equal(granted);
+      if (granted) expect(decision.ladderAfter).to.deep.include({ attemptOpen: true, waitUntil: null });
+    });
+  });
+
+  it('has the next number of its client', () => {
+    everyVerdict(({ before, after, decision }) => {
+      expect(decision.seq).to.equal(before.seq + 1);
+      expect(after.seq).to.equal(decision.seq);
+      expect(decision.decisionId).to.match(new RegExp(`\\.${decision.seq}$`));
+    });
+  });
+
+  it('is dated not before what is recorded of the client, and is what is recorded last', () => {
+    everyVerdict(({ before, after, decision }) => {
+      expect(decision.at).to.be.at.least(before.lastAt);
+      expect(after).to.deep.include({ lastAt: decision.at, lastVerdictAt: decision.at });
+    });
+  });
+
+  it('records a value for every fact of the rule set', () => {
+    fc.assert(
+      fc.property(anyLife, (life) => {
+        const labels = life.rules.facts.map(({ label }) => label);
+        for (const { decision } of live(life).verdicts) {
+          expect(Object.keys(decision.facts)).to.deep.equal(labels);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is the first one again after a paid order, unless it is a block', () => {
+    fc.assert(
+      fc.property(anyLife, (life) => {
+        const { state, now } = live(life);
+        const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
+        const { decision } = ask(life, recordOutcome(state, 'new-order', null, paid, now).state, now + 1);
+        if (decision.verdict === 'BLOCK') return;
+        expect(isGrant(decision.verdict)).to.equal(true);
+        expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is the first one again after the reset time without a request, unless it is a block', () => {
+    fc.assert(
+      fc.property(anyLife, (life) => {
+        const { state, now } = live(life);
+        const { decision } = ask(life, state, now + 86_400_000);
+        if (decision.verdict === 'BLOCK') return;
+        expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is no WAIT once waitSeconds have passed, and is one a second earlier', () => {
+    fc.assert(
+      fc.property(anyLife, (life) => {
+        const { state, now } = live(life);
+        const { decision, nextState } = ask(life, state, now);
+        if (decision.waitSeconds === undefined) return;
+        const later = (seconds: number) =>
+          ask(life, nextState, decision.at + seconds * 1000).decision.verdict;
+        expect(later(decision.waitSeconds)).to.not.equal('WAIT');
+        expect(later(decision.waitSeconds - 1)).to.be.oneOf(['WAIT', 'BLOCK']);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is decided at the last recorded time when the clock was set back', () => {
+    fc.assert(
+      fc.property(
+        anyLife,
+        anyVerdictRequest,
+        anySightings,
+        fc.nat(1e9),
+        (life, request, sightings, backMs) => {
+          const { state } = live(life);
+          const decide = (now: number) => decideVerdict(life.rules, CLIENT, state, sightings, request, now);
+          expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is the same for the same inputs, which it leaves as they are', () => {
+    fc.assert(
+      fc.property(anyLife, anyVerdictRequest, anySightings, (life, request, sightings) => {
+        const { state, now } = live(life);
+        deepFreeze([state, request, sightings]);
+        const decide = () => decideVerdict(life.rules, CLIENT, state, sightings, request, now);
+        const first = decide();
+        deepFreeze(first);
+        expect(decide()).to.deep.equal(first);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("uses the platform's own ladder and currency", () => {
+    const rules = edited({
+      'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: USD'),
+    });
+    const sandbox = clientKey(platformName('sandbox'), 'payer-1');
+    const first = decideVerdict(rules, sandbox, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
+    const second = decideVerdict(rules, sandbox, first.nextState, NO_SIGHTINGS, REQUEST, NOW + 1000);
+    expect(first.decision.facts).to.deep.include({ currency: 'USD', amount: 25 });
+    expect(second.decision).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
+  });
+
+  it('quotes in its reason what the rules saw, the wait and its level', () => {
+    const rules = edited({
+      'verdicts.yaml': edits(
+        swap(
+          'The previous attempt did not reach payment; wait',
+          '{verdicts(1m)} requests by {clientGroup}, {isBot}; wait',
+        ),
+      ),
+    });
+    const first = decideVerdict(rules, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
+    const second = decideVerdict(rules, CLIENT, first.nextState, NO_SIGHTINGS, REQUEST, NOW + 1000);
+    expect(second.decision.reason).to.equal('2 requests by NEW, false; wait 30 s, cooldown level 1.');
+  });
+});
+
+describe('a score', () => {
+  it('is the same when it is asked again, and changes nothing but what the device showed', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
+        const { state, now } = live(life);
+        const score = (from: ClientState) => decideScore(life.rules, CLIENT, from, sightings, request, now);
+        const first = score(state);
+        const second = score(first.nextState);
+        expect(second).to.deep.equal(first);
+        const { hints, firstSeenAt, lastAt, ...counted } = first.nextState;
+        const { hints: _hints, firstSeenAt: _firstSeenAt, lastAt: _lastAt, ...countedBefore } = state;
+        expect(counted).to.deep.equal(countedBefore);
+        expect({ firstSeenAt, lastAt }).to.deep.equal({
+          firstSeenAt: state.firstSeenAt ?? now,
+          lastAt: Math.max(state.lastAt, now),
+        });
+        expect(hints?.scoredAt).to.equal(now);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('of a client new to the platform is the same at any later time, apart from the times it notes', () => {
+    fc.assert(
+      fc.property(anyScoreRequest, fc.nat(1e9), (request, laterMs) => {
+        const first = decideScore(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, request, NOW);
+        const second = decideScore(RULES, CLIENT, first.nextState, NO_SIGHTINGS, request, NOW + laterMs);
+        expect(second.answer).to.deep.equal(first.answer);
+        expect(second.nextState.seq).to.equal(0);
+        expect(isNewClient(second.nextState)).to.equal(true);
+      }),
+    );
+  });
+
+  it('never flags a client new to the platform as a bot, whatever the device shows', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
+        const { state, now } = live(life);
+        const { answer } = decideScore(life.rules, CLIENT, state, sightings, request, now);
+        if (isNewClient(state)) expect(answer.isBot).to.equal(false);
+        const { answer: fresh } = decideScore(life.rules, CLIENT, UNKNOWN_CLIENT, sightings, request, now);
+        expect(fresh).to.deep.include({ isBot: false, clientGroup: 'NEW', paymentScore: '0.5000' });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('never gives a lower paymentScore when a paid outcome is added', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, (life, request) => {
+        const { state, now } = live(life);
+        const score = (from: ClientState) =>
+          Number(decideScore(life.rules, CLIENT, from, NO_SIGHTINGS, request, now).answer.paymentScore);
+        const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
+        expect(score(recordOutcome(state, 'new-order', null, paid, now).state)).to.be.at.least(score(state));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives exactly 0.5000 while there is no final outcome, and four decimals always', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, (life, request) => {
+        const { state, now } = live(life);
+        const { paymentScore } = decideScore(life.rules, CLIENT, state, NO_SIGHTINGS, request, now).answer;
+        expect(paymentScore).to.match(/^[01]\.\d{4}$/);
+        if (state.outcomes.paidCount + state.outcomes.unpaidCount === 0)
+          expect(paymentScore).to.equal('0.5000');
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is decided at the last recorded time when the clock was set back', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, fc.nat(1e9), (life, request, backMs) => {
+        const { state } = live(life);
+        const decide = (now: number) => decideScore(life.rules, CLIENT, state, NO_SIGHTINGS, request, now);
+        expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is the same for the same inputs, which it leaves as they are', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
+        const { state, now } = live(life);
+        deepFreeze([state, request, sightings]);
+        const decide = () => decideScore(life.rules, CLIENT, state, sightings, request, now);
+        expect(isDeepStrictEqual(decide(), decide())).to.equal(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('names acceptors only for STICKY, and limits only where the platform enables them', () => {
+    fc.assert(
+      fc.property(anyLife, anyScoreRequest, (life, request) => {
+        const { state, now } = live(life);
+        const client = clientKey(life.platform, 'payer-1');
+        const { answer } = decideScore(life.rules, client, state, NO_SIGHTINGS, request, now);
+        expect(answer.preferredAcceptorKey !== undefined).to.equal(answer.clientGroup === 'STICKY');
+        expect(answer.payLimitValue !== undefined).to.equal(life.platform === 'sandbox');
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('forgets a honeypot after a day, also one that a clean score came after', () => {
+    const clean = {
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '1',
+      currency: null,
+      fingerprint: null,
+      ip: null,
+      jsOk: true,
+      honeypotTriggered: false,
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+    };
+    const trapped = { ...clean, honeypotTriggered: true };
+    const first = decideScore(RULES, CLIENT, { ...UNKNOWN_CLIENT, seq: 1 }, NO_SIGHTINGS, trapped, NOW);
+    const second = decideScore(RULES, CLIENT, first.nextState, NO_SIGHTINGS, clean, NOW + 86_399_999);
+    const third = decideScore(RULES, CLIENT, second.nextState, NO_SIGHTINGS, clean, NOW + 86_400_000);
+    expect([first, second, third].map(({ answer }) => answer.isBot)).to.deep.equal([true, true, false]);
+  });
+});
+
+describe('the facts of a client as it stands', () => {
+  it('count no request', () => {
+    const { nextState } = decideVerdict(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
+    const place = RULES.facts.findIndex(({ label }) => label === 'verdicts(1h)');
+    expect(factsNow(RULES, CLIENT, nextState, NO_SIGHTINGS, NOW).values[place]).to.equal(1);
+    expect(factsNow(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, NOW).values[place]).to.equal(0);
+  });
+});

@@ -1,0 +1,294 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type ClientState,
+  isNewClient,
+  UNKNOWN_CLIENT,
+  type VerdictEvent,
+} from '../../src/client/client-state.ts';
+import { FACTS } from '../../src/facts/catalogue.ts';
+import {
+  type Conclusions,
+  type Fact,
+  type FactContext,
+  type FactDomain,
+  type FactValue,
+  NEVER_SECONDS,
+  NO_SIGHTINGS,
+  REMEMBERED_CLIENTS,
+} from '../../src/facts/fact.ts';
+import { anyState, NOW } from '../rule-fixtures/random-states.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
+
+const UNBOUND: Conclusions = { clientGroup: 'NEW', botWeight: 0, isBot: false };
+
+function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {}): FactContext {
+  const known = { ...UNKNOWN_CLIENT, ...state };
+  return {
+    state: known,
+    isNew: isNewClient(known),
+    ladder: known.ladder,
+    previousVerdictAt: known.lastVerdictAt,
+    sightings: NO_SIGHTINGS,
+    request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
+    smoothing: { prior: 0.5, weight: 2 },
+    now: NOW,
+    ...more,
+  };
+}
+
+const count = fc.integer({ min: 1, max: REMEMBERED_CLIENTS });
+const sighted = fc
+  .array(count, { minLength: 4, maxLength: 4 })
+  .map((counts) => new Map(WINDOWS_MS.map((windowMs, n) => [windowMs, counts[n] ?? 1])));
+
+const anyContext: fc.Arbitrary<FactContext> = fc
+  .record({
+    state: anyState,
+    isNew: fc.boolean(),
+    sightings: fc.record({ fingerprint: sighted, ip: sighted }),
+    request: fc.record({
+      amount: fc.double({ min: 0, max: 1e20, noNaN: true }),
+      currency: fc.constantFrom('EUR', 'USDT'),
+      method: fc.constantFrom('card', 'transfer', 'cash'),
+      sellPointKey: fc.string({ minLength: 1 }),
+    }),
+  })
+  .map((drawn) => contextOf(drawn.state, drawn));
+
+const anyConclusions: fc.Arbitrary<Conclusions> = fc.record({
+  clientGroup: fc.constantFrom('NEW', 'STICKY', 'PAYING', 'TRUSTED', 'BLOCKED'),
+  botWeight: fc.integer({ min: 0, max: 500_000 }),
+  isBot: fc.boolean(),
+});
+
+/** The value of a fact; a concluded one from `conclusions`. */
+function read(name: string, context: FactContext, windowMs = MINUTE_MS, conclusions = UNBOUND): FactValue {
+  const fact = FACTS.get(name);
+  if (fact === undefined) throw new Error(`there is no fact ${name}`);
+  return readFact(fact, context, windowMs, conclusions);
+}
+
+function readFact(fact: Fact, context: FactContext, windowMs: number, conclusions: Conclusions): FactValue {
+  switch (fact.kind) {
+    case 'plain':
+      return fact.read(context);
+    case 'windowed':
+      return fact.read(context, windowMs);
+    case 'concluded':
+      return fact.read(conclusions);
+    default:
+      return fact satisfies never;
+  }
+}
+
+function inDomain(value: FactValue, domain: FactDomain): boolean {
+  switch (domain.type) {
+    case 'number':
+      return (
+        typeof value === 'number' &&
+        value >= domain.min &&
+        value <= domain.max &&
+        (!domain.integer || Number.isSafeInteger(value))
+      );
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'enum':
+      return typeof value === 'string' && domain.values.includes(value);
+    case 'text':
+      return typeof value === 'string' && value !== '';
+    default:
+      return domain satisfies never;
+  }
+}
+
+type Naive = (context: FactContext) => FactValue;
+
+function naiveSeconds(then: number | null): number {
+  if (then === null) return NEVER_SECONDS;
+  const seconds = Math.floor((NOW - then) / 1000);
+  return seconds > NEVER_SECONDS ? NEVER_SECONDS : seconds;
+}
+
+function isLive(item: { readonly expiresAt: number | null } | null): boolean {
+  return item !== null && (item.expiresAt === null || item.expiresAt > NOW);
+}
+
+function isFresh({ state: { hints } }: FactContext): boolean {
+  return hints !== null && hints.scoredAt > NOW - DAY_MS;
+}
+
+/** Every fact without a window, computed as its description says it. */
+const NAIVE: Readonly<Record<string, Naive>> = {
+  isNewClient: ({ isNew }) => isNew,
+  paidCount: ({ state }) => state.outcomes.paidCount,
+  unpaidCount: ({ state }) => state.outcomes.unpaidCount,
+  finalCount: ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
+  unpaidChain: ({ state }) => {
+    let chain = 0;
+    for (const { paid } of state.outcomes.recent) chain = paid ? 0 : chain + 1;
+    return chain;
+  },
+  lastOutcome: ({ state }) => {
+    const [last] = state.outcomes.recent.slice(-1);
+    if (last === undefined) return 'NONE';
+    return last.paid ? 'PAID' : 'UNPAID';
+  },
+  paymentScore: ({ state: { outcomes } }) => {
+    const final = outcomes.paidCount + outcomes.unpaidCount;
+    return final === 0 ? 0.5 : Math.round(((outcomes.paidCount + 1) / (final + 2)) * 10_000) / 10_000;
+  },
+  secondsSinceFirstSeen: ({ state }) => (state.firstSeenAt === null ? 0 : naiveSeconds(state.firstSeenAt)),
+  secondsSinceLastPaid: ({ state }) => naiveSeconds(state.outcomes.lastPaidAt),
+  secondsSinceLastUnpaid: ({ state }) => naiveSeconds(state.outcomes.lastUnpaidAt),
+  hasBinding: ({ state }) => isLive(state.binding),
+  overrideGroup: ({ state }) => (isLive(state.override) ? (state.override?.group ?? 'NONE') : 'NONE'),
+  attemptOpen: ({ ladder }) => ladder.attemptOpen,
+  ladderLevel: ({ ladder }) => ladder.level,
+  waitRemainingSeconds: ({ ladder: { waitUntil } }) =>
+    waitUntil === null || waitUntil <= NOW ? 0 : Math.ceil((waitUntil - NOW) / 1000),
+  waitServed: ({ ladder: { waitUntil } }) => waitUntil !== null && waitUntil <= NOW,
+  secondsSinceLastVerdict: ({ previousVerdictAt }) => naiveSeconds(previousVerdictAt),
+  scoredBefore: isFresh,
+  honeypotTriggered: ({ state: { hints } }) =>
+    hints !== null && hints.honeypotAt !== null && hints.honeypotAt > NOW - DAY_MS,
+  jsOk: (context) => !(isFresh(context) && context.state.hints?.jsOk === false),
+  userAgentPresent: (context) => isFresh(context) && context.state.hints?.userAgentPresent === true,
+  userAgentIsAutomated: (context) => isFresh(context) && context.state.hints?.userAgentIsAutomated === true,
+  fingerprintPresent: (context) => isFresh(context) && context.state.hints?.fingerprint !== null,
+  amount: ({ request }) => request.amount,
+  currency: ({ request }) => request.currency,
+  method: ({ request }) => request.method,
+  sellPointKey: ({ request }) => request.sellPointKey,
+  bindingFitsMethod: ({ state: { binding }, request }) =>
+    isLive(binding) && (binding?.method === null || binding?.method === request.method),
+};
+
+function distinct(pick: (event: VerdictEvent) => string | null) {
+  return (events: readonly VerdictEvent[]) =>
+    new Set(events.map(pick).filter((value) => value !== null)).size;
+}
+
+/** Every fact over a window of events, from the events inside it. */
+const NAIVE_VELOCITY: Readonly<Record<string, (events: readonly VerdictEvent[]) => number>> = {
+  verdicts: (events) => events.length,
+  attempts: (events) => events.filter(({ granted }) => granted).length,
+  earlyRequests: (events) => events.filter(({ early }) => early).length,
+  distinctMethods: distinct(({ method }) => method),
+  distinctAmounts: distinct(({ amount }) => amount),
+  distinctOrders: distinct(({ order }) => order),
+  distinctSellPoints: distinct(({ sellPoint }) => sellPoint),
+  distinctFingerprints: distinct(({ fingerprint }) => fingerprint),
+  distinctIps: distinct(({ ip }) => ip),
+};
+
+function eventAt(at: number): VerdictEvent {
+  return {
+    at,
+    early: false,
+    granted: false,
+    method: 'm',
+    amount: 'a',
+    order: 'o',
+    sellPoint: 's',
+    fingerprint: 'f',
+    ip: 'i',
+  };
+}
+
+describe('facts', () => {
+  it('each have a naive twin in this test', () => {
+    const sharing = ['clientsOnFingerprint', 'clientsOnIp'];
+    const concluded = ['clientGroup', 'botWeight', 'isBot'];
+    expect([...Object.keys(NAIVE), ...Object.keys(NAIVE_VELOCITY), ...sharing, ...concluded]).to.have.members(
+      [...FACTS.keys()],
+    );
+  });
+
+  it('each have a description that is a sentence, and a unit when they are numbers with one', () => {
+    for (const [name, { description }] of FACTS) expect(description, name).to.match(/^[A-Z].*\.$/s);
+  });
+
+  for (const [name, naive] of Object.entries(NAIVE)) {
+    it(`say ${name} as its description does`, () => {
+      fc.assert(
+        fc.property(anyContext, (context) => {
+          expect(read(name, context)).to.equal(naive(context));
+        }),
+      );
+    });
+  }
+
+  for (const [name, naive] of Object.entries(NAIVE_VELOCITY)) {
+    it(`count ${name} inside each window`, () => {
+      fc.assert(
+        fc.property(anyContext, fc.constantFrom(...WINDOWS_MS), (context, windowMs) => {
+          const inside = context.state.events.filter(({ at }) => at > NOW - windowMs);
+          expect(read(name, context, windowMs)).to.equal(naive(inside));
+        }),
+      );
+    });
+  }
+
+  it('leave out an event exactly as old as the window, and count one a millisecond younger', () => {
+    for (const windowMs of WINDOWS_MS) {
+      const edge = contextOf({ events: [eventAt(NOW - windowMs)] });
+      const inside = contextOf({
+        events: [eventAt(NOW - windowMs), eventAt(NOW - windowMs + 1), eventAt(NOW)],
+      });
+      for (const name of ['verdicts', 'distinctMethods', 'distinctIps']) {
+        expect(read(name, edge, windowMs), name).to.equal(0);
+      }
+      expect(read('verdicts', inside, windowMs)).to.equal(2);
+    }
+  });
+
+  it('take the clients on a device from the sightings of that window, 0 when there are none', () => {
+    const sightings = { fingerprint: new Map([[MINUTE_MS, 3]]), ip: new Map([[MINUTE_MS, 7]]) };
+    const context = contextOf({}, { sightings });
+    expect(read('clientsOnFingerprint', context)).to.equal(3);
+    expect(read('clientsOnIp', context)).to.equal(7);
+    expect(read('clientsOnIp', context, DAY_MS)).to.equal(0);
+  });
+
+  it('say 999999999 seconds for what never happened', () => {
+    const context = contextOf({});
+    for (const name of ['secondsSinceLastPaid', 'secondsSinceLastUnpaid', 'secondsSinceLastVerdict']) {
+      expect(read(name, context), name).to.equal(999_999_999);
+    }
+    expect(read('secondsSinceFirstSeen', context)).to.equal(0);
+  });
+
+  it('say no more than 999999999 seconds for what happened in 1970', () => {
+    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, lastPaidAt: 0 };
+    expect(read('secondsSinceLastPaid', contextOf({ outcomes }))).to.equal(999_999_999);
+  });
+
+  it('repeat what earlier rules concluded', () => {
+    const conclusions = { clientGroup: 'TRUSTED', botWeight: 3.5, isBot: true } as const;
+    const context = contextOf({});
+    expect(read('clientGroup', context, 0, conclusions)).to.equal('TRUSTED');
+    expect(read('botWeight', context, 0, conclusions)).to.equal(3.5);
+    expect(read('isBot', context, 0, conclusions)).to.equal(true);
+  });
+
+  it('always lie in the domain that they declare', () => {
+    fc.assert(
+      fc.property(
+        anyContext,
+        anyConclusions,
+        fc.constantFrom(...WINDOWS_MS),
+        (context, conclusions, windowMs) => {
+          for (const [name, fact] of FACTS) {
+            const value = readFact(fact, context, windowMs, conclusions);
+            expect(inDomain(value, fact.domain), `${name} is ${value}`).to.equal(true);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});

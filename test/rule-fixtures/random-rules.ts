@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { FACTS } from '../../src/facts/catalogue.ts';
+import type { Fact, FactDomain, FactValue } from '../../src/facts/fact.ts';
+import { operatorsFor } from '../../src/rules/operators.ts';
+
+/** A condition as a rule file writes it; JSON is YAML. */
+type Written = Readonly<Record<string, unknown>>;
+
+const TEXTS = ['card', 'transfer', 'EUR'] as const;
+const WINDOWS = ['1m', '10m', '24h'] as const;
+
+/** Few values, so that what is compared is often equal or one step away. */
+const NUMBERS = [0, 1, 2, 3, 4, 0.25, 0.5, 0.75] as const;
+
+/** Values that a fact of this domain may have, few enough to meet those that rules ask for. */
+export function valuesOf(domain: FactDomain): readonly FactValue[] {
+  switch (domain.type) {
+    case 'number':
+      return NUMBERS.filter(
+        (value) => value >= domain.min && value <= domain.max && (!domain.integer || Number.isInteger(value)),
+      );
+    case 'boolean':
+      return [true, false];
+    case 'enum':
+      return domain.values;
+    case 'text':
+      return TEXTS;
+    default:
+      return domain satisfies never;
+  }
+}
+
+function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
+  const value = fc.constantFrom(...valuesOf(fact.domain));
+  const asked = fc.constantFrom(...operatorsFor(fact.domain)).chain((operator) =>
+    fc.record({
+      fact: fc.constant(name),
+      operator: fc.constant(operator),
+      value:
+        operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value,
+    }),
+  );
+  if (fact.kind !== 'windowed') return asked;
+  return fc
+    .tuple(asked, fc.constantFrom(...WINDOWS))
+    .map(([written, window]) => ({ ...written, params: { window } }));
+}
+
+const ANY_COMPARISON = fc.oneof(...[...FACTS].map(([name, fact]) => comparison(name, fact)));
+
+/** A condition that starts with all, any, not or condition, nested `depth` levels at most. */
+function boolean(depth: number, names: readonly string[]): fc.Arbitrary<Written> {
+  const inner = depth <= 1 ? ANY_COMPARISON : fc.oneof(ANY_COMPARISON, boolean(depth - 1, names));
+  const list = fc.array(inner, { minLength: 1, maxLength: 3 });
+  const kinds = [
+    list.map((all) => ({ all })),
+    list.map((any) => ({ any })),
+    inner.map((not) => ({ not })),
+    ...(names.length === 0 ? [] : [fc.constantFrom(...names).map((condition) => ({ condition }))]),
+  ];
+  return fc.oneof(...kinds);
+}
+
+/** Each may refer to those before it. */
+const NAMED = fc.record({
+  first: boolean(2, []),
+  second: boolean(2, ['first']),
+  third: boolean(3, ['first', 'second']),
+});
+
+/** The text of a `verdicts.yaml` with so many rules of random conditions and priorities. */
+export function randomVerdicts(ruleCount: number): fc.Arbitrary<string> {
+  const priorities = fc.uniqueArray(fc.integer({ min: 1, max: 1000 }), {
+    minLength: ruleCount,
+    maxLength: ruleCount,
+  });
+  const conditions = fc.array(boolean(3, ['first', 'second', 'third']), {
+    minLength: ruleCount,
+    maxLength: ruleCount,
+  });
+  return fc.tuple(NAMED, priorities, conditions).map(([named, order, tops]) => {
+    const rules = tops.map((top, n) => ({
+      name: `rule-${n}`,
+      priority: order[n],
+      conditions: top,
+      event: { type: 'verdict', params: { verdict: 'BLOCK', reason: 'Matched.' } },
+    }));
+    const otherwise = { verdict: 'GET_NEW', reason: 'None matched.' };
+    return JSON.stringify({ conditions: named, rules, otherwise });
+  });
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import type { Binding, ClientState, Hints, Override, VerdictEvent } from '../../src/client/client-state.ts';
+import { OVERRIDE_GROUPS, REMEMBERED_EVENTS } from '../../src/client/client-state.ts';
+import type { Ladder } from '../../src/client/ladder.ts';
+import { type OutcomeTally, RECENT_OUTCOMES } from '../../src/client/outcomes.ts';
+
+/** 2026-01-01. */
+export const NOW = Date.UTC(2026, 0, 1);
+
+const DAY_MS = 86_400_000;
+
+/** A moment of the last two days, often exactly a round time ago. */
+const past = fc.oneof(
+  fc.integer({ min: 0, max: 2 * DAY_MS }).map((age) => NOW - age),
+  fc.constantFrom(0, 1, 999, 1000, 59_999, 60_000, 60_001, 3_600_000, DAY_MS).map((age) => NOW - age),
+);
+const future = fc.integer({ min: 1, max: 30 * DAY_MS }).map((ahead) => NOW + ahead);
+const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+const token = fc.constantFrom('aaaaaa', 'bbbbbb', 'cccccc', 'dddddd');
+const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' });
+
+const event: fc.Arbitrary<VerdictEvent> = fc.record({
+  at: past,
+  early: fc.boolean(),
+  granted: fc.boolean(),
+  method: token,
+  amount: token,
+  order: token,
+  sellPoint: token,
+  fingerprint: maybe(token),
+  ip: maybe(token),
+});
+
+const ladder: fc.Arbitrary<Ladder> = fc.record({
+  level: fc.nat(20),
+  attemptOpen: fc.boolean(),
+  waitUntil: maybe(fc.oneof(past, future)),
+});
+
+const byTime = (a: { readonly at: number }, b: { readonly at: number }) => a.at - b.at;
+
+const outcomes: fc.Arbitrary<OutcomeTally> = fc.record({
+  paidCount: fc.nat(1000),
+  unpaidCount: fc.nat(1000),
+  lastPaidAt: maybe(fc.oneof(past, fc.constant(0))),
+  lastUnpaidAt: maybe(past),
+  recent: fc
+    .array(fc.record({ order: token, paid: fc.boolean(), at: past }), { maxLength: RECENT_OUTCOMES })
+    .map((recent) => recent.toSorted(byTime)),
+});
+
+const hints: fc.Arbitrary<Hints> = fc
+  .record({
+    scoredAt: past,
+    fingerprint: maybe(text),
+    ip: maybe(text),
+    jsOk: maybe(fc.boolean()),
+    honeypotAt: maybe(past),
+    userAgentPresent: fc.boolean(),
+    userAgentIsAutomated: fc.boolean(),
+  })
+  .map((seen) => ({ ...seen, userAgentIsAutomated: seen.userAgentPresent && seen.userAgentIsAutomated }));
+
+const binding: fc.Arbitrary<Binding> = fc.record({
+  requisiteRef: text,
+  acceptorKeys: fc.array(text, { minLength: 1, maxLength: 3 }),
+  method: maybe(fc.constantFrom('card', 'transfer')),
+  expiresAt: maybe(fc.oneof(past, future)),
+});
+
+const override: fc.Arbitrary<Override> = fc.record({
+  group: fc.constantFrom(...OVERRIDE_GROUPS),
+  reason: text,
+  by: text,
+  at: past,
+  expiresAt: maybe(fc.oneof(past, future)),
+});
+
+/** Any state that a client can be in at NOW. */
+export const anyState: fc.Arbitrary<ClientState> = fc.record({
+  seq: fc.nat(),
+  firstSeenAt: maybe(fc.oneof(past, fc.constant(0))),
+  lastAt: fc.constant(NOW),
+  lastVerdictAt: maybe(past),
+  ladder,
+  events: fc.array(event, { maxLength: REMEMBERED_EVENTS }).map((events) => events.toSorted(byTime)),
+  outcomes,
+  hints: maybe(hints),
+  binding: maybe(binding),
+  override: maybe(override),
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import type { FactDomain, FactValue } from '../../src/facts/fact.ts';
+import { type OperatorName, operatorsFor } from '../../src/rules/operators.ts';
+import type { Condition, FactRef } from '../../src/rules/rule-set.ts';
+
+/** A fact with so few values that all can be tried. */
+export interface SmallFact {
+  readonly ref: FactRef;
+  /** Every value that conditions can tell apart. */
+  readonly values: readonly FactValue[];
+  /** What conditions compare it with. */
+  readonly constants: readonly FactValue[];
+}
+
+function small(
+  index: number,
+  label: string,
+  domain: FactDomain,
+  values: readonly FactValue[],
+  constants: readonly FactValue[] = values,
+): SmallFact {
+  const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
+  return { ref: { label, name: label, fact, windowMs: 0, index }, values, constants };
+}
+
+/** One fact of each type of domain; `amount` is the only number that is not whole. */
+export const SMALL_FACTS: readonly SmallFact[] = [
+  small(0, 'few', { type: 'number', integer: true, min: 0, max: 3 }, [0, 1, 2, 3]),
+  small(1, 'some', { type: 'number', integer: true, min: 1, max: 4 }, [1, 2, 3, 4]),
+  small(2, 'flag', { type: 'boolean' }, [false, true]),
+  small(3, 'kind', { type: 'enum', values: ['A', 'B', 'C'] }, ['A', 'B', 'C']),
+  small(4, 'amount', { type: 'number', integer: false, min: 0, max: 2 }, [0, 0.5, 1, 1.5, 2], [0, 1, 2]),
+  small(5, 'word', { type: 'text' }, ['x', 'y', 'neither'], ['x', 'y']),
+];
+
+/** All assignments of values to the facts, in the order of their places. */
+export function allAssignments(facts: readonly SmallFact[]): readonly (readonly FactValue[])[] {
+  return facts.reduce<readonly (readonly FactValue[])[]>(
+    (assignments, { values }) =>
+      assignments.flatMap((assignment) => values.map((value) => [...assignment, value])),
+    [[]],
+  );
+}
+
+const HERE = { file: 'test.yaml', line: 1, column: 1 };
+
+export function compare(
+  fact: FactRef,
+  operator: OperatorName,
+  value: FactValue | readonly FactValue[],
+): Condition {
+  return { kind: 'comparison', fact, operator, value, at: HERE };
+}
+
+export function all(...conditions: readonly Condition[]): Condition {
+  return { kind: 'all', conditions, at: HERE };
+}
+
+export function any(...conditions: readonly Condition[]): Condition {
+  return { kind: 'any', conditions, at: HERE };
+}
+
+export function not(condition: Condition): Condition {
+  return { kind: 'not', condition, at: HERE };
+}
+
+function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
+  const one = fc.constantFrom(...constants);
+  return fc.constantFrom(...operatorsFor(ref.fact.domain)).chain((operator) => {
+    const list = operator === 'in' || operator === 'notIn';
+    const value: fc.Arbitrary<FactValue | readonly FactValue[]> = list
+      ? fc.array(one, { minLength: 1, maxLength: 2 })
+      : one;
+    return value.map((expected) => compare(ref, operator, expected));
+  });
+}
+
+/** Any condition over the facts, nested `depth` levels at most. */
+export function anyCondition(facts: readonly SmallFact[], depth: number): fc.Arbitrary<Condition> {
+  const leaf = fc.constantFrom(...facts).chain(comparison);
+  if (depth === 0) return leaf;
+  const inner = anyCondition(facts, depth - 1);
+  const parts = fc.array(inner, { minLength: 1, maxLength: 3 });
+  return fc.oneof(
+    { weight: 2, arbitrary: leaf },
+    { weight: 2, arbitrary: parts.map((conditions) => all(...conditions)) },
+    { weight: 1, arbitrary: parts.map((conditions) => any(...conditions)) },
+    { weight: 1, arbitrary: inner.map(not) },
+    {
+      weight: 1,
+      arbitrary: inner.map(
+        (condition) => ({ kind: 'reference', name: 'named', condition, at: HERE }) as const,
+      ),
+    },
+  );
+}

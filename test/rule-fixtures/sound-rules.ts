@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url';
+import { compile } from '../../src/rules/compile.ts';
+import { readRuleFiles } from '../../src/rules/library.ts';
+import { parse, type RuleFiles } from '../../src/rules/parse.ts';
+import { formatProblem } from '../../src/rules/problem.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+
+/** The folder of all rule sets. */
+export const RULES_DIR = fileURLToPath(new URL('../../rules', import.meta.url));
+
+/** The released rule set that tests start from. */
+export const SOUND_VERSION = 'p2.v10';
+
+export const SOUND_FILES: RuleFiles = readRuleFiles(`${RULES_DIR}/${SOUND_VERSION}`, []) ?? new Map();
+
+/** Makes an edited text of a sound one; null takes the file away. */
+export type Edit = (sound: string) => string | null;
+
+/** Replaces the one place where `from` stands; throws when it stands elsewhere too, or nowhere. */
+export function swap(from: string, to: string): Edit {
+  return (sound) => {
+    const parts = sound.split(from);
+    if (parts.length !== 2) throw new Error(`"${from}" stands in ${parts.length - 1} places, not in one`);
+    return parts.join(to);
+  };
+}
+
+/** Several edits after each other. */
+export function edits(...steps: readonly Edit[]): Edit {
+  return (sound) => steps.reduce<string | null>((text, step) => (text === null ? null : step(text)), sound);
+}
+
+/** The file with another text altogether. */
+export function whole(text: string): Edit {
+  return () => text;
+}
+
+/** The sound files with some of them edited, or with files added. */
+export function editedFiles(changes: Readonly<Record<string, Edit>>): RuleFiles {
+  const files = new Map(SOUND_FILES);
+  for (const [path, edit] of Object.entries(changes)) {
+    const text = edit(files.get(path) ?? '');
+    if (text === null) files.delete(path);
+    else files.set(path, text);
+  }
+  return files;
+}
+
+/** The problems of the edited rule set, as lines a person reads; empty when it is sound. */
+export function problemsOf(
+  changes: Readonly<Record<string, Edit>>,
+  folder = SOUND_VERSION,
+): readonly string[] {
+  const result = parse(folder, editedFiles(changes));
+  return result.ok ? [] : result.problems.map(formatProblem);
+}
+
+/** The edited rule set, ready to decide; throws when it is not sound. */
+export function edited(changes: Readonly<Record<string, Edit>>): RuleSet {
+  const result = parse(SOUND_VERSION, editedFiles(changes));
+  if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
+  return compile(result.rules, 'digest', false);
+}

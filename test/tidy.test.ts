@@ -1,0 +1,254 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** What may import what: each storey itself and those after it. A name is a folder of src/, or a file on top. */
+const STOREYS: readonly (readonly string[])[] = [
+  ['main.ts', 'cli'],
+  ['application.ts'],
+  ['config.ts'],
+  ['http'],
+  ['service.ts'],
+  ['metrics.ts', 'pseudonym.ts'],
+  ['rollout', 'access', 'analysis'],
+  ['state'],
+  ['decision'],
+  ['rules'],
+  ['facts'],
+  ['client'],
+  // Each of these knows none of the others, and every storey may use it.
+  ['clock.ts', 'client-queue.ts', 'log.ts'],
+];
+
+/** Decide the same from the same inputs: no clock, no chance, no I/O. */
+const PURE =
+  /^src\/(client\/|facts\/|decision\/|rules\/(rule-set|parse[a-z-]*|compile|yaml-file|problem|duration|operators|signal-weight)\.ts)/;
+
+const IMPURE: readonly RegExp[] = [
+  /node:(fs|net|http|https|dns|child_process|timers|worker_threads|sqlite)/,
+  /\bset(Timeout|Interval|Immediate)\b/,
+  /\bDate\.now\b|\bnew Date\(\)/,
+  /\bperformance\b/,
+  /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/,
+  /\bprocess\./,
+  /\bfetch\(/,
+];
+
+/** Packages that one folder alone may know. */
+const CONFINED: readonly { readonly packages: readonly string[]; readonly home: string }[] = [
+  { packages: ['@redis/client', '@keyv/redis', 'keyv', 'node:sqlite'], home: 'src/state/' },
+  { packages: ['json-rules-engine', 'yaml'], home: 'src/rules/' },
+];
+
+const MAX_LINES = 450;
+
+/** An exported function longer than this says in a docstring what it takes and gives. */
+const SMALL_LINES = 20;
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+  /** What stands after `from` or inside `import()`. */
+  readonly imports: readonly string[];
+}
+
+function sources(folder: string): readonly SourceFile[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => readSource(join(entry.parentPath, entry.name)))
+    .toSorted((a, b) => a.path.localeCompare(b.path, 'en'));
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(path, 'utf8');
+  const imports = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g)].map(
+    ([, name]) => name ?? '',
+  );
+  return { path: relative(ROOT, path), text, lines: text.split('\n'), imports };
+}
+
+const SRC = sources('src');
+
+/** Where each line stands that one of the patterns finds; comments and quoted texts are left out. */
+function findings(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) =>
+      pattern.test(codeOf(line)) ? [`${path}:${index + 1} ${line.trim()}`] : [],
+    ),
+  );
+}
+
+/** A line without its comment and without what it quotes. */
+function codeOf(line: string): string {
+  if (/^\s*(\*|\/\*)/.test(line)) return '';
+  return line.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "''").replace(/\/\/.*$/, '');
+}
+
+/** The folder of src/ that a file stands in, or its own name on the top floor. */
+function placeOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+function storeyOf(place: string): number {
+  return STOREYS.findIndex((storey) => storey.includes(place));
+}
+
+/** The own files that a file imports, by their paths. */
+function ownImports({ path, imports }: SourceFile): readonly string[] {
+  return imports.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name));
+}
+
+function mayImport(from: string, to: string): boolean {
+  return from === to || storeyOf(from) < storeyOf(to);
+}
+
+/** The exported functions of a file that are long and have no docstring. */
+function undocumented({ path, lines }: SourceFile): readonly string[] {
+  return lines.flatMap((line, index) => {
+    const [, name] = /^export (?:async )?function\*? (\w+)/.exec(line) ?? [];
+    if (name === undefined || /\*\/\s*$/.test(lines[index - 1] ?? '')) return [];
+    const length = lines.slice(index).indexOf('}') + 1;
+    return length > SMALL_LINES ? [`${path}:${index + 1} ${name}`] : [];
+  });
+}
+
+describe('the source', () => {
+  it('has a storey for every folder and file on the top floor', () => {
+    const places = new Set(SRC.map(({ path }) => placeOf(path)));
+    expect([...places].filter((place) => storeyOf(place) === -1)).to.deep.equal([]);
+  });
+
+  it('imports only downwards', () => {
+    const upward = SRC.flatMap((file) =>
+      ownImports(file)
+        .filter((target) => !mayImport(placeOf(file.path), placeOf(target)))
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(upward).to.deep.equal([]);
+  });
+
+  it('never imports what lies outside src', () => {
+    const outward = SRC.flatMap((file) =>
+      ownImports(file)
+        .filter((target) => !target.startsWith('src/') && target !== 'package.json')
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(outward).to.deep.equal([]);
+  });
+
+  it('decides without clock, chance or I/O', () => {
+    const pure = SRC.filter(({ path }) => PURE.test(path));
+    expect(pure.length).to.be.above(30);
+    const found = IMPURE.flatMap((pattern) =>
+      pure.flatMap(({ path, text, lines }) =>
+        pattern.test(text)
+          ? lines.flatMap((line, index) =>
+              pattern.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [],
+            )
+          : [],
+      ),
+    );
+    expect(found).to.deep.equal([]);
+  });
+
+  for (const { packages, home } of CONFINED) {
+    it(`knows ${packages.join(', ')} only in ${home}`, () => {
+      const strangers = SRC.filter(({ path }) => !path.startsWith(home)).flatMap(({ path, imports }) =>
+        imports
+          .filter((name) => packages.some((known) => name === known || name.startsWith(`${known}/`)))
+          .map((name) => `${path} imports ${name}`),
+      );
+      expect(strangers).to.deep.equal([]);
+    });
+  }
+
+  it('reads the environment only in config.ts', () => {
+    const others = SRC.filter(({ path }) => path !== 'src/config.ts');
+    expect(findings(others, /\bprocess\.env\b/)).to.deep.equal([]);
+  });
+
+  it('has no any', () => {
+    expect(findings(SRC, /(?:[:<|&,(]\s*|\bas\s+)any\b(?!\s*[:(])/)).to.deep.equal([]);
+  });
+
+  it('has no casts except as const', () => {
+    const inCode = SRC.filter(({ path }) => path.endsWith('.ts')).map((file) => ({
+      ...file,
+      // `import { a as b }` renames and casts nothing.
+      lines: file.lines.map((line) =>
+        /^\s*(?:import|export)\b.*\bfrom\b|^\s+(?:type )?\w+ as \w+,$/.test(line) ? '' : line,
+      ),
+    }));
+    expect(findings(inCode, /[\w)\]}] as (?!const\b)[A-Za-z{[(]/)).to.deep.equal([]);
+  });
+
+  it('has no non-null assertions and no compiler directives', () => {
+    expect(findings(SRC, /[\w)\]]!(?:\.|\)|;|,|\[|$)/)).to.deep.equal([]);
+    const directives = SRC.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        /@ts-(ignore|expect-error|nocheck)/.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [],
+      ),
+    );
+    expect(directives).to.deep.equal([]);
+  });
+
+  it('has no enums', () => {
+    expect(findings(SRC, /^\s*(?:export )?(?:declare )?(?:const )?enum \w+ \{/)).to.deep.equal([]);
+  });
+
+  it('leaves nothing to be done later', () => {
+    const marks = SRC.flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        /\b(TODO|FIXME|XXX|HACK)\b/.test(line) ? [`${path}:${index + 1}`] : [],
+      ),
+    );
+    expect(marks).to.deep.equal([]);
+  });
+
+  it(`has no file of more than ${MAX_LINES} lines`, () => {
+    const long = SRC.filter(({ lines }) => lines.length - 1 > MAX_LINES);
+    expect(long.map(({ path, lines }) => `${path} has ${lines.length - 1}`)).to.deep.equal([]);
+  });
+
+  it('has no barrels and no drawers', () => {
+    const drawers = /(?:^|\/)(?:index|utils?|helpers?|common|misc|types)(?:\.ts$|\/)/;
+    expect(SRC.map(({ path }) => path).filter((path) => drawers.test(path))).to.deep.equal([]);
+  });
+
+  it('says in a docstring what every exported function does that is not small', () => {
+    expect(SRC.flatMap(undocumented)).to.deep.equal([]);
+  });
+});
+
+describe('these checks', () => {
+  it('see a line of code, and neither a comment nor a quoted text', () => {
+    const file = (line: string): SourceFile => ({ path: 'x.ts', text: line, lines: [line], imports: [] });
+    const sees = (line: string) => findings([file(line)], /\bany\b/).length === 1;
+    expect(sees('const x: any = 1;')).to.equal(true);
+    expect(sees('// in any case')).to.equal(false);
+    expect(sees(' * in any case')).to.equal(false);
+    expect(sees("const x = 'any';")).to.equal(false);
+    expect(sees('const x = "any"; const y: any = x;')).to.equal(true);
+  });
+
+  it('let a folder import itself and what lies below, and nothing above or beside', () => {
+    expect(mayImport('decision', 'decision')).to.equal(true);
+    expect(mayImport('decision', 'client')).to.equal(true);
+    expect(mayImport('client', 'decision')).to.equal(false);
+    expect(mayImport('access', 'analysis')).to.equal(false);
+    expect(mayImport('http', 'config.ts')).to.equal(false);
+  });
+
+  it('find a long function without a docstring', () => {
+    const body = Array.from({ length: 30 }, () => '  work();');
+    const long = ['export function long(): void {', ...body, '}'];
+    const file = (lines: readonly string[]): SourceFile => ({ path: 'x.ts', text: '', lines, imports: [] });
+    expect(undocumented(file(long))).to.deep.equal(['x.ts:1 long']);
+    expect(undocumented(file(['/** Works. */', ...long]))).to.deep.equal([]);
+    expect(undocumented(file(['export function small(): void {', '  work();', '}']))).to.deep.equal([]);
+  });
+});
