@@ -86,6 +86,12 @@ function secret(env: Environment, name: string): string | null {
   if (path === null) return setting(env, name);
   if (setting(env, name) !== null)
     throw new ConfigError(`${name} and ${name}_FILE are both set; keep one of them`);
+  const text = readSecretFile(name, path);
+  if (text !== '') return text;
+  throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
+}
+
+function readSecretFile(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
@@ -135,6 +141,12 @@ function logLevel(env: Environment): LogLevel {
 /** Made once and kept, so that fingerprints seen before a restart are recognised after it. */
 function generatedSecret(dataDir: string): string {
   const path = join(dataDir, 'signal-secret');
+  const text = readOrPlaceSecret(dataDir, path);
+  if (text !== '') return text;
+  throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
+}
+
+function readOrPlaceSecret(dataDir: string, path: string): string {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     if (!existsSync(path)) placeSecret(path);

@@ -14,6 +14,9 @@ import { type Store, StoreUnavailable } from './state/store.ts';
 /** The environment is not as the service needs it: bad setting, bad rules, port taken, store away. */
 const EXIT_ENVIRONMENT = 3;
 
+/** A request that was sent before the signal is taken within this, also when it is still in the network. */
+const DRAIN_GRACE_MS = 250;
+
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
@@ -98,7 +101,7 @@ function stopOnSignal(application: Application, node: RolloutNode, store: Store,
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ signal }, 'draining');
-    await application.drain();
+    await application.drain(DRAIN_GRACE_MS);
     await node.stop();
     await store.close();
     log.info('stopped');

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { AccessKeys, OPERATIONS, type Operation } from '../src/access/access-keys.ts';
 import { type Application, startApplication } from '../src/application.ts';
 import { platformName } from '../src/client/client-key.ts';
@@ -13,8 +14,11 @@ import { createLog } from '../src/log.ts';
 import { fixedRules } from '../src/rollout/rule-choice.ts';
 import { loadRuleSet } from '../src/rules/library.ts';
 import type { RuleSet } from '../src/rules/rule-set.ts';
+import { openRedisStore } from '../src/state/redis-store.ts';
 import { openSqliteStore } from '../src/state/sqlite-store.ts';
 import type { Store } from '../src/state/store.ts';
+import { hasServer } from './servers/needs-server.ts';
+import { command, type RedisServers, startStandalone } from './servers/redis.ts';
 
 /** 2026-01-01, a Thursday: where the clock of every running service starts. */
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -189,7 +193,22 @@ export interface StoreKind {
   open(): Promise<OpenStore>;
 }
 
-export const stores: readonly StoreKind[] = [{ name: 'SQLite', open: async () => openTemporarySqlite() }];
+export const stores: readonly StoreKind[] = [
+  { name: 'SQLite', open: async () => openTemporarySqlite() },
+  ...(hasServer('redis-server') ? [{ name: 'Redis', open: openEmptyRedis }] : []),
+];
+
+let redis: Promise<RedisServers> | null = null;
+
+/** One server for all suites, emptied for each. */
+async function openEmptyRedis(): Promise<OpenStore> {
+  redis ??= startStandalone();
+  const servers = await redis;
+  const port = servers.nodes[0]?.port;
+  if (port !== undefined) await command(port, ['FLUSHALL']);
+  const store = await openRedisStore(servers.url, () => {});
+  return { store, remove: () => store.close() };
+}
 
 function openTemporarySqlite(): OpenStore {
   const directory = temporaryDirectory();
@@ -344,6 +363,10 @@ function spawnMain(dataDir: string, env: HeaderList) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
+  // A test that fails leaves its process behind; the test run ends all the same, and then ends that too.
+  child.unref();
+  unref(child.stdout);
+  unref(child.stderr);
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     texts.stdout += chunk;
@@ -356,6 +379,11 @@ function spawnMain(dataDir: string, env: HeaderList) {
     return child.exitCode;
   });
   return { child, stdout: () => texts.stdout, stderr: () => texts.stderr, exited };
+}
+
+/** A pipe is a socket, whatever its declared type says. */
+function unref(pipe: Readable): void {
+  if (pipe instanceof Socket) pipe.unref();
 }
 
 /** A key for a service that keeps its SQLite file under `dataDir`, issued as the command line would. */

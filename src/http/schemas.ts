@@ -82,6 +82,12 @@ export const OverrideBodySchema = Type.Object({
   expiresAt: Type.Optional(instant),
 });
 
+/** What an Idempotency-Key may be: visible ASCII. */
+export const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
+
+/** How many decisions one answer lists. */
+export const DECISIONS_LISTED = { default: 50, max: 500 } as const;
+
 // Members that no schema knows are taken out, so that nothing later meets what was never checked.
 const ajv = new Ajv2020({ allErrors: false, strict: true, removeAdditional: 'all' });
 ajv.addKeyword({
@@ -151,7 +157,7 @@ function explain({ keyword, params, message, instancePath }: ErrorObject): strin
     case 'pattern':
       return instancePath.endsWith('toPayCurrency')
         ? 'must be 3 or 4 letters or digits, like "EUR"'
-        : 'must be a decimal number in digits, like "250.00", without sign, exponent or blank';
+        : 'must be a decimal number of at most 20 digits and 10 decimals, like "250.00", without sign, exponent or blank';
     default:
       return message ?? 'is not valid';
   }

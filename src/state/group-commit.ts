@@ -49,13 +49,13 @@ export class GroupCommit {
       this.#db.exec('COMMIT');
       for (const acknowledge of acknowledgements) acknowledge();
     } catch (error) {
-      this.#rollBack();
       for (const { reject } of batch) reject(error);
+      this.#rollBack();
     }
   }
 
-  /** A full disk ends the transaction by itself. */
+  /** A full disk ends the transaction by itself, and a closed database has none. */
   #rollBack(): void {
-    if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+    if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
   }
 }

@@ -15,12 +15,18 @@ export function describeWithServer(program: string, title: string, suite: (this:
         throw new Error(`REQUIRE_SERVERS=1, but ${program} is not installed`);
       });
     });
-  } else {
-    if (!told.has(program))
-      process.stderr.write(`SKIPPED: tests that need ${program}: ${program} is not installed\n`);
-    told.add(program);
+  } else if (!hasServer(program)) {
     describe.skip(title, suite);
   }
+}
+
+/** Whether a program is there for tests that can also do without it; says so in one loud line when not. */
+export function hasServer(program: string): boolean {
+  if (isInstalled(program) || process.env['REQUIRE_SERVERS'] === '1') return true;
+  if (!told.has(program))
+    process.stderr.write(`SKIPPED: tests that need ${program}: ${program} is not installed\n`);
+  told.add(program);
+  return false;
 }
 
 function isInstalled(program: string): boolean {

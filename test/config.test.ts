@@ -1,0 +1,199 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { temporaryDirectory } from './running-service.ts';
+
+/** One setting that is wrong, and what must be said about it. */
+type Refusal = readonly [name: string, value: string, message: string];
+
+const NUMBER_REFUSALS: readonly Refusal[] = [
+  ['PORT', '65536', 'PORT must be a whole number from 0 to 65535, not "65536"'],
+  ['PORT', '-1', 'PORT must be a whole number from 0 to 65535, not "-1"'],
+  ['PORT', '80a', 'PORT must be a whole number from 0 to 65535, not "80a"'],
+  ['PORT', '8e3', 'PORT must be a whole number from 0 to 65535, not "8e3"'],
+  ['PORT', '80.5', 'PORT must be a whole number from 0 to 65535, not "80.5"'],
+  ['PLATFORM_PORT', 'http', 'PLATFORM_PORT must be a whole number from 0 to 65535, not "http"'],
+  ['TRUSTED_PROXIES', '33', 'TRUSTED_PROXIES must be a whole number from 0 to 32, not "33"'],
+  ['TRUSTED_PROXIES', 'true', 'TRUSTED_PROXIES must be a whole number from 0 to 32, not "true"'],
+  [
+    'RATE_LIMIT_PER_SECOND',
+    'off',
+    'RATE_LIMIT_PER_SECOND must be a whole number from 0 to 1000000, not "off"',
+  ],
+  ['RATE_LIMIT_BURST', '0', 'RATE_LIMIT_BURST must be a whole number from 1 to 1000000, not "0"'],
+];
+
+const TEXT_REFUSALS: readonly Refusal[] = [
+  [
+    'BASE_PATH',
+    'scoring',
+    'BASE_PATH must be a path like /scoring, without a slash at its end, not "scoring"',
+  ],
+  [
+    'BASE_PATH',
+    '/scoring/',
+    'BASE_PATH must be a path like /scoring, without a slash at its end, not "/scoring/"',
+  ],
+  ['BASE_PATH', '/a:b', 'BASE_PATH must be a path like /scoring, without a slash at its end, not "/a:b"'],
+  [
+    'LOG_LEVEL',
+    'loud',
+    'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
+  ],
+];
+
+describe('the configuration', () => {
+  const directory = temporaryDirectory();
+  const read = (env: Readonly<Record<string, string>> = {}): Config =>
+    readConfig({ DATA_DIR: join(directory, 'data'), SIGNAL_SECRET: 'given', ...env });
+
+  const expectRefused = (env: Readonly<Record<string, string>>, message: string) => {
+    expect(() => read(env)).to.throw(ConfigError, new RegExp(`^${RegExp.escape(message)}$`));
+  };
+
+  it('has a default for everything', () => {
+    expect(read()).to.deep.equal({
+      caller: { host: '0.0.0.0', port: 8080 },
+      platform: { host: '127.0.0.1', port: 8081 },
+      basePath: '',
+      dataDir: join(directory, 'data'),
+      redisUrl: null,
+      rulesDir: resolve(import.meta.dirname, '..', 'rules'),
+      ruleVersion: null,
+      trustedProxies: 0,
+      rateLimitPerSecond: 20,
+      rateLimitBurst: 20,
+      signalSecret: 'given',
+      signalSecretGenerated: false,
+      logLevel: 'info',
+    });
+  });
+
+  it('takes every setting', () => {
+    const config = read({
+      HOST: '::',
+      PORT: '0',
+      PLATFORM_HOST: '10.0.0.1',
+      PLATFORM_PORT: '65535',
+      BASE_PATH: '/pay/scoring',
+      REDIS_URL: 'rediss://user:secret@redis.example:6380',
+      RULES_DIR: directory,
+      RULE_VERSION: 'p3.v1',
+      TRUSTED_PROXIES: '2',
+      RATE_LIMIT_PER_SECOND: '0',
+      RATE_LIMIT_BURST: '5',
+      LOG_LEVEL: 'silent',
+    });
+    expect(config).to.deep.include({
+      caller: { host: '::', port: 0 },
+      platform: { host: '10.0.0.1', port: 65535 },
+      basePath: '/pay/scoring',
+      redisUrl: 'rediss://user:secret@redis.example:6380',
+      rulesDir: directory,
+      ruleVersion: 'p3.v1',
+      trustedProxies: 2,
+      rateLimitPerSecond: 0,
+      rateLimitBurst: 5,
+      logLevel: 'silent',
+    });
+  });
+
+  it('takes an empty or blank setting for none', () => {
+    expect(read({ PORT: '', BASE_PATH: ' ', REDIS_URL: '', RULE_VERSION: '', LOG_LEVEL: '' })).to.deep.equal(
+      read(),
+    );
+  });
+
+  it('takes a BASE_PATH of one slash for none', () => {
+    expect(read({ BASE_PATH: '/' }).basePath).to.equal('');
+  });
+
+  for (const [name, value, message] of [...NUMBER_REFUSALS, ...TEXT_REFUSALS]) {
+    it(`refuses ${name}=${value}`, () => expectRefused({ [name]: value }, message));
+  }
+
+  it('refuses a RULE_VERSION of another form', () => {
+    for (const value of ['v10', 'p2.v', '../p2.v10', 'P2.V10']) {
+      expect(() => read({ RULE_VERSION: value })).to.throw(ConfigError, /^RULE_VERSION must be /);
+    }
+  });
+
+  it('refuses a REDIS_URL of another form without showing it, since it may hold a password', () => {
+    const message =
+      'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name';
+    for (const value of ['http://:secret@redis', 'redis', 'redis://a b']) {
+      expectRefused({ REDIS_URL: value }, message);
+    }
+  });
+
+  describe('secrets', () => {
+    it('may come from a file, without the line end', () => {
+      const path = join(directory, 'secret');
+      writeFileSync(path, 'from a file\n');
+      expect(read({ SIGNAL_SECRET: '', SIGNAL_SECRET_FILE: path }).signalSecret).to.equal('from a file');
+    });
+
+    it('may not come both ways', () => {
+      expectRefused(
+        { SIGNAL_SECRET_FILE: '/anywhere' },
+        'SIGNAL_SECRET and SIGNAL_SECRET_FILE are both set; keep one of them',
+      );
+    });
+
+    it('may not be missing from their file', () => {
+      expectRefused(
+        { REDIS_URL_FILE: join(directory, 'nothing') },
+        `REDIS_URL_FILE names ${join(directory, 'nothing')}, which cannot be read; check the path and its permissions`,
+      );
+    });
+
+    it('may not be empty', () => {
+      const path = join(directory, 'empty');
+      writeFileSync(path, '\n');
+      expectRefused(
+        { SIGNAL_SECRET: '', SIGNAL_SECRET_FILE: path },
+        `SIGNAL_SECRET_FILE names ${path}, which is empty; put the secret into it`,
+      );
+    });
+
+    it('are made once, kept for this user only, and read again', () => {
+      const dataDir = join(directory, 'new', 'data');
+      const first = readConfig({ DATA_DIR: dataDir });
+      expect(first.signalSecretGenerated).to.equal(true);
+      expect(first.signalSecret).to.match(/^[A-Za-z0-9_-]{43}$/);
+      const path = join(dataDir, 'signal-secret');
+      expect(readFileSync(path, 'utf8').trim()).to.equal(first.signalSecret);
+      expect(statSync(path).mode & 0o077).to.equal(0);
+      expect(statSync(dataDir).mode & 0o077).to.equal(0);
+      expect(readConfig({ DATA_DIR: dataDir }).signalSecret).to.equal(first.signalSecret);
+    });
+
+    it('that were made are different each time', () => {
+      const made = ['a', 'b'].map((name) => readConfig({ DATA_DIR: join(directory, name) }).signalSecret);
+      expect(made[0]).not.to.equal(made[1]);
+    });
+
+    it('that were made may not be lost: an empty file is not a secret', () => {
+      const dataDir = join(directory, 'lost');
+      mkdirSync(dataDir);
+      const path = join(dataDir, 'signal-secret');
+      writeFileSync(path, '');
+      expect(() => readConfig({ DATA_DIR: dataDir })).to.throw(
+        ConfigError,
+        `${path} is empty; restore it from a backup, or remove it to have a new one made`,
+      );
+    });
+
+    it('need a place to be kept', () => {
+      const file = join(directory, 'a-file');
+      writeFileSync(file, '');
+      expect(() => readConfig({ DATA_DIR: join(file, 'data') })).to.throw(
+        ConfigError,
+        `DATA_DIR is ${join(file, 'data')}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
+      );
+    });
+  });
+
+  after(() => rmSync(directory, { recursive: true, force: true }));
+});
