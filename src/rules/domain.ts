@@ -23,15 +23,28 @@ const STEPS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ['botWeight', 1_000_000],
 ]);
 
+interface TextForm {
+  readonly pattern: RegExp;
+  /** For messages. */
+  readonly words: string;
+}
+
 /** Facts of free text that have a form all the same: a value of another form never occurs. */
-const TEXT_FORMS: ReadonlyMap<string, RegExp> = new Map([['currency', /^[A-Z0-9]{3,4}$/]]);
+const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
+  ['currency', { pattern: /^[A-Z0-9]{3,4}$/, words: 'a currency is 3 or 4 capital letters or digits' }],
+]);
+
+/** How the values of a text fact are written; null when any text may occur. */
+export function textForm({ name }: FactRef): TextForm | null {
+  return TEXT_FORMS.get(name) ?? null;
+}
 
 /** `constants` are the values that conditions compare this fact with. */
-export function domainOf({ name, fact }: FactRef, constants: readonly FactValue[]): Domain {
-  const { domain } = fact;
+export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain {
+  const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
-      const steps = domain.integer ? 1 : STEPS_PER_UNIT.get(name);
+      const steps = domain.integer ? 1 : STEPS_PER_UNIT.get(ref.name);
       if (steps === undefined) return continuous(domain.min, domain.max, constants);
       return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
     }
@@ -40,7 +53,7 @@ export function domainOf({ name, fact }: FactRef, constants: readonly FactValue[
     case 'enum':
       return listed(domain.values);
     case 'text':
-      return listed(texts(constants, TEXT_FORMS.get(name) ?? null));
+      return listed(texts(constants, textForm(ref)?.pattern ?? null));
     default:
       return domain satisfies never;
   }

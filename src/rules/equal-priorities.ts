@@ -51,6 +51,10 @@ export function conflicts<Params>(
   reasoner: Reasoner,
   same: (a: Params, b: Params) => boolean,
 ): readonly Conflict<Params>[] {
+  // Most rule sets have no equals, and need no search.
+  const priorities = new Set(rules.map((rule) => rule.priority));
+  if (priorities.size === rules.length) return [];
+  reasoner.prepare(rules.map((rule) => rule.condition));
   return rules.flatMap((second, index) => {
     const rivals = rules
       .slice(0, index)
@@ -71,6 +75,8 @@ function conflict<Params>(
 ): Conflict<Params> | null {
   const both = [first.condition, second.condition];
   const higher = rules.filter((rule) => rule.priority > second.priority).map((rule) => rule.condition);
+  // Mostly they exclude each other, which is seen at once.
+  if (reasoner.find(both).kind === 'none') return null;
   const answer = reasoner.find(both, higher);
   switch (answer.kind) {
     case 'witness':

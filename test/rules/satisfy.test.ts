@@ -256,7 +256,7 @@ describe('a reasoner that knows how facts hang together', () => {
       'a longer window with fewer clients',
       [
         ['clientsOnIp(1h)', 'equal', 9],
-        ['clientsOnIp(24h)', 'lessThan', 9],
+        ['clientsOnIp(1d)', 'lessThan', 9],
       ],
     ],
     [

@@ -1,0 +1,242 @@
+import type { FactValue } from '../facts/fact.ts';
+import { matcher } from '../rules/compile.ts';
+import { textForm } from '../rules/domain.ts';
+import { type Example, exampleOf } from '../rules/example.ts';
+import type { RuleFiles } from '../rules/parse.ts';
+import type { Location, Problem } from '../rules/problem.ts';
+import { type Knowledge, knowledgeOf, signalFact } from '../rules/relations.ts';
+import type { Condition, FactRef, ParsedRules, Rule } from '../rules/rule-set.ts';
+import { type Answer, factsNamed, Reasoner } from '../rules/satisfy.ts';
+import { YamlFile } from '../rules/yaml-file.ts';
+import { conditionInWords, inWords } from './condition-words.ts';
+
+/** Something about a rule set that cannot be meant, although every file is sound by itself. */
+export interface Finding extends Problem {
+  readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
+  /** Null for what concerns no single rule. */
+  readonly rule: string | null;
+  /** Facts that show it; null when the finding is that there are none. */
+  readonly example: Example | null;
+}
+
+export interface Proofs {
+  readonly findings: readonly Finding[];
+  /** Worth knowing, but no mistake; also what could not be decided in reasonable time. */
+  readonly notes: readonly Problem[];
+}
+
+/**
+ * What can be proved of a rule set without running it. Every finding is certain: it follows from the
+ * conditions, the domains of the facts and the relations in `relations.ts`.
+ */
+export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
+  const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'));
+  const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+  const all = [
+    proveOrdered(rules.groups.rules, anyRequest, otherwiseAt(files, 'groups.yaml')),
+    proveSignals(rules, anyRequest, files),
+    proveOrdered(rules.verdicts.rules, aVerdict, otherwiseAt(files, 'verdicts.yaml')),
+  ];
+  return {
+    findings: all.flatMap(({ findings }) => findings),
+    notes: all.flatMap(({ notes }) => notes),
+  };
+}
+
+/** Rules of which the first match counts: `rules` are in the order in which they are asked. */
+export function proveOrdered(
+  rules: readonly Rule<unknown>[],
+  reasoner: Reasoner,
+  otherwise: Location | null,
+): Proofs {
+  const conditions = rules.map(({ condition }) => condition);
+  reasoner.prepare(conditions);
+  const proofs = rules.map((rule, index) => proveRule(rule, rules.slice(0, index), reasoner));
+  const unreachable = otherwise !== null && reasoner.find([], conditions).kind === 'none';
+  const message = '"otherwise" is never reached: some rule always matches';
+  return {
+    findings: proofs.flatMap(({ findings }) => findings),
+    notes: [...proofs.flatMap(({ notes }) => notes), ...(unreachable ? [{ at: otherwise, message }] : [])],
+  };
+}
+
+function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): Proofs {
+  const matching = reasoner.find([rule.condition]);
+  if (matching.kind === 'none') return found(neverMatches(rule, reasoner));
+  const beaten = before.map(({ condition }) => condition);
+  const first = reasoner.find([rule.condition], beaten);
+  if (first.kind === 'witness') return NOTHING_FOUND;
+  if (first.kind === 'undecided' || matching.kind === 'undecided') {
+    const message = `whether "${rule.name}" can be the first to match could not be decided in reasonable time`;
+    return { findings: [], notes: [{ at: rule.at, message }] };
+  }
+  return found(neverFirst(rule, before, matching.facts, reasoner));
+}
+
+const NOTHING_FOUND: Proofs = { findings: [], notes: [] };
+
+function found(finding: Finding): Proofs {
+  return { findings: [finding], notes: [] };
+}
+
+function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
+  const parts = necessary(conjuncts(rule.condition), (some) => reasoner.find(some).kind === 'none');
+  const together = parts.length === 1 ? `never holds${formHint(parts)}` : 'cannot hold together';
+  return {
+    kind: 'never matches',
+    rule: rule.name,
+    at: rule.at,
+    message: `"${rule.name}" can never match: ${inWords(parts.map(conditionInWords), 'and')} ${together}`,
+    example: null,
+  };
+}
+
+/** Why a text never occurs, when its fact has a form. */
+function formHint([condition]: readonly Condition[]): string {
+  const form = condition?.kind === 'comparison' ? textForm(condition.fact) : null;
+  return form === null ? '' : `; ${form.words}`;
+}
+
+function neverFirst(
+  rule: Rule<unknown>,
+  before: readonly Rule<unknown>[],
+  facts: ReadonlyMap<string, FactValue>,
+  reasoner: Reasoner,
+): Finding {
+  const leftBy = (some: readonly Rule<unknown>[]) =>
+    reasoner.find(
+      [rule.condition],
+      some.map(({ condition }) => condition),
+    );
+  const covering = necessary(coveringRules(before, leftBy), (some) => leftBy(some).kind === 'none');
+  const names = covering.map(({ name, at }) => `"${name}" (line ${at.line})`);
+  return {
+    kind: 'never first',
+    rule: rule.name,
+    at: rule.at,
+    message: `"${rule.name}" can never be first: whenever it matches, ${inWords(names, 'or')} matches before it`,
+    example: exampleOf(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
+  };
+}
+
+/** Adds, for facts that the rules so far leave to the rule, one that takes them, until none are left. */
+function coveringRules(
+  before: readonly Rule<unknown>[],
+  leftBy: (some: readonly Rule<unknown>[]) => Answer,
+): readonly Rule<unknown>[] {
+  const covering: Rule<unknown>[] = [];
+  for (;;) {
+    const left = leftBy(covering);
+    const others = before.filter((rule) => !covering.includes(rule));
+    const [highest] = others;
+    // When the search gave up, more rules to choose from may help it.
+    if (left.kind === 'none' || highest === undefined)
+      return before.filter((rule) => covering.includes(rule));
+    const taking = left.kind === 'witness' ? others.find((rule) => takes(rule, left.facts)) : undefined;
+    covering.push(taking ?? highest);
+  }
+}
+
+/** Whether the rule matches these facts; those that it asks for and that are not among them do not count. */
+function takes({ condition }: Rule<unknown>, facts: ReadonlyMap<string, FactValue>): boolean {
+  const values: FactValue[] = [];
+  for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? false;
+  return matcher(condition)(values);
+}
+
+/** What must all hold for the condition to hold. */
+function conjuncts(condition: Condition): readonly Condition[] {
+  switch (condition.kind) {
+    case 'all':
+      return condition.conditions.flatMap(conjuncts);
+    case 'any':
+    case 'not':
+    case 'reference':
+    case 'comparison':
+      return [condition];
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** As few of the items as are enough; leaves out each one without which `enough` still holds. */
+function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
+  return items.reduce<readonly T[]>((kept, item) => {
+    const rest = kept.filter((other) => other !== item);
+    return enough(rest) ? rest : kept;
+  }, items);
+}
+
+/** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
+function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
+  const never = rules.signals.rules
+    .filter(({ condition }) => reasoner.find([condition]).kind === 'none')
+    .map((rule) => neverMatches(rule, reasoner));
+  const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
+  if (botWeight === undefined) return { findings: never, notes: [] };
+  const at = memberAt(files, 'bot-signals.yaml', 'threshold');
+  const reach = proveThreshold(rules, knowledgeOf(rules, 'a known client'), botWeight, at);
+  return { findings: [...never, ...reach.findings], notes: reach.notes };
+}
+
+function proveThreshold(
+  { signals }: ParsedRules,
+  knowledge: Knowledge,
+  botWeight: FactRef,
+  at: Location,
+): Proofs {
+  const reasoner = new Reasoner(knowledge);
+  const weighs = (operator: 'greaterThan' | 'greaterThanInclusive', value: number): Condition => ({
+    kind: 'comparison',
+    fact: botWeight,
+    operator,
+    value,
+    at,
+  });
+  const reached = reasoner.find([weighs('greaterThanInclusive', signals.threshold)]);
+  if (reached.kind === 'witness') return NOTHING_FOUND;
+  if (reached.kind === 'undecided') {
+    const message =
+      'whether signals can reach the threshold together could not be decided in reasonable time';
+    return { findings: [], notes: [{ at, message }] };
+  }
+  let most = 0;
+  let heaviest: ReadonlyMap<string, FactValue> = new Map();
+  for (;;) {
+    const more = reasoner.find([weighs('greaterThan', most)]);
+    if (more.kind !== 'witness') break;
+    heaviest = more.facts;
+    most = Number(more.facts.get(botWeight.label));
+  }
+  const matching = signals.rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);
+  const names =
+    matching.length === 0
+      ? ''
+      : ` (${inWords(
+          matching.map(({ name }) => `"${name}"`),
+          'and',
+        )})`;
+  return found({
+    kind: 'threshold out of reach',
+    rule: null,
+    at,
+    message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${signals.threshold}`,
+    example:
+      matching.length === 0
+        ? null
+        : exampleOf(
+            heaviest,
+            matching.map(({ condition }) => condition),
+          ),
+  });
+}
+
+function otherwiseAt(files: RuleFiles, name: string): Location {
+  return memberAt(files, name, 'otherwise');
+}
+
+/** Where a member of a file's top level stands. */
+function memberAt(files: RuleFiles, name: string, member: string): Location {
+  const file = new YamlFile(name, files.get(name) ?? '', []);
+  return file.at(file.anyMembers(file.root, name)?.get(member)?.key ?? null);
+}
