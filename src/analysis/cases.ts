@@ -1,17 +1,42 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { PlatformName } from '../client/client-key.ts';
 import { type Pseudonym, scoreRequest, verdictRequest } from '../decision/bodies.ts';
+import type { FactValue } from '../facts/fact.ts';
 import type { RuleFiles } from '../rules/parse.ts';
-import type { Location, Problem } from '../rules/problem.ts';
+import { type Location, type Problem, sortProblems } from '../rules/problem.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-import { type Action, parseCases, type RuleCase, type Step } from './parse-cases.ts';
+import { type RuleSetTrace, traceRuleSet } from '../rules/trace.ts';
+import { type Coverage, CoverageMeter } from './coverage.ts';
+import type { Expectation, StepKind } from './expectations.ts';
+import { type Action, parseCases, type RuleCase } from './parse-cases.ts';
 import { Simulation } from './simulation.ts';
 
-/** A step that did not go as the case expects. */
+/** A step that did not go as its case expects. */
 export interface CaseFailure {
   readonly caseName: string;
+  readonly platform: PlatformName;
+  /** Of the step. */
   readonly at: Location;
-  readonly message: string;
+  /** From 1. */
+  readonly step: number;
+  readonly kind: StepKind;
+  readonly clientIdKey: string;
+  /** How often the step acted; the expectations are about the last time. */
+  readonly times: number;
+  /** Since the case began. */
+  readonly elapsedMs: number;
+  readonly differences: readonly UnmetExpectation[];
+  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
+  readonly values: readonly FactValue[] | null;
+}
+
+export interface UnmetExpectation {
+  readonly member: string;
+  /** Null means absent, here and in `seen`. */
+  readonly expected: unknown;
+  readonly seen: unknown;
+  readonly at: Location;
 }
 
 export interface CaseReport {
@@ -19,6 +44,7 @@ export interface CaseReport {
   readonly problems: readonly Problem[];
   readonly passed: number;
   readonly failures: readonly CaseFailure[];
+  readonly coverage: Coverage;
 }
 
 /** When every case begins; cases tell only what time passes. */
@@ -30,25 +56,51 @@ const pseudonym: Pseudonym = (kind, text) => hash('sha256', `${kind} ${text}`, '
 /** Runs the cases of a rule set in virtual time, each on a platform of its own. */
 export function runCases(rules: RuleSet, files: RuleFiles): CaseReport {
   const problems: Problem[] = [];
-  const cases = parseCases(files, problems);
-  if (problems.length > 0) return { problems, passed: 0, failures: [] };
-  const failures = cases.map((ruleCase) => runCase(rules, ruleCase)).filter((failure) => failure !== null);
-  return { problems: [], passed: cases.length - failures.length, failures };
+  const cases = parseCases(rules, files, problems);
+  const meter = new CoverageMeter(rules, files);
+  if (problems.length > 0) {
+    return { problems: sortProblems(problems), passed: 0, failures: [], coverage: meter.result() };
+  }
+  const failures = cases.map((ruleCase) => runCase(meter, ruleCase)).filter((failure) => failure !== null);
+  return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
+}
+
+/** The rules as the failing step saw them; null when it asked none. */
+export async function traceFailure(
+  rules: RuleSet,
+  { values }: Pick<CaseFailure, 'values'>,
+): Promise<RuleSetTrace | null> {
+  return values === null ? null : traceRuleSet(rules, values);
 }
 
 /** The first step that fails ends its case: what follows would only be a consequence. */
-function runCase(rules: RuleSet, { name, platform, steps }: RuleCase): CaseFailure | null {
-  const simulation = new Simulation(rules, platform);
+function runCase(meter: CoverageMeter, { name, platform, steps }: RuleCase): CaseFailure | null {
+  const simulation = new Simulation(meter.watched, platform);
   let now = BEGIN;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;
     let seen: Readonly<Record<string, unknown>> = {};
+    let clientIdKey = step.clientIdKey;
     for (let time = 0; time < step.times; time++) {
       if (time > 0) now += step.everyMs;
-      seen = act(simulation, step.clientIdKey, step.action, now);
+      clientIdKey = step.clientIdKey.replaceAll('{n}', String(time + 1));
+      seen = act(simulation, clientIdKey, step.action, now);
     }
-    const failure = compare(name, index, step, seen);
-    if (failure !== null) return failure;
+    const differences = step.expect.map((expected) => unmet(expected, seen)).filter((one) => one !== null);
+    if (differences.length === 0) continue;
+    const { kind } = step.action;
+    return {
+      caseName: name,
+      platform,
+      at: step.at,
+      step: index + 1,
+      kind,
+      clientIdKey,
+      times: step.times,
+      elapsedMs: now - BEGIN,
+      differences,
+      values: kind === 'score' || kind === 'verdict' ? meter.lastValues : null,
+    };
   }
   return null;
 }
@@ -68,19 +120,18 @@ function act(
     case 'verdict':
       return { ...simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now) };
     case 'outcome': {
-      const { orderRef, outcome, cause } = action;
-      return { effect: simulation.outcome(clientIdKey, orderRef, { outcome, cause, occurredAt: now }, now) };
+      const { orderRef, outcome, cause, agoMs } = action;
+      const report = { outcome, cause, occurredAt: now - agoMs };
+      return { effect: simulation.outcome(clientIdKey, orderRef, report, now) };
     }
     case 'binding': {
-      const { binding } = action;
-      simulation.bind(clientIdKey, binding === null ? null : { ...binding, expiresAt: null }, now);
+      simulation.bind(clientIdKey, dated(action.binding, now), now);
       return {};
     }
     case 'override': {
-      const { group } = action;
-      const override =
-        group === null ? null : { group, reason: 'case', by: 'case', at: now, expiresAt: null };
-      simulation.override(clientIdKey, override, now);
+      const override = dated(action.override, now);
+      const full = override === null ? null : { ...override, reason: 'case', by: 'case', at: now };
+      simulation.override(clientIdKey, full, now);
       return {};
     }
     default:
@@ -88,17 +139,27 @@ function act(
   }
 }
 
-function compare(
-  caseName: string,
-  index: number,
-  step: Step,
-  seen: Readonly<Record<string, unknown>>,
-): CaseFailure | null {
-  for (const { member, value, at } of step.expect) {
-    const actual = seen[member] ?? null;
-    if (isDeepStrictEqual(actual, value)) continue;
-    const message = `step ${index + 1} (${step.action.kind}): ${member} should be ${JSON.stringify(value)} and is ${JSON.stringify(actual)}`;
-    return { caseName, at, message };
-  }
-  return null;
+/** A case says how long something lasts; the client's state says until when. */
+function dated<T extends { readonly expiresAfterMs: number | null }>(
+  item: T | null,
+  now: number,
+): (Omit<T, 'expiresAfterMs'> & { readonly expiresAt: number | null }) | null {
+  if (item === null) return null;
+  const { expiresAfterMs, ...rest } = item;
+  return { ...rest, expiresAt: expiresAfterMs === null ? null : now + expiresAfterMs };
+}
+
+function unmet(
+  { member, value, at }: Expectation,
+  answer: Readonly<Record<string, unknown>>,
+): UnmetExpectation | null {
+  const seen = answer[member] ?? null;
+  return isDeepStrictEqual(inOrder(member, seen), inOrder(member, value))
+    ? null
+    : { member, expected: value, seen, at };
+}
+
+/** Signals have no order of their own, so a case may name them in any. */
+function inOrder(member: string, value: unknown): unknown {
+  return member === 'signals' && Array.isArray(value) ? value.toSorted() : value;
 }

@@ -5,16 +5,22 @@ import { formatDuration } from '../rules/duration.ts';
 /** The fact catalogue as Markdown, one table a theme: what rules/README.md shows. */
 export function factsTable(): string {
   return Object.entries(FACT_THEMES)
-    .map(([theme, facts]) => [`**${theme}**`, '', '| fact | value | meaning |', '|---|---|---|', ...rows(facts)].join('\n'))
+    .map(([theme, facts]) =>
+      [`**${theme}**`, '', '| fact | value | meaning |', '|---|---|---|', ...rows(facts)].join('\n'),
+    )
     .join('\n\n');
 }
 
 function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
-  return Object.entries(facts).map(([name, fact]) => `| ${nameWithWindow(name, fact)} | ${value(fact)} | ${fact.description} |`);
+  return Object.entries(facts).map(
+    ([name, fact]) => `| ${nameWithWindow(name, fact)} | ${value(fact)} | ${fact.description} |`,
+  );
 }
 
 function nameWithWindow(name: string, fact: Fact): string {
-  return fact.kind === 'windowed' ? `\`${name}\` over a window up to ${formatDuration(fact.longestWindowMs)}` : `\`${name}\``;
+  return fact.kind === 'windowed'
+    ? `\`${name}\` over a window up to ${formatDuration(fact.longestWindowMs)}`
+    : `\`${name}\``;
 }
 
 function value(fact: Fact): string {

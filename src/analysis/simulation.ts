@@ -1,5 +1,5 @@
 import { recordOutcome, setBinding, setOverride } from '../client/changes.ts';
-import { clientKey, type PlatformName } from '../client/client-key.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type Binding, type ClientState, type Override, UNKNOWN_CLIENT } from '../client/client-state.ts';
 import type { OrderOutcome, OutcomeEffect } from '../client/outcomes.ts';
 import {
@@ -10,21 +10,32 @@ import {
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { Sightings } from '../facts/fact.ts';
+import { LONGEST_SHARING_WINDOW_MS, REMEMBERED_CLIENTS, type Sightings } from '../facts/fact.ts';
 import { currentHints } from '../facts/hints.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 
 type Device = Readonly<Record<keyof Sightings, string | null>>;
 
+interface Payer {
+  readonly key: ClientKey;
+  state: ClientState;
+  /** The newest known outcomes by orderRef, oldest first. */
+  readonly orders: Map<string, OrderOutcome>;
+}
+
+/** Outcomes of one client that can still be corrected; bounds the memory of a long replay. */
+const REMEMBERED_ORDERS = 100;
+
 /**
  * The service's life in memory, for a rule set and inputs with times of their own: the same core and
- * the same steps as `service.ts`, no store. Rule tests and backtests run on it.
+ * the same steps as `service.ts`, no store. Rule tests and backtests run on it. Its memory grows with the
+ * number of clients and devices, not with what happens to them.
  */
 export class Simulation {
-  readonly #rules: RuleSet;
+  #rules: RuleSet;
   readonly #platform: PlatformName;
-  readonly #states = new Map<string, ClientState>();
-  readonly #orders = new Map<string, OrderOutcome>();
+  readonly #payers = new Map<string, Payer>();
+  /** By device: when each client was last seen there, the longest ago first. */
   readonly #lastSeen = new Map<string, Map<string, number>>();
 
   constructor(rules: RuleSet, platform: PlatformName) {
@@ -32,44 +43,67 @@ export class Simulation {
     this.#platform = platform;
   }
 
+  /** Lets another rule set decide from now on, as a rollout does. */
+  use(rules: RuleSet): void {
+    this.#rules = rules;
+  }
+
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
-    const client = clientKey(this.#platform, clientIdKey);
+    const payer = this.#payer(clientIdKey);
     const sightings = this.#sightings(clientIdKey, request, now);
-    const result = decideScore(this.#rules, client, this.#state(clientIdKey), sightings, request, now);
-    this.#states.set(clientIdKey, result.nextState);
+    const result = decideScore(this.#rules, payer.key, payer.state, sightings, request, now);
+    payer.state = result.nextState;
     return result;
   }
 
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
-    const client = clientKey(this.#platform, clientIdKey);
-    const state = this.#state(clientIdKey);
-    const device = currentHints(state.hints, now) ?? { fingerprint: null, ip: null };
+    const payer = this.#payer(clientIdKey);
+    const device = currentHints(payer.state.hints, now) ?? { fingerprint: null, ip: null };
     this.#record(clientIdKey, device, now);
     const sightings = this.#sightings(clientIdKey, device, now);
-    const { decision, nextState } = decideVerdict(this.#rules, client, state, sightings, request, now);
-    this.#states.set(clientIdKey, nextState);
+    const { decision, nextState } = decideVerdict(
+      this.#rules,
+      payer.key,
+      payer.state,
+      sightings,
+      request,
+      now,
+    );
+    payer.state = nextState;
     return decision;
   }
 
   outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
-    const key = `${clientIdKey}\0${orderRef}`;
-    const previous = this.#orders.get(key) ?? null;
-    const { effect, state, order } = recordOutcome(this.#state(clientIdKey), orderRef, previous, report, now);
-    this.#states.set(clientIdKey, state);
-    this.#orders.set(key, order);
+    const payer = this.#payer(clientIdKey);
+    const previous = payer.orders.get(orderRef) ?? null;
+    const { effect, state, order } = recordOutcome(payer.state, orderRef, previous, report, now);
+    payer.state = state;
+    payer.orders.delete(orderRef);
+    payer.orders.set(orderRef, order);
+    forgetOldest(payer.orders, REMEMBERED_ORDERS);
     return effect;
   }
 
   bind(clientIdKey: string, binding: Binding | null, now: number): void {
-    this.#states.set(clientIdKey, setBinding(this.#state(clientIdKey), binding, now));
+    const payer = this.#payer(clientIdKey);
+    payer.state = setBinding(payer.state, binding, now);
   }
 
   override(clientIdKey: string, override: Override | null, now: number): void {
-    this.#states.set(clientIdKey, setOverride(this.#state(clientIdKey), override, now));
+    const payer = this.#payer(clientIdKey);
+    payer.state = setOverride(payer.state, override, now);
   }
 
-  #state(clientIdKey: string): ClientState {
-    return this.#states.get(clientIdKey) ?? UNKNOWN_CLIENT;
+  #payer(clientIdKey: string): Payer {
+    const known = this.#payers.get(clientIdKey);
+    if (known !== undefined) return known;
+    const payer: Payer = {
+      key: clientKey(this.#platform, clientIdKey),
+      state: UNKNOWN_CLIENT,
+      orders: new Map(),
+    };
+    this.#payers.set(clientIdKey, payer);
+    return payer;
   }
 
   #record(clientIdKey: string, device: Device, now: number): void {
@@ -77,22 +111,53 @@ export class Simulation {
       const id = device[kind];
       if (id === null) continue;
       const clients = this.#lastSeen.get(`${kind}/${id}`) ?? new Map<string, number>();
-      clients.set(clientIdKey, Math.max(now, clients.get(clientIdKey) ?? 0));
+      const at = Math.max(now, clients.get(clientIdKey) ?? 0);
+      clients.delete(clientIdKey);
+      clients.set(clientIdKey, at);
+      forgetOldest(clients, REMEMBERED_CLIENTS);
+      forgetBefore(clients, now - LONGEST_SHARING_WINDOW_MS);
       this.#lastSeen.set(`${kind}/${id}`, clients);
     }
   }
 
   #sightings(clientIdKey: string, device: Device, now: number): Sightings {
-    const counts = (kind: keyof Sightings) => {
-      const clients =
-        device[kind] === null
-          ? null
-          : (this.#lastSeen.get(`${kind}/${device[kind]}`) ?? new Map<string, number>());
-      if (clients === null) return new Map<number, number>();
-      const others = [...clients].filter(([client]) => client !== clientIdKey);
-      const within = (windowMs: number) => others.filter(([, at]) => at > now - windowMs).length;
-      return new Map(this.#rules.sharingWindowsMs[kind].map((windowMs) => [windowMs, within(windowMs) + 1]));
+    return {
+      fingerprint: this.#counts('fingerprint', clientIdKey, device, now),
+      ip: this.#counts('ip', clientIdKey, device, now),
     };
-    return { fingerprint: counts('fingerprint'), ip: counts('ip') };
+  }
+
+  #counts(
+    kind: keyof Sightings,
+    clientIdKey: string,
+    device: Device,
+    now: number,
+  ): ReadonlyMap<number, number> {
+    const counts = new Map<number, number>();
+    if (device[kind] === null) return counts;
+    const clients = this.#lastSeen.get(`${kind}/${device[kind]}`);
+    for (const windowMs of this.#rules.sharingWindowsMs[kind]) {
+      let others = 0;
+      for (const [client, at] of clients ?? []) {
+        if (at > now - windowMs && client !== clientIdKey) others++;
+      }
+      counts.set(windowMs, Math.min(REMEMBERED_CLIENTS, others + 1));
+    }
+    return counts;
+  }
+}
+
+/** A Map keeps the order of insertion, so the oldest entries are its first. */
+function forgetOldest(entries: Map<string, unknown>, keep: number): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= keep) return;
+    entries.delete(key);
+  }
+}
+
+function forgetBefore(clients: Map<string, number>, oldest: number): void {
+  for (const [client, at] of clients) {
+    if (at > oldest) return;
+    clients.delete(client);
   }
 }

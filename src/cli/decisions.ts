@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import { AccessKeys } from '../access/access-keys.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { nameInWords, quoted } from '../analysis/trace-text.ts';
+import type { PlatformName } from '../client/client-key.ts';
 import { systemClock } from '../clock.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { Store } from '../state/store.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { explainCommand } from './decisions-explain.ts';
+import { EXIT } from './exit.ts';
+import { parsePlatform } from './platform-argument.ts';
 import { table } from './table.ts';
 import { withStore } from './with-store.ts';
 
@@ -14,7 +17,7 @@ interface FindOptions {
   readonly json?: true;
 }
 
-/** decisions find: what was decided about an order, for whoever answers a dispute. */
+/** decisions ...: what was decided and why, for whoever answers a dispute. */
 export function decisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
   decisions
@@ -24,6 +27,7 @@ export function decisionsCommands(program: Command): void {
     .option('--platform <name>', 'only of this platform; without it all that have a key')
     .option('--json', 'print a JSON array of decision records')
     .action((options: FindOptions) => find(options));
+  explainCommand(decisions);
 }
 
 async function find({ order, platform, json }: FindOptions): Promise<void> {
@@ -34,7 +38,7 @@ async function find({ order, platform, json }: FindOptions): Promise<void> {
     return lists.flat().toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   });
   if (json === true) console.log(JSON.stringify(found));
-  else if (found.length === 0) console.error(`No decision about order "${order}" is kept.`);
+  else if (found.length === 0) console.error(`No decision about order ${quoted(order)} is kept.`);
   else console.log(describe(found));
   if (found.length === 0) process.exitCode = EXIT.findings;
 }
@@ -43,7 +47,7 @@ function describe(decisions: readonly Decision[]): string {
   const rows = decisions.map((decision) => [
     new Date(decision.at).toISOString(),
     decision.platform,
-    decision.clientIdKey,
+    nameInWords(decision.clientIdKey),
     decision.waitSeconds === undefined ? decision.verdict : `${decision.verdict} ${decision.waitSeconds} s`,
     decision.rule,
     decision.ruleVersion,
@@ -60,9 +64,4 @@ function describe(decisions: readonly Decision[]): string {
 async function platformsWithKeys(store: Store): Promise<readonly PlatformName[]> {
   const keys = await new AccessKeys(store.documents, systemClock).list();
   return [...new Set(keys.map(({ platform }) => platform))];
-}
-
-function parsePlatform(text: string): PlatformName {
-  if (isPlatformName(text)) return text;
-  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
 }

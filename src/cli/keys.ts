@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { type AccessKey, AccessKeys, keyStatus, OPERATIONS, type Operation } from '../access/access-keys.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
 import { systemClock } from '../clock.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { parsePlatform } from './platform-argument.ts';
 import { table } from './table.ts';
 import { withStore } from './with-store.ts';
 
@@ -96,11 +97,6 @@ async function revoke(id: string, json: boolean): Promise<void> {
 function publicRecord(record: AccessKey, now: number) {
   const { id, platform, operations, issuedAt, expiresAt, revokedAt } = record;
   return { id, platform, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
-}
-
-function parsePlatform(text: string): PlatformName {
-  if (isPlatformName(text)) return text;
-  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
 }
 
 function parseOperations(list: string): readonly Operation[] {

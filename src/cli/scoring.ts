@@ -3,6 +3,7 @@ import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../state/store.ts';
 import { decisionsCommands } from './decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
 import { rulesCommands } from './rules.ts';
 
@@ -15,6 +16,7 @@ async function main(): Promise<void> {
   keysCommands(program);
   rulesCommands(program);
   decisionsCommands(program);
+  journalCommands(program);
   try {
     await program.parseAsync();
   } catch (error) {

@@ -66,7 +66,5 @@ function firstMatch<Params>(
 }
 
 function setConclusions(rules: RuleSet, values: FactValue[], conclusions: Conclusions): void {
-  for (const { fact, index } of rules.facts) {
-    if (fact.kind === 'concluded') values[index] = fact.read(conclusions);
-  }
+  for (const { fact, index } of rules.concludedFacts) values[index] = fact.read(conclusions);
 }

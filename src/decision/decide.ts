@@ -219,7 +219,8 @@ function eventOf(
   };
 }
 
-function nextLadder(verdict: Verdict, ladder: Ladder, settings: LadderSettings, now: number): Ladder {
+/** What a verdict does to the ladder. */
+export function nextLadder(verdict: Verdict, ladder: Ladder, settings: LadderSettings, now: number): Ladder {
   switch (verdict) {
     case 'GET_NEW':
     case 'GET_SAME_STICKY':

@@ -1,5 +1,6 @@
 import type { FactValue, Sightings } from '../facts/fact.ts';
 import {
+  type ConcludedFactRef,
   type Condition,
   compiled,
   type Matchable,
@@ -20,11 +21,16 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     [compiled]: true,
     digest,
     released,
+    concludedFacts: concludedFacts(rules),
     sharingWindowsMs: { fingerprint: sharingWindows(rules, 'fingerprint'), ip: sharingWindows(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
   };
+}
+
+function concludedFacts({ facts }: ParsedRules): readonly ConcludedFactRef[] {
+  return facts.flatMap(({ fact, index }) => (fact.kind === 'concluded' ? [{ fact, index }] : []));
 }
 
 function sharingWindows({ facts }: ParsedRules, kind: keyof Sightings): readonly number[] {

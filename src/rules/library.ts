@@ -77,7 +77,9 @@ function yamlFiles(folder: string, below: string): readonly string[] {
 function readText(folder: string, path: string, problems: Problem[]): string | null {
   if (!statSync(join(folder, path), { throwIfNoEntry: false })?.isFile()) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(join(folder, path)));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      readFileSync(join(folder, path)),
+    );
   } catch {
     problems.push({ at: { file: path, line: 1, column: 1 }, message: 'the file is not UTF-8 text' });
     return null;

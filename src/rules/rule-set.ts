@@ -1,7 +1,7 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
-import type { Fact, FactValue } from '../facts/fact.ts';
+import type { ConcludedFact, Fact, FactValue } from '../facts/fact.ts';
 import type { OperatorName } from './operators.ts';
 import type { Location } from './problem.ts';
 
@@ -30,6 +30,11 @@ export interface FactRef {
   /** 0 for a fact without a window. */
   readonly windowMs: number;
   /** Its place among the values of a decision. */
+  readonly index: number;
+}
+
+export interface ConcludedFactRef {
+  readonly fact: ConcludedFact;
   readonly index: number;
 }
 
@@ -126,6 +131,8 @@ export interface RuleSet extends ParsedRules {
   readonly [compiled]: true;
   /** sha256 over all files that decide, hex. */
   readonly digest: string;
+  /** The facts that its own rules conclude on the way: three of `facts`. */
+  readonly concludedFacts: readonly ConcludedFactRef[];
   /** The windows of the sharing facts that its rules use, ms. */
   readonly sharingWindowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
   /** It has a release.json that agrees with its files; only such a version may become active. */

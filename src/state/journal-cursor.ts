@@ -1,4 +1,5 @@
 import { PARTITIONS } from './keys.ts';
+import { UnknownCursor } from './store.ts';
 
 /** The id of a stream entry: `ms-seq`. */
 export interface JournalPlace {
@@ -22,12 +23,11 @@ export function writeCursor(places: readonly (JournalPlace | null)[]): string {
   return [FORMAT, ...places.map(writePlace)].join('.');
 }
 
-/** Throws when the text was not written by `writeCursor`. */
+/** Throws UnknownCursor when the text was not written by `writeCursor`. */
 export function readCursor(cursor: string | null): readonly (JournalPlace | null)[] {
   if (cursor === null) return PARTITIONS.map(() => null);
   const [format, ...places] = cursor.split('.');
-  if (format !== FORMAT || places.length !== PARTITIONS.length)
-    throw new Error('not a cursor of this journal');
+  if (format !== FORMAT || places.length !== PARTITIONS.length) throw new UnknownCursor();
   return places.map(readPlace);
 }
 
@@ -42,7 +42,7 @@ function readPlace(text: string): JournalPlace | null {
   const [ms = '', seq = '0'] = text.split('-');
   const place = { ms: Number.parseInt(ms, 36), seq: Number.parseInt(seq, 36) };
   if (!Number.isSafeInteger(place.ms) || !Number.isSafeInteger(place.seq)) {
-    throw new Error('not a cursor of this journal');
+    throw new UnknownCursor();
   }
   return place;
 }

@@ -22,6 +22,7 @@ import {
   type Store,
   type StoredAnswer,
   StoreUnavailable,
+  UnknownCursor,
 } from './store.ts';
 
 /** How long a write waits for another process's write before it gives up. */
@@ -198,7 +199,8 @@ class SqliteStore implements Store {
     return guard(async () => decisions(this.#sql.latestDecisions.all(platform, limit)));
   }
 
-  readJournal(after: string | null, limit: number): Promise<JournalPage> {
+  async readJournal(after: string | null, limit: number): Promise<JournalPage> {
+    if (after !== null && !/^\d{1,16}$/.test(after)) throw new UnknownCursor();
     return guard(async () => {
       const rows = this.#sql.journal.all(after === null ? 0 : Number(after), limit);
       const last = rows.at(-1)?.['position'];

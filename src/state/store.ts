@@ -54,7 +54,7 @@ export interface Store {
   /** A platform's newest decisions, newest first. */
   latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]>;
 
-  /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. */
+  /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
@@ -156,6 +156,15 @@ export interface JournalPage {
 /** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
+}
+
+/** A text was given as a cursor that this journal never wrote. */
+export class UnknownCursor extends Error {
+  override readonly name = 'UnknownCursor';
+
+  constructor() {
+    super('not a cursor of this journal');
+  }
 }
 
 const DAY_MS = 24 * 3600_000;

@@ -1,0 +1,152 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { VERDICTS } from '../rules/rule-set.ts';
+import type { JournalEntry } from '../state/store.ts';
+
+/** The file is not what `journal export` writes; `line` counts from 1. */
+export class JournalFileError extends Error {
+  override readonly name = 'JournalFileError';
+  readonly line: number;
+
+  constructor(line: number, what: string) {
+    super(what);
+    this.line = line;
+  }
+}
+
+export interface JournalFileEnd {
+  /** Complete lines that were given to the visitor. */
+  readonly lines: number;
+  /** The last line has no end: the exporter was stopped in it, or is still writing it. It was left out. */
+  readonly torn: boolean;
+}
+
+const CHUNK_BYTES = 1 << 20;
+
+/** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
+const LONGEST_LINE_BYTES = 16 << 20;
+
+const NEWLINE = 10;
+
+/**
+ * Reads an exported journal line by line, in constant memory; blank lines are passed over.
+ * Synchronous, because nothing else waits and a callback a line costs less than a promise a line.
+ */
+export function readJournalFile(
+  path: string,
+  visit: (text: string, line: number) => void,
+  onProgress: (bytesRead: number, bytes: number) => void = () => {},
+): JournalFileEnd {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = fstatSync(file).size;
+    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let held = 0;
+    let bytesRead = 0;
+    let line = 0;
+    for (;;) {
+      if (held === buffer.length) buffer = grown(buffer, line + 1);
+      const got = readSync(file, buffer, held, buffer.length - held, null);
+      if (got === 0) return { lines: line, torn: held > 0 };
+      bytesRead += got;
+      const end = buffer.lastIndexOf(NEWLINE, held + got - 1) + 1;
+      if (end > 0) line = visitLines(buffer.toString('utf8', 0, end), line, visit);
+      buffer.copy(buffer, 0, end, held + got);
+      held = held + got - end;
+      onProgress(bytesRead, bytes);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Calls `visit` for each line of a text that ends with a line's end; gives the number of the last one. */
+function visitLines(text: string, before: number, visit: (text: string, line: number) => void): number {
+  let line = before;
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n', from);
+    line++;
+    if (end > from) visit(text.slice(from, end), line);
+    from = end + 1;
+  }
+  return line;
+}
+
+function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
+  if (buffer.length >= LONGEST_LINE_BYTES) {
+    throw new JournalFileError(
+      line,
+      `the line is longer than ${LONGEST_LINE_BYTES} bytes; this is not a journal`,
+    );
+  }
+  const larger = Buffer.allocUnsafe(2 * buffer.length);
+  buffer.copy(larger);
+  return larger;
+}
+
+const SCORE_START = '{"kind":"score","at":';
+
+/**
+ * The time of a score line, read without the rest of it; null for every other line. Backtests on recorded
+ * facts need no more of a score, and half of a journal may be scores.
+ */
+export function timeOfScore(text: string): number | null {
+  if (!text.startsWith(SCORE_START) || !text.endsWith('}')) return null;
+  const at = Number(text.slice(SCORE_START.length, text.indexOf(',', SCORE_START.length)));
+  return Number.isSafeInteger(at) ? at : null;
+}
+
+const KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const satisfies readonly [
+  ...JournalEntry['kind'][],
+];
+
+/** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
+export function parseEntry(text: string, line: number): JournalEntry {
+  let entry: JournalEntry;
+  try {
+    entry = JSON.parse(text);
+  } catch {
+    throw new JournalFileError(line, 'the line is not JSON');
+  }
+  const wrong = whatIsWrong(entry);
+  if (wrong === null) return entry;
+  throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
+}
+
+function whatIsWrong(value: JournalEntry): string | null {
+  const entry: unknown = value;
+  if (!isObject(entry)) return 'it must be an object';
+  const { kind, at, platform, clientIdKey } = entry;
+  if (!KINDS.some((known) => known === kind)) return `"kind" must be one of ${KINDS.join(', ')}`;
+  if (typeof at !== 'number') return '"at" must be a number, epoch ms';
+  if (typeof platform !== 'string') return '"platform" must be a text';
+  if (typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
+  return whatItLacks(value, entry);
+}
+
+function whatItLacks(value: JournalEntry, entry: Readonly<Record<string, unknown>>): string | null {
+  switch (value.kind) {
+    case 'verdict':
+      return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';
+    case 'score':
+      return isObject(entry['request']) ? null : '"request" must be a score request';
+    case 'outcome':
+      return typeof entry['orderRef'] === 'string' && isObject(entry['order'])
+        ? null
+        : '"orderRef" and "order" must tell an outcome';
+    case 'binding':
+      return entry['binding'] === undefined ? '"binding" is missing' : null;
+    case 'override':
+      return entry['override'] === undefined ? '"override" is missing' : null;
+    default:
+      return value satisfies never;
+  }
+}
+
+function isDecision(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value['facts']) || !isObject(value['ladderAfter'])) return false;
+  return typeof value['orderRef'] === 'string' && VERDICTS.some((verdict) => verdict === value['verdict']);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

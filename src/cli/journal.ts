@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import { type FileHandle, open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { withStore } from './with-store.ts';
+
+interface ExportOptions {
+  readonly follow?: true;
+  readonly output?: string;
+  readonly after?: string;
+  readonly json?: true;
+}
+
+/** Entries that are in memory at once. */
+const PAGE_ENTRIES = 500;
+
+const POLL_MS = 250;
+
+/** A page of entries is far smaller; a file whose last cursor lies further back was not written by us. */
+const LONGEST_TAIL_BYTES = 64 << 20;
+
+/**
+ * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page
+ * carries `"cursor"`, the place to go on from: what stands behind the last cursor of a file may be torn, so
+ * it is cut off and read again, and nothing is lost or doubled however the exporter ended.
+ */
+export function journalCommands(program: Command): void {
+  const journal = program.command('journal').description('accepted inputs and decisions, in order');
+  journal
+    .command('export')
+    .description('write the journal as NDJSON; with --output an existing export is continued')
+    .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
+    .option('--output <file>', 'a file to begin or to continue; without it standard output')
+    .option('--after <cursor>', 'begin after this cursor; an export that has one itself goes on from there')
+    .option('--json', 'with --output: print {written, cursor} at the end')
+    .action((options: ExportOptions) => exportJournal(options));
+}
+
+/** Where entries go; `write` resolves when the next page may come. */
+interface Sink {
+  readonly cursor: string | null;
+  readonly write: (text: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+async function exportJournal({ follow, output, after, json }: ExportOptions): Promise<void> {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  try {
+    const sink = output === undefined ? standardOutput(after ?? null, end) : await toFile(output, after);
+    const done = await withStore((store) => pump(store, sink, follow === true, stop.signal)).finally(
+      sink.close,
+    );
+    if (output === undefined) return;
+    if (json === true) console.log(JSON.stringify(done));
+    else console.error(`${done.written} entries were written to ${output}.`);
+  } catch (error) {
+    if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
+    if (!isSystemError(error)) throw error;
+    console.error(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
+    process.exitCode = EXIT.environment;
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end);
+  }
+}
+
+async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
+  let { cursor } = sink;
+  let written = 0;
+  while (!stop.aborted) {
+    const page = await store.readJournal(cursor, PAGE_ENTRIES);
+    if (page.entries.length > 0) {
+      await sink.write(linesOf(page));
+      written += page.entries.length;
+      cursor = page.cursor;
+    } else if (follow) {
+      await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {});
+    } else break;
+  }
+  return { written, cursor };
+}
+
+/** `kind` comes first and `cursor` last, whatever the store keeps. */
+function linesOf({ entries, cursor }: JournalPage): string {
+  return entries
+    .map(({ kind, ...entry }, index) => {
+      const last = index === entries.length - 1 && cursor !== null;
+      return `${JSON.stringify(last ? { kind, ...entry, cursor } : { kind, ...entry })}\n`;
+    })
+    .join('');
+}
+
+/** A reader that goes away, such as `head`, ends the export without an error. */
+function standardOutput(cursor: string | null, end: () => void): Sink {
+  const { stdout } = process;
+  let failure: NodeJS.ErrnoException | null = null;
+  let gone = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    gone = resolve;
+  });
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') failure = error;
+    end();
+    gone();
+  });
+  return {
+    cursor,
+    write: async (text) => {
+      if (!stdout.write(text)) await Promise.race([once(stdout, 'drain').catch(() => {}), closed]);
+      if (failure !== null) throw failure;
+    },
+    close: async () => {},
+  };
+}
+
+async function toFile(path: string, after: string | undefined): Promise<Sink> {
+  const file = await openForUpdate(path);
+  try {
+    const { cursor, bytes } = await lastPlace(file, path);
+    await file.truncate(bytes);
+    return fileSink(file, path, cursor ?? after ?? null, bytes);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function fileSink(file: FileHandle, path: string, cursor: string | null, bytes: number): Sink {
+  let position = bytes;
+  return {
+    cursor,
+    write: async (text) => {
+      if ((await file.stat()).size !== position)
+        throw new UsageError(`something else writes to ${path}; one file takes one exporter`);
+      const page = Buffer.from(text);
+      for (let done = 0; done < page.length; ) {
+        const { bytesWritten } = await file.write(page, done, page.length - done, position);
+        done += bytesWritten;
+        position += bytesWritten;
+      }
+    },
+    close: async () => {
+      await file.sync();
+      await file.close();
+    },
+  };
+}
+
+async function openForUpdate(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r+');
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    return open(path, 'wx+', 0o600);
+  }
+}
+
+/** The last cursor of an export and where its line ends: what comes after may be torn. */
+async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: string | null; bytes: number }> {
+  const { size } = await file.stat();
+  if (size === 0) return { cursor: null, bytes: 0 };
+  if (!(await beginsLikeAnExport(file))) throw notAnExport(path);
+  for (let length = 1 << 20; ; length *= 4) {
+    const from = Math.max(0, size - length);
+    const found = lastCursor(await readPart(file, from, size - from));
+    if (found !== null) return { cursor: found.cursor, bytes: from + found.end };
+    if (from === 0) return { cursor: null, bytes: 0 };
+    if (length > LONGEST_TAIL_BYTES) throw notAnExport(path);
+  }
+}
+
+const BEGINNING = Buffer.from('{"kind":"');
+
+/** Otherwise cutting the file back could destroy something that is not ours. */
+async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
+  const head = await readPart(file, 0, BEGINNING.length);
+  return head.equals(BEGINNING.subarray(0, head.length));
+}
+
+function notAnExport(path: string): UsageError {
+  return new UsageError(`${path} exists and is no export of the journal; choose another file`);
+}
+
+async function readPart(file: FileHandle, from: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** The last complete line in `part` that carries a cursor; `end` is the offset after it. */
+function lastCursor(part: Buffer): { readonly cursor: string; readonly end: number } | null {
+  let end = part.lastIndexOf('\n') + 1;
+  while (end > 0) {
+    const begin = end < 2 ? 0 : part.lastIndexOf('\n', end - 2) + 1;
+    const cursor = cursorOf(part.toString('utf8', begin, end));
+    if (cursor !== null) return { cursor, end };
+    end = begin;
+  }
+  return null;
+}
+
+function cursorOf(line: string): string | null {
+  if (!line.includes(',"cursor":"')) return null;
+  try {
+    const entry: { readonly cursor?: unknown } | null = JSON.parse(line);
+    return typeof entry?.cursor === 'string' ? entry.cursor : null;
+  } catch {
+    // The first line of a part may be the second half of one.
+    return null;
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}

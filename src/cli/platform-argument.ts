@@ -1,0 +1,8 @@
+import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { UsageError } from './exit.ts';
+
+/** The value of --platform. Throws UsageError when it is no platform name. */
+export function parsePlatform(text: string): PlatformName {
+  if (isPlatformName(text)) return text;
+  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
+}

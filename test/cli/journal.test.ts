@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { openSqliteStore } from '../../src/state/sqlite-store.ts';
+import type { JournalEntry, Store } from '../../src/state/store.ts';
+import { History, liveThroughJuly, SCORING, Workplace } from '../analysis/backtest-history.ts';
+
+describe('journal export', () => {
+  let place: Workplace;
+  let followers: ChildProcess[] = [];
+  beforeEach(() => {
+    place = new Workplace();
+  });
+  afterEach(() => {
+    for (const follower of followers) follower.kill('SIGKILL');
+    followers = [];
+    place.end();
+  });
+
+  function follow(): ChildProcess {
+    const follower = spawn(
+      process.execPath,
+      [SCORING, 'journal', 'export', '--follow', '--output', place.path('j')],
+      { env: place.environment(), stdio: 'ignore' },
+    );
+    followers.push(follower);
+    return follower;
+  }
+
+  it('writes every entry as a line, in order, and the cursor with the last one', async () => {
+    await liveThroughJuly(place);
+    const { code, stdout, stderr } = await place.scoring('journal', 'export');
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    const lines = linesOf(stdout);
+    expect(lines.map(withoutCursor)).to.deep.equal(await everything(place));
+    expect(lines.map(({ cursor }) => cursor !== undefined).indexOf(true)).to.equal(lines.length - 1);
+    for (const line of stdout.trim().split('\n')) expect(line).to.match(/^\{"kind":"/);
+  });
+
+  it('goes on after the cursor that --after names', async () => {
+    await liveThroughJuly(place);
+    const { stdout } = await place.scoring('journal', 'export', '--after', '20');
+    expect(linesOf(stdout).map(withoutCursor)).to.deep.equal((await everything(place)).slice(20));
+  });
+
+  it('begins a file and later continues it', async () => {
+    await liveThroughJuly(place);
+    const first = await place.scoring('journal', 'export', '--output', place.path('j'));
+    expect(first).to.deep.equal({
+      code: 0,
+      stdout: '',
+      stderr: `30 entries were written to ${place.path('j')}.\n`,
+    });
+    await addVerdicts(place, 3);
+    const second = await place.scoring('journal', 'export', '--output', place.path('j'), '--json');
+    expect({ code: second.code, told: JSON.parse(second.stdout) }).to.deep.equal({
+      code: 0,
+      told: { written: 3, cursor: '33' },
+    });
+    expect(fileEntries(place)).to.deep.equal(await everything(place));
+  });
+
+  it('cuts off what a crash left behind the last cursor, torn or not, and reads it again', async () => {
+    await liveThroughJuly(place);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+    const [line = ''] = readFileSync(place.path('j'), 'utf8').split('\n');
+    await addVerdicts(place, 2);
+    appendFileSync(place.path('j'), `${line}\n${line.slice(0, 40)}`);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+    expect(fileEntries(place)).to.deep.equal(await everything(place));
+  });
+
+  it('starts over when the crash came before the first cursor', async () => {
+    await liveThroughJuly(place);
+    writeFileSync(place.path('j'), '{"kind":"sco');
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+    expect(fileEntries(place)).to.deep.equal(await everything(place));
+  });
+
+  it('leaves a file alone that is something else', async () => {
+    writeFileSync(place.path('letter'), 'Dear Ann,\n');
+    const { code, stderr } = await place.scoring('journal', 'export', '--output', place.path('letter'));
+    expect({ code, stderr }).to.deep.equal({
+      code: 2,
+      stderr: `error: ${place.path('letter')} exists and is no export of the journal; choose another file\n`,
+    });
+    expect(readFileSync(place.path('letter'), 'utf8')).to.equal('Dear Ann,\n');
+  });
+
+  it('calls it the environment when the file cannot be made', async () => {
+    const { code, stderr } = await place.scoring('journal', 'export', '--output', place.path('no', 'j'));
+    expect(code).to.equal(3);
+    expect(stderr).to.match(/^error: the journal cannot be written to .+: ENOENT/);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`follows until ${signal} and ends without an error`, async () => {
+      await addVerdicts(place, 1);
+      const exporter = follow();
+      await untilFileHas(place, 1);
+      await addVerdicts(place, 1);
+      await untilFileHas(place, 2);
+      exporter.kill(signal);
+      expect(await once(exporter, 'exit')).to.deep.equal([0, null]);
+    });
+  }
+
+  it('ends without an error when its reader goes away', async () => {
+    await addVerdicts(place, 1);
+    const exporter = spawn(process.execPath, [SCORING, 'journal', 'export', '--follow'], {
+      env: place.environment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const complaints: Buffer[] = [];
+    exporter.stderr.on('data', (part: Buffer) => complaints.push(part));
+    await once(exporter.stdout, 'data');
+    exporter.stdout.destroy();
+    await addVerdicts(place, 2);
+    expect(await once(exporter, 'exit')).to.deep.equal([0, null]);
+    expect(Buffer.concat(complaints).toString()).to.equal('');
+  });
+
+  it('holds every entry exactly once after being killed again and again', async function () {
+    this.timeout(60_000);
+    const store = openSqliteStore(place.dataDir);
+    let writing = true;
+    const writer = (async () => {
+      for (let number = 0; writing; number++) {
+        await verdictsOf(place, store, [`order-${number}`]);
+        await sleep(1);
+      }
+    })();
+    try {
+      for (let kills = 0; kills < 6; kills++) {
+        const before = sizeOf(place);
+        const exporter = follow();
+        await until(() => sizeOf(place) !== before);
+        await sleep(40 * kills);
+        exporter.kill('SIGKILL');
+        await once(exporter, 'exit');
+      }
+    } finally {
+      writing = false;
+      await writer;
+      await store.close();
+    }
+    const { code } = await place.scoring('journal', 'export', '--output', place.path('j'));
+    expect(code).to.equal(0);
+    const entries = await everything(place);
+    expect(entries.length).to.be.greaterThan(50);
+    expect(fileEntries(place)).to.deep.equal(entries);
+  });
+});
+
+type Line = JournalEntry & { readonly cursor?: string };
+
+function linesOf(text: string): readonly Line[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line): Line => JSON.parse(line));
+}
+
+function withoutCursor({ cursor: _, ...entry }: Line): unknown {
+  return entry;
+}
+
+function fileEntries(place: Workplace): readonly unknown[] {
+  return linesOf(readFileSync(place.path('j'), 'utf8')).map(withoutCursor);
+}
+
+async function everything(place: Workplace): Promise<readonly JournalEntry[]> {
+  const store = openSqliteStore(place.dataDir);
+  const { entries } = await store.readJournal(null, 1_000_000);
+  await store.close();
+  return entries;
+}
+
+async function addVerdicts(place: Workplace, count: number): Promise<void> {
+  const store = openSqliteStore(place.dataDir);
+  await verdictsOf(
+    place,
+    store,
+    Array.from({ length: count }, (_, index) => `order-${index}`),
+  );
+  await store.close();
+}
+
+const histories = new WeakMap<Store, History>();
+
+async function verdictsOf(place: Workplace, store: Store, orders: readonly string[]): Promise<void> {
+  const history = histories.get(store) ?? new History(store, place.rules('p2.v10'));
+  histories.set(store, history);
+  for (const order of orders) await history.verdict(`client of ${order}`, order);
+}
+
+function sizeOf(place: Workplace): number {
+  return statSync(place.path('j'), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+async function untilFileHas(place: Workplace, lines: number): Promise<void> {
+  const has = () =>
+    existsSync(place.path('j')) ? readFileSync(place.path('j'), 'utf8').split('\n').length - 1 : 0;
+  await until(() => has() >= lines);
+}
+
+/** Gives up after a while, so that a failing exporter fails its test. */
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 8000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error('the export did not come');
+    await sleep(5);
+  }
+}
