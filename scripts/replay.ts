@@ -22,15 +22,16 @@ class Interrupted extends Error {
   }
 }
 
-/** `npm run replay -- FILE.ndjson [--json]`: recorded payments against the service, by the data's clock. */
+/** `npm run replay -- FILE.ndjson [--data-dir FOLDER] [--json]`: recorded payments against the service, by the data's clock. */
 async function main(): Promise<void> {
   const program = new Command('replay')
     .description('Replays recorded payments against the service and prints what it saw')
     .argument('<file>', 'NDJSON, one recorded payment a line; see scripts/replay/README.md')
+    .option('--data-dir <folder>', 'keep the store there, for "journal export" and "decisions find"')
     .option('--json', 'print one JSON object')
     .exitOverride()
     .showHelpAfterError()
-    .action((path: string, { json }: { readonly json?: true }) => run(path, json === true));
+    .action((path: string, options: Options) => run(path, options));
   try {
     await program.parseAsync();
   } catch (error) {
@@ -38,12 +39,22 @@ async function main(): Promise<void> {
   }
 }
 
-async function run(path: string, asJson: boolean): Promise<void> {
+interface Options {
+  readonly dataDir?: string;
+  readonly json?: true;
+}
+
+async function run(path: string, { dataDir, json }: Options): Promise<void> {
   const progress = progressOn(process.stderr);
-  const options = { env: process.env, signal: interruption(), onProgress: progress.show };
+  const options = {
+    env: process.env,
+    dataDir: dataDir ?? null,
+    signal: interruption(),
+    onProgress: progress.show,
+  };
   const replayed = await replay(path, options).finally(() => progress.end());
   const summary = summarize(replayed);
-  console.log(asJson ? JSON.stringify(summary) : report(path, replayed, summary));
+  console.log(json === true ? JSON.stringify(summary) : report(path, replayed, summary));
 }
 
 /** A signal may come twice, from the terminal and from npm: it always lets the cleaning up finish. */

@@ -24,6 +24,8 @@ export interface Replay {
 export interface ReplayOptions {
   /** The settings of the service; REDIS_URL, RULES_DIR and RULE_VERSION matter here. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the store is kept afterwards; null means in a temporary folder that is removed. */
+  readonly dataDir: string | null;
   /** Ends the replay after the request that is under way. */
   readonly signal: AbortSignal;
   /** Is told how many payments have been replayed, and of how many. */
@@ -37,7 +39,10 @@ export interface ReplayOptions {
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */
-export async function replay(path: string, { env, signal, onProgress }: ReplayOptions): Promise<Replay> {
+export async function replay(
+  path: string,
+  { env, dataDir, signal, onProgress }: ReplayOptions,
+): Promise<Replay> {
   const survey = await surveyRecordedPayments(path);
   const clock: MovableClock = { now: survey.firstAt };
   const observations: Observation[] = [];
@@ -45,7 +50,7 @@ export async function replay(path: string, { env, signal, onProgress }: ReplayOp
     observations.push(observation);
     onProgress(observations.length, survey.payments);
   };
-  return withReplayedService(env, clock, survey, async (service) => {
+  return withReplayedService({ env, dataDir }, clock, survey, async (service) => {
     const driver = new Driver(service);
     const startedMs = performance.now();
     try {

@@ -33,21 +33,21 @@ const KEY_MARGIN_MS = 60_000;
 
 /**
  * Runs the service as `src/main.ts` composes it, but by the given clock, without a rate limit, and on
- * ports and a store of its own: SQLite in a temporary folder, or Redis when `env` names one. Everything is
- * closed and the folder removed when `run` ends, however it ends.
+ * ports and a store of its own: SQLite in `dataDir` or a temporary folder, or Redis when `env` names one.
+ * Everything is closed and a temporary folder removed when `run` ends, however it ends.
  */
 export async function withReplayedService<T>(
-  env: Environment,
+  { env, dataDir }: { readonly env: Environment; readonly dataDir: string | null },
   clock: MovableClock,
   survey: Survey,
   run: (service: ReplayedService) => Promise<T>,
 ): Promise<T> {
-  const folder = temporaryFolder();
+  const folder = dataDir ?? temporaryFolder();
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     const rules = new LoadedRules(config.rulesDir).deciding(config.ruleVersion);
     const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
-    const storeName = config.redisUrl === null ? 'sqlite (temporary)' : store.name;
+    const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {
       const application = await start(store, rules, config.signalSecret, clock);
       try {
@@ -61,7 +61,7 @@ export async function withReplayedService<T>(
       await store.close();
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (dataDir === null) rmSync(folder, { recursive: true, force: true });
   }
 }
 
