@@ -7,4 +7,7 @@ const path = join(import.meta.dirname, '..', 'rules', 'README.md');
 const text = readFileSync(path, 'utf8');
 const marked = /(<!-- facts -->\n)[\s\S]*?(\n<!-- \/facts -->)/;
 if (!marked.test(text)) throw new Error('rules/README.md lacks the marks <!-- facts --> and <!-- /facts -->');
-writeFileSync(path, text.replace(marked, (_all, begin, end) => `${begin}${factsTable()}${end}`));
+writeFileSync(
+  path,
+  text.replace(marked, (_all, begin, end) => `${begin}${factsTable()}${end}`),
+);

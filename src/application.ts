@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
@@ -37,8 +38,11 @@ export interface Application {
   /** Where callers reach it, with the base path: `http://127.0.0.1:8080`. */
   readonly callerUrl: string;
   readonly platformUrl: string;
-  /** Stops taking requests, answers those under way, and closes the listeners; the store stays open. */
-  drain(): Promise<void>;
+  /**
+   * Answers what is under way and closes the listeners; the store stays open. For `graceMs` before that,
+   * requests that are already on their way are still taken, each as the last one of its connection.
+   */
+  drain(graceMs?: number): Promise<void>;
 }
 
 /** A listener could not be opened; the message says which and what to do. */
@@ -93,8 +97,9 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await closeServer(callers);
     throw error;
   });
-  const drain = async () => {
+  const drain = async (graceMs = 0) => {
     draining = true;
+    await sleep(graceMs);
     await Promise.all([closeServer(callers), closeServer(platform)]);
   };
   return { keys, callerUrl, platformUrl, drain };
