@@ -200,14 +200,50 @@ export const stores: readonly StoreKind[] = [
 
 let redis: Promise<RedisServers> | null = null;
 
-/** One server for all suites, emptied for each. */
+after(async () => {
+  await (await redis)?.stop();
+});
+
 async function openEmptyRedis(): Promise<OpenStore> {
+  const store = await openRedisStore(await emptyRedisUrl(), () => {});
+  return { store, remove: () => store.close() };
+}
+
+/** One server for all suites, emptied for each. */
+async function emptyRedisUrl(): Promise<string> {
   redis ??= startStandalone();
   const servers = await redis;
   const port = servers.nodes[0]?.port;
   if (port !== undefined) await command(port, ['FLUSHALL']);
-  const store = await openRedisStore(servers.url, () => {});
-  return { store, remove: () => store.close() };
+  return servers.url;
+}
+
+/** State that several processes share: what each is started with, and a key that all of them know. */
+export interface SharedState {
+  readonly dataDir: string;
+  readonly env: HeaderList;
+  readonly key: string;
+}
+
+/** Every kind of state that processes may share; suites about processes walk this list. */
+export const sharedStates: readonly { readonly name: string; make(): Promise<SharedState> }[] = [
+  {
+    name: 'one DATA_DIR',
+    make: async () => {
+      const dataDir = temporaryDirectory();
+      return { dataDir, env: {}, key: await issueKey(dataDir) };
+    },
+  },
+  ...(hasServer('redis-server') ? [{ name: 'one Redis', make: sharedRedis }] : []),
+];
+
+async function sharedRedis(): Promise<SharedState> {
+  const url = await emptyRedisUrl();
+  const store = await openRedisStore(url, () => {});
+  const keys = new AccessKeys(store.documents, Date.now);
+  const { key } = await keys.issue(platformName('shop'), OPERATIONS, null);
+  await store.close();
+  return { dataDir: temporaryDirectory(), env: { REDIS_URL: url, SIGNAL_SECRET }, key };
 }
 
 function openTemporarySqlite(): OpenStore {

@@ -39,7 +39,7 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
     expect(body.rules?.verdicts.rules[0]?.condition).to.deep.equal({
       kind: 'all',
       passed: false,
-      at: { file: 'verdicts.yaml', line: 8, column: 7 },
+      at: { file: 'verdicts.yaml', line: 9, column: 7 },
       conditions: [
         {
           kind: 'comparison',
