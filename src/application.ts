@@ -6,10 +6,12 @@ import { AccessKeys } from './access/access-keys.ts';
 import type { Address } from './config.ts';
 import { callerApi } from './http/caller-api.ts';
 import type { Readiness } from './http/health.ts';
+import { LastHour } from './http/last-hour.ts';
 import { platformApi } from './http/platform-api.ts';
 import type { RateLimit } from './http/rate-limit.ts';
 import type { RequestState } from './http/request-state.ts';
 import type { RolloutView } from './http/rollout-routes.ts';
+import { cutOffSlowReaders } from './http/slow-readers.ts';
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-choice.ts';
@@ -21,6 +23,8 @@ export interface ApplicationParts {
   readonly ruleSource: RuleSource;
   /** What the platform may see and change of the rollout; null when the rule set is fixed. */
   readonly rollout: RolloutView | null;
+  /** The folder of the rule sets, whose files the console shows; without it none are shown. */
+  readonly rulesDir?: string | undefined;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Keys the HMACs of fingerprints and IPs. */
@@ -50,7 +54,7 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** A client that sends its headers or body slower than this is cut off. */
+/** A client that sends its headers or body slower than this is cut off; one that does not take its answer, too. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
@@ -66,7 +70,8 @@ const DRAIN_MS = 10_000;
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock, basePath } = parts;
-  const metrics = new Metrics();
+  const lastHour = new LastHour(clock);
+  const metrics = new Metrics(lastHour);
   if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
   const keys = new AccessKeys(store.documents, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
@@ -88,7 +93,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     isDraining,
   );
   const platform = serverOf(
-    platformApi({ ...parts, service, keys, readiness, metrics }),
+    platformApi({ ...parts, service, keys, readiness, metrics, lastHour }),
     PLATFORM_REQUEST_TIMEOUT_MS,
     isDraining,
   );
@@ -121,6 +126,7 @@ function serverOf(app: Koa<RequestState>, requestTimeout: number, isDraining: ()
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
+  cutOffSlowReaders(server, requestTimeout);
   return server;
 }
 

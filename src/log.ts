@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 
 /** Names under which something secret or personal could slip into a log line by mistake. */
-const SECRET_NAMES = [
+const SECRET_NAMES: ReadonlySet<string> = new Set([
   'key',
   'accessKey',
   'x-ka-access-key',
@@ -10,13 +10,47 @@ const SECRET_NAMES = [
   'userAgent',
   'signalSecret',
   'password',
-];
+]);
+
+/** How deep a line is searched for these names. */
+const SEARCHED_LEVELS = 3;
 
 /** JSON lines on stderr; stdout is left to what a person starting the service reads. */
 export function createLog(level: string): Logger {
-  const paths = SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
   return pino(
-    { level, base: { service: 'client-scoring' }, redact: { paths, censor: '[redacted]' } },
+    {
+      level,
+      base: { service: 'client-scoring' },
+      // Pino's own `redact` looks up every path in every line, which took a tenth of the CPU under load.
+      formatters: { log: censored },
+      serializers: { err: shownError },
+    },
     pino.destination(2),
   );
+}
+
+function shownError(error: unknown): unknown {
+  return error instanceof Error ? censored({ ...pino.stdSerializers.err(error) }) : error;
+}
+
+/** The same object when there is nothing to hide in it, otherwise a copy that hides it. */
+function censored(line: Record<string, unknown>, level = 1): Record<string, unknown> {
+  let copy: Record<string, unknown> | null = null;
+  for (const [name, value] of Object.entries(line)) {
+    const shown = shownAs(name, value, level);
+    if (shown === value) continue;
+    copy ??= { ...line };
+    copy[name] = shown;
+  }
+  return copy ?? line;
+}
+
+function shownAs(name: string, value: unknown, level: number): unknown {
+  if (SECRET_NAMES.has(name)) return '[redacted]';
+  return level < SEARCHED_LEVELS && isPlain(value) ? censored(value, level + 1) : value;
+}
+
+/** Errors are left to their serializer; what else has a class knows how to write itself. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

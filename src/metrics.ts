@@ -5,6 +5,12 @@ import type { NodeReport } from './rollout/fleet.ts';
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
+/** Wants to know what is counted, as it is counted. */
+export interface Watcher {
+  request(operation: string, status: number, seconds: number): void;
+  verdict(decision: Decision): void;
+}
+
 /** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
 export class Metrics {
   readonly registry = new Registry();
@@ -50,14 +56,21 @@ export class Metrics {
     'Verdicts answered again under their Idempotency-Key',
     [],
   );
+  readonly #shed = this.#counter('scoring_shed_total', 'Requests refused because there was too much work', [
+    'operation',
+  ]);
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
-  constructor() {
+  readonly #watcher: Watcher | null;
+
+  constructor(watcher: Watcher | null = null) {
+    this.#watcher = watcher;
     collectDefaultMetrics({ register: this.registry });
   }
 
   request(operation: string, status: number, seconds: number): void {
     this.#requests.observe({ operation, status }, seconds);
+    this.#watcher?.request(operation, status, seconds);
   }
 
   score({ clientGroup, isBot }: ScoreAnswer): void {
@@ -65,7 +78,9 @@ export class Metrics {
     if (isBot) this.#bots.inc({ operation: 'score' });
   }
 
-  verdict({ verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter }: Decision): void {
+  verdict(decision: Decision): void {
+    const { verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter } = decision;
+    this.#watcher?.verdict(decision);
     this.#verdicts.inc({ verdict, rule_version: ruleVersion, rule });
     this.#groups.inc({ operation: 'verdict', group: clientGroup });
     if (isBot) this.#bots.inc({ operation: 'verdict' });
@@ -87,6 +102,10 @@ export class Metrics {
 
   idempotentReplay(): void {
     this.#replays.inc();
+  }
+
+  shed(operation: 'score' | 'verdict'): void {
+    this.#shed.inc({ operation });
   }
 
   rateLimited(effect: 'delayed' | 'dropped'): void {

@@ -36,6 +36,16 @@ export interface ServiceParts {
   readonly clock: () => number;
   readonly pseudonym: Pseudonym;
   readonly metrics: Metrics;
+  /** The process's own when absent; a simulation brings one that a seed repeats. */
+  readonly pace?: Pace;
+}
+
+/** How a process feels time pass, apart from what the clock says. */
+export interface Pace {
+  /** Never runs backwards, ms. */
+  readonly monotonicMs: () => number;
+  /** Keeps nodes that lost a race from meeting again at once. */
+  readonly pauseAfterRace: () => Promise<void>;
 }
 
 export interface VerdictContext {
@@ -97,6 +107,11 @@ const MAX_WAITING_PER_CLIENT = 200;
 /** A lost race is decided again; losing this often means that something else is wrong. */
 const MAX_TRIES = 40;
 const MAX_JITTER_MS = 4;
+
+const PROCESS_PACE: Pace = {
+  monotonicMs: () => performance.now(),
+  pauseAfterRace: () => sleep(Math.random() * MAX_JITTER_MS),
+};
 
 const RECENT_DECISIONS = 20;
 
@@ -208,6 +223,28 @@ export class ScoringService {
       this.#parts.store.decisionsOfClient(client, RECENT_DECISIONS),
     ]);
     return { state, facts: factsNow(rules, client, state, sightings, now), rules, decisions, now };
+  }
+
+  /**
+   * What each of the rule sets would answer to a verdict request now. Nothing is written and nothing is
+   * counted: the client stays where it is.
+   */
+  async whatIf(
+    platform: PlatformName,
+    body: VerdictBody,
+    ruleSets: readonly RuleSet[],
+  ): Promise<readonly Decision[]> {
+    const client = clientKey(platform, body.clientIdKey);
+    const { state } = await this.#parts.store.load(client);
+    const now = this.#parts.clock();
+    const device = currentHints(state.hints, now);
+    const request = verdictRequest(body, 'what-if', 'active');
+    return Promise.all(
+      ruleSets.map(async (rules) => {
+        const sightings = await this.#sightings({ rules, arm: 'active' }, client, device, now, null);
+        return decideVerdict(rules, client, state, sightings, request, now).decision;
+      }),
+    );
   }
 
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
@@ -356,17 +393,17 @@ export class ScoringService {
     also: LoadAlso,
     decide: (snapshot: Snapshot) => Promise<Step<T>>,
   ): Promise<T> {
-    const { store, metrics } = this.#parts;
-    const deadline = performance.now() + REQUEST_DEADLINE_MS;
+    const { store, metrics, pace = PROCESS_PACE } = this.#parts;
+    const deadline = pace.monotonicMs() + REQUEST_DEADLINE_MS;
     return this.#inOrder(client, async () => {
-      for (let tries = 1; tries <= MAX_TRIES && performance.now() < deadline; tries++) {
+      for (let tries = 1; tries <= MAX_TRIES && pace.monotonicMs() < deadline; tries++) {
         const snapshot = await store.load(client, also);
         const { result, change } = await decide(snapshot);
         if (change === null) return result;
         const fate = await store.commit({ ...change, client, stamp: snapshot.stamp });
         if (fate === 'committed') return result;
         metrics.commitRace(operation);
-        await sleep(Math.random() * MAX_JITTER_MS);
+        await pace.pauseAfterRace();
       }
       throw new TooManyWaiting(`${operation} did not get its turn in time`);
     });

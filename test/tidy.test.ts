@@ -20,7 +20,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'client-queue.ts', 'log.ts'],
+  ['clock.ts', 'client-queue.ts', 'log.ts', 'client-library'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

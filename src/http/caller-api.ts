@@ -8,12 +8,15 @@ import type { ScoringService } from '../service.ts';
 import type { RateBuckets } from '../state/rate-buckets.ts';
 import { authenticate } from './authenticate.ts';
 import { readJson } from './body.ts';
+import { docsRoutes } from './docs-routes.ts';
+import { callerDocument } from './openapi-caller.ts';
+import { countWork, shedOverload, WorkLimit } from './overload.ts';
 import { answerProblems, badRequest } from './problems.ts';
 import { limitRate, type RateLimit } from './rate-limit.ts';
 import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import { mountRoutes } from './routes.ts';
-import { bodyOf, ScoreBodySchema, VerdictBodySchema } from './schemas.ts';
+import { bodyOf, IDEMPOTENCY_KEY_PATTERN, ScoreBodySchema, VerdictBodySchema } from './schemas.ts';
 
 export interface CallerApiParts {
   readonly service: ScoringService;
@@ -29,9 +32,10 @@ export interface CallerApiParts {
 
 const scoreBody: (value: unknown) => ScoreBody = bodyOf(ScoreBodySchema);
 const verdictBody: (value: unknown) => VerdictBody = bodyOf(VerdictBodySchema);
+const IDEMPOTENCY_KEY = new RegExp(IDEMPOTENCY_KEY_PATTERN);
 
 /**
- * The two operations of the contract (section 4). Checks come in this order: rate, key (401), scope
+ * The two operations of the contract (section 4). Checks come in this order: overload (503), rate, key (401), scope
  * (403), body (415, 413, 400); only then is anything decided.
  */
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {
@@ -67,9 +71,13 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
 
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
+  const workLimit = new WorkLimit();
+  app.use(shedOverload(workLimit, metrics, parts.basePath));
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
+  app.use(countWork(workLimit));
+  app.use(docsRoutes(callerDocument(parts.basePath), parts.basePath).routes());
   mountRoutes(app, router);
   return app;
 }
@@ -79,7 +87,7 @@ function idempotencyKeyOf(ctx: Pick<Context, 'req'>): string | null {
   const given = ctx.req.headersDistinct['idempotency-key'] ?? [];
   const [key] = given;
   if (key === undefined) return null;
-  if (given.length === 1 && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (given.length === 1 && IDEMPOTENCY_KEY.test(key)) return key;
   throw badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
     { pointer: '', detail: 'the header Idempotency-Key is not valid' },
   ]);

@@ -9,15 +9,22 @@ import type { ScoringService } from '../service.ts';
 import { authenticate } from './authenticate.ts';
 import { contentType, readJson, requireContentType } from './body.ts';
 import { viewOfClient } from './client-view.ts';
+import { consoleRoutes } from './console-routes.ts';
+import { docsRoutes } from './docs-routes.ts';
 import { explanationRoutes } from './explanation-routes.ts';
 import { healthRoutes, type Readiness } from './health.ts';
+import type { LastHour } from './last-hour.ts';
+import { platformDocument } from './openapi-platform.ts';
 import { outcomeReport, streamOutcomes } from './outcome-stream.ts';
 import { answerProblems, badRequest, notFound } from './problems.ts';
 import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import { type RolloutView, rolloutRoutes } from './rollout-routes.ts';
 import { mountRoutes } from './routes.ts';
-import { BindingBodySchema, bodyOf, OverrideBodySchema, toEpochMs } from './schemas.ts';
+import { ruleFilesRoutes } from './rule-files-routes.ts';
+import { BindingBodySchema, bodyOf, DECISIONS_LISTED, OverrideBodySchema, toEpochMs } from './schemas.ts';
+import { sessionRoutes } from './session-routes.ts';
+import { whatIfRoutes } from './what-if-routes.ts';
 
 export interface PlatformApiParts {
   readonly service: ScoringService;
@@ -27,6 +34,9 @@ export interface PlatformApiParts {
   readonly ruleSource: RuleSource;
   /** Null when the rule set is fixed: then there is nothing to roll out. */
   readonly rollout: RolloutView | null;
+  /** The folder of the rule sets, for showing their files; without it none are shown. */
+  readonly rulesDir?: string | undefined;
+  readonly lastHour: LastHour;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -37,8 +47,6 @@ const bindingBody = bodyOf(BindingBodySchema);
 const overrideBody = bodyOf(OverrideBodySchema);
 
 const MAX_KEY_CHARACTERS = 256;
-const DEFAULT_DECISIONS = 50;
-const MAX_DECISIONS = 500;
 
 /** What the platform owner tells the service, and may ask of it: DESIGN's second listener. */
 export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
@@ -48,12 +56,20 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(healthRoutes(parts.readiness, metrics).routes());
+  app.use(docsRoutes(platformDocument(), '').routes());
+  app.use(consoleRoutes().routes());
   const router = new Router<RequestState>({ prefix: '/v1/platform', strict: true, sensitive: true });
   outcomeRoutes(router, parts);
   clientRoutes(router, parts);
   decisionRoutes(router, parts);
   explanationRoutes(router, parts);
-  if (parts.rollout !== null) rolloutRoutes(router, { ...parts, ...parts.rollout });
+  sessionRoutes(router, parts);
+  if (parts.rollout !== null) {
+    const withRollout = { ...parts, ...parts.rollout };
+    rolloutRoutes(router, withRollout);
+    whatIfRoutes(router, withRollout);
+    if (parts.rulesDir !== undefined) ruleFilesRoutes(router, { ...withRollout, rulesDir: parts.rulesDir });
+  }
   mountRoutes(app, router);
   return app;
 }
@@ -178,8 +194,8 @@ function requireKey(value: string, name: string): void {
 
 function limitOf(ctx: Ctx): number {
   const text = queryText(ctx, 'limit');
-  if (text === null) return DEFAULT_DECISIONS;
+  if (text === null) return DECISIONS_LISTED.default;
   const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_DECISIONS) return limit;
-  throw badRequest(`The parameter limit must be a whole number from 1 to ${MAX_DECISIONS}.`);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= DECISIONS_LISTED.max) return limit;
+  throw badRequest(`The parameter limit must be a whole number from 1 to ${DECISIONS_LISTED.max}.`);
 }

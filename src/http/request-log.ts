@@ -46,7 +46,7 @@ function freshState(req: IncomingMessage): RequestState {
 }
 
 /** The caller's own id when there is one that is safe to repeat, otherwise a new one. */
-function requestIdOf(req: IncomingMessage): string {
+export function requestIdOf(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;
   return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();

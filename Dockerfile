@@ -1,0 +1,26 @@
+# syntax=docker/dockerfile:1
+# The service on the Node of the image; the packages that bring a Node of their own are left out.
+FROM node:26-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+
+FROM node:26-slim
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PLATFORM_HOST=0.0.0.0 \
+    DATA_DIR=/data
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY src ./src
+COPY rules ./rules
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+# 8080 is for callers. 8081 is for the platform: keep it inside your network.
+EXPOSE 8080 8081
+HEALTHCHECK --interval=10s --timeout=2s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8081/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is process 1, so that SIGTERM reaches it and it drains.
+CMD ["node", "src/main.ts"]

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../src/cli/exit.ts';
+import { startStandalone } from '../test/servers/redis.ts';
+import { issueBenchKey } from './bench/access-key.ts';
+import { measureCost } from './bench/cost.ts';
+import { type Figure, judge, ratiosFirst } from './bench/figure.ts';
+import { figureTable } from './bench/figure-table.ts';
+import { measureGrowth } from './bench/growth.ts';
+import { loadTool } from './bench/load.ts';
+import { describeMachine, thisMachine } from './bench/machine.ts';
+import { measureRoundTrips } from './bench/round-trips.ts';
+import { measureRules, RULE_COUNTS } from './bench/rules.ts';
+import { measureSqlite } from './bench/sqlite.ts';
+
+const PARTS = ['rules', 'cost', 'sqlite', 'growth'] as const;
+
+type Part = (typeof PARTS)[number];
+
+/** How much is measured. */
+interface Effort {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly sampleMs: number;
+  readonly clients: number;
+  readonly hotVerdicts: number;
+  readonly sharing: number;
+}
+
+const FULL: Effort = {
+  rounds: 5,
+  seconds: 3,
+  sampleMs: 100,
+  clients: 200_000,
+  hotVerdicts: 10_000,
+  sharing: 100_000,
+};
+
+const QUICK: Effort = {
+  rounds: 2,
+  seconds: 1,
+  sampleMs: 20,
+  clients: 20_000,
+  hotVerdicts: 1000,
+  sharing: 5000,
+};
+
+interface Options {
+  readonly json?: true;
+  readonly quick?: true;
+  readonly clients?: number;
+  readonly rounds?: number;
+  readonly parts: readonly Part[];
+}
+
+/** `npm run bench [-- --quick] [--json] [--clients N] [--rounds N] [--parts rules,cost]`: one run, one table. */
+async function main(): Promise<void> {
+  const program = new Command('bench')
+    .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
+    .option('--quick', 'a run of about a minute: fewer rounds, smaller stores')
+    .option('--json', 'print one JSON object')
+    .option('--clients <count>', 'clients in the large store', wholeNumber)
+    .option('--rounds <count>', 'rounds of everything that takes turns', wholeNumber)
+    .option('--parts <list>', `what to measure, of ${PARTS.join(',')}`, partList, PARTS)
+    .exitOverride()
+    .showHelpAfterError()
+    .action(run);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = explain(error);
+  }
+  // Pooled connections of finished measurements must not keep the process.
+  process.exit();
+}
+
+async function run({ json, quick, clients, rounds, parts }: Options): Promise<void> {
+  const usual = quick ? QUICK : FULL;
+  const effort = { ...usual, clients: clients ?? usual.clients, rounds: rounds ?? usual.rounds };
+  const machine = thisMachine(loadTool());
+  const figures = await measure(parts, effort);
+  if (json) {
+    const judged = ratiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
+    console.log(JSON.stringify({ machine, quick: quick === true, figures: judged }));
+  } else {
+    console.log(`${describeMachine(machine)}${quick ? ', quick' : ''}\n\n${figureTable(figures)}`);
+  }
+}
+
+async function measure(parts: readonly Part[], effort: Effort): Promise<readonly Figure[]> {
+  const onProgress = (text: string) => process.stderr.write(`${text}\n`);
+  const dataDir = mkdtempSync(join(tmpdir(), 'scoring-bench-'));
+  const tool = loadTool();
+  const figures: Figure[] = [];
+  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.exit(EXIT.environment));
+  const measures: Readonly<Record<Part, () => Promise<readonly Figure[]>>> = {
+    rules: () => measureRules({ ...effort, ruleCounts: RULE_COUNTS }),
+    cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
+    sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
+    growth: () => measureGrowth({ ...effort, onProgress }),
+  };
+  for (const part of parts) {
+    onProgress(`${part}: starting`);
+    try {
+      figures.push(...(await measures[part]()));
+    } catch (error) {
+      // What the other parts measured is worth minutes.
+      console.error(`${part}: could not be measured`, error);
+      process.exitCode = EXIT.environment;
+    }
+  }
+  return figures;
+}
+
+async function measureOnRedis(
+  effort: Effort,
+  tool: ReturnType<typeof loadTool>,
+  dataDir: string,
+  onProgress: (text: string) => void,
+): Promise<readonly Figure[]> {
+  const redis = await startStandalone();
+  try {
+    const redisPort = redis.nodes[0]?.port ?? 0;
+    const accessKey = await issueBenchKey(redis.url, dataDir);
+    const cost = await measureCost({ ...effort, tool, redisPort, dataDir, accessKey, onProgress });
+    onProgress('cost: counting commands');
+    return [...cost, ...(await measureRoundTrips(redisPort, dataDir, accessKey))];
+  } finally {
+    await redis.stop();
+  }
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
+  throw new CommanderError(
+    EXIT.usage,
+    'bench.number',
+    `error: not a whole number from 1 to 99999999: ${text}`,
+  );
+}
+
+function partList(text: string): readonly Part[] {
+  const asked = text.split(',');
+  const unknown = asked.find((name) => !PARTS.some((part) => part === name));
+  if (unknown === undefined) return PARTS.filter((part) => asked.includes(part));
+  throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${PARTS.join(', ')}`);
+}
+
+/** Says what went wrong and gives the exit code for it; a missed target is a finding, not a failure. */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.code.startsWith('bench.')) console.error(error.message);
+    return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  }
+  console.error(error);
+  return EXIT.environment;
+}
+
+await main();

@@ -1,0 +1,72 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** A server in a process of its own. */
+export interface MeasuredProcess {
+  /** Where it listens. */
+  readonly url: string;
+  /** CPU time since its start, us. */
+  cpuMicros(): Promise<number>;
+  /** What is alive after a full garbage collection. */
+  heapBytes(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const START_LIMIT_MS = 20_000;
+
+const running = new Set<ChildProcess>();
+
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a script that prints `callers <url>,` when it listens; its log lines go nowhere. */
+export async function startMeasured(
+  script: string,
+  env: Readonly<Record<string, string>>,
+): Promise<MeasuredProcess> {
+  const preload = join(import.meta.dirname, 'report-usage.ts');
+  const child = fork(join(import.meta.dirname, '..', '..', script), {
+    execArgv: ['--expose-gc', '--import', preload],
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+  });
+  running.add(child);
+  const exited = once(child, 'exit').then(() => running.delete(child));
+  const url = await urlOf(child, script);
+  return {
+    url,
+    cpuMicros: () => ask(child, 'cpu'),
+    heapBytes: () => ask(child, 'heap'),
+    stop: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+async function ask(child: ChildProcess, what: 'cpu' | 'heap'): Promise<number> {
+  const answer = once(child, 'message');
+  child.send(what);
+  const [value]: unknown[] = await answer;
+  return Number(value);
+}
+
+async function urlOf(child: ChildProcess, script: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    printed += chunk;
+    const [, url] = /callers (\S+),/.exec(printed) ?? [];
+    if (url !== undefined) resolve(url);
+  });
+  child.once('exit', (code) =>
+    reject(new Error(`${script} ended with ${code} before it listened:\n${printed}`)),
+  );
+  const limit = setTimeout(() => {
+    child.kill('SIGKILL');
+    reject(new Error(`${script} does not listen after ${START_LIMIT_MS} ms:\n${printed}`));
+  }, START_LIMIT_MS);
+  return promise.finally(() => clearTimeout(limit));
+}

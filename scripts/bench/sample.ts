@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { decideVerdict, type VerdictRequest, type VerdictResult } from '../../src/decision/decide.ts';
+import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { formatProblems, loadRuleSet } from '../../src/rules/library.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+
+/** The rule set that everything is measured with. */
+export const RULES_FOLDER = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');
+
+export const PLATFORM = platformName('bench');
+
+export const SAMPLE_CLIENT = clientKey(PLATFORM, 'payer-1-1-1');
+
+export const SAMPLE_REQUEST: VerdictRequest = {
+  sellPointKey: 'shop-1',
+  method: 'card',
+  amount: '25.00',
+  currency: null,
+  orderRef: 'order-1-1-1',
+  requestId: '00000000-0000-4000-8000-000000000000',
+  arm: 'active',
+};
+
+const SAMPLE_AT_MS = Date.UTC(2026, 0, 1);
+
+export function loadBenchRules(): RuleSet {
+  const result = loadRuleSet(RULES_FOLDER);
+  if (!result.ok) throw new Error(formatProblems(RULES_FOLDER, result.problems));
+  return result.ruleSet;
+}
+
+/** A verdict for a client that was never seen, as every request of the load asks for one. */
+export function sampleVerdict(): VerdictResult {
+  return decideVerdict(
+    loadBenchRules(),
+    SAMPLE_CLIENT,
+    UNKNOWN_CLIENT,
+    NO_SIGHTINGS,
+    SAMPLE_REQUEST,
+    SAMPLE_AT_MS,
+  );
+}
+
+const answer = verdictAnswer(sampleVerdict().decision);
+
+export function sampleAnswer(): VerdictAnswer {
+  return answer;
+}

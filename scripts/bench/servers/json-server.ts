@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import Router from '@koa/router';
+import Koa from 'koa';
+
+/** The members of a verdict request that the peers look at. */
+export interface PeerBody {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+}
+
+/** Koa with a router, one route and a JSON body: what any service in this shape pays at least. */
+export async function serveJson(answer: (body: PeerBody) => Promise<object>): Promise<void> {
+  const router = new Router();
+  router.post('/v1/client/verdict', async (ctx) => {
+    ctx.body = await answer(await readJson(ctx.req));
+  });
+  const app = new Koa();
+  app.use(router.routes());
+  const server = createServer(app.callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  console.log(`callers http://127.0.0.1:${address.port}, no platform`);
+}
+
+function readJson(req: IncomingMessage): Promise<PeerBody> {
+  const { promise, resolve, reject } = Promise.withResolvers<PeerBody>();
+  const chunks: Buffer[] = [];
+  req.on('data', (chunk: Buffer) => chunks.push(chunk));
+  req.on('error', reject);
+  req.on('end', () => {
+    try {
+      resolve(JSON.parse(Buffer.concat(chunks).toString()));
+    } catch (error) {
+      reject(error);
+    }
+  });
+  return promise;
+}

@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+import {
+  PlatformClient,
+  ScoringClient,
+  ScoringError,
+  secondsUntil,
+  sleepUntil,
+  type VerdictAnswer,
+  waitUntil,
+} from '../src/client-library/client.ts';
+
+/**
+ * A checkout from the payer's arrival to the outcome, against a running service:
+ *
+ *   node scripts/example-checkout.ts --key KEY --owner-key KEY
+ *
+ * In a project of your own the import is `client-scoring-service/client`. The platform `sandbox` has a
+ * ladder of seconds, so that its waits can be sat out; issue both keys for it.
+ */
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:8080' },
+    'platform-url': { type: 'string', default: 'http://127.0.0.1:8081' },
+    key: { type: 'string', default: '' },
+    'owner-key': { type: 'string', default: '' },
+  },
+});
+
+const checkout = new ScoringClient({ baseUrl: values.url, accessKey: values.key });
+const owner = new PlatformClient({ baseUrl: values['platform-url'], accessKey: values['owner-key'] });
+
+const clientIdKey = `payer-${crypto.randomUUID()}`;
+const payment = { sellPointKey: 'shop-1', clientIdKey, amountRequested: '25.00', toPayCurrency: 'EUR' };
+
+/** Shows the timer until the verdict may be asked for again. */
+async function sitOut(moment: Date): Promise<void> {
+  console.log(`  the page shows a timer of ${secondsUntil(moment)} s`);
+  await sleepUntil(moment);
+}
+
+/** Asks before a requisite is shown, as often as the service says "wait"; gives what to show then. */
+async function requisiteFor(orderRef: string): Promise<VerdictAnswer> {
+  for (;;) {
+    const { answer, decisionId } = await checkout.verdict({ ...payment, method: 'card', orderRef });
+    console.log(`verdict for ${orderRef}: ${answer.verdict}, "${answer.reason}" (decision ${decisionId})`);
+    const moment = waitUntil(answer);
+    if (moment === null) return answer;
+    await sitOut(moment);
+  }
+}
+
+async function main(): Promise<void> {
+  const score = await checkout.score({ ...payment, selectedMethodKey: 'card', clientHints: { jsOk: true } });
+  console.log(`score: ${score.clientGroup}, payment score ${score.paymentScore}, bot ${score.isBot}`);
+  if (score.clientGroup === 'BLOCKED' || score.isBot) return console.log('  no payment is offered');
+
+  await requisiteFor('order-1');
+  console.log('  a requisite is shown; the payer leaves it unpaid and tries again');
+  const { verdict } = await requisiteFor('order-2');
+  if (verdict === 'BLOCK') return console.log('  the page shows the support contact');
+  console.log('  a requisite is shown, and paid');
+
+  const { result } = await owner.reportOutcome({ clientIdKey, orderRef: 'order-2', outcome: 'PAID' });
+  const { clientGroup, paymentScore } = await owner.client(clientIdKey);
+  console.log(`outcome ${result}: the payer is ${clientGroup} now, payment score ${paymentScore}`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof ScoringError ? `${error.name}: ${error.message}` : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,83 @@
+/** Makes the pictures of the console that README shows, from a store with an hour of a shop's life in it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { backtestResult } from './screenshots/backtest-result.ts';
+import { consolePages, type Look, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
+import { type SeededConsole, startSeededConsole } from './screenshots/seeded-console.ts';
+import { smallPng } from './screenshots/small-png.ts';
+
+const FOLDER = join(import.meta.dirname, 'screenshots');
+
+/** Pictures are part of every clone. */
+const MAX_BYTES = 80_000;
+
+const WIDE: Look = { width: 1080, height: 700, colorScheme: 'light' };
+const DARK: Look = { ...WIDE, colorScheme: 'dark' };
+const NARROW: Look = { width: 390, height: 740, colorScheme: 'dark' };
+
+/** What a page is brought to before its picture is taken. */
+const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+  rules: async (page) => {
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('ladder level 1').waitFor();
+  },
+  'what-if': async (page) => {
+    await page.getByLabel('clientIdKey').fill('regular-anna');
+    await page.getByRole('button', { name: 'Ask' }).click();
+    await page.getByRole('heading', { name: /^p2\.v10/ }).waitFor();
+  },
+  backtest: async (page) => {
+    const buffer = Buffer.from(JSON.stringify(backtestResult()));
+    await page
+      .getByLabel('Result file')
+      .setInputFiles({ name: 'result.json', mimeType: 'application/json', buffer });
+    await page.getByRole('heading', { name: /^p2\.v11 against/ }).waitFor();
+  },
+};
+
+/** Takes the pictures of the named pages, or of all; `suffix` tells looks apart. */
+async function takePictures(
+  browser: Browser,
+  seeded: SeededConsole,
+  look: Look,
+  suffix: string,
+  only?: readonly string[],
+): Promise<void> {
+  const { page } = await openConsole(browser, seeded.url, look);
+  await signIn(page, seeded.key);
+  for (const { name, hash, shows } of await consolePages(seeded)) {
+    if (only !== undefined && !only.includes(name)) continue;
+    await page.goto(`${seeded.url}${hash}`);
+    await page.getByText(shows).first().waitFor();
+    await STEPS[name]?.(page);
+    // One frame for the charts, which are drawn after their page.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    await save(page, `${name}${suffix}.png`);
+  }
+}
+
+async function save(page: Page, name: string): Promise<void> {
+  const picture = smallPng(await page.screenshot());
+  console.log(`${name} ${Math.round(picture.length / 1000)} kB`);
+  if (picture.length >= MAX_BYTES)
+    throw new Error(
+      `${name} has ${picture.length} bytes, ${MAX_BYTES} or more; make the page or the picture smaller`,
+    );
+  writeFileSync(join(FOLDER, name), picture);
+}
+
+async function main(): Promise<void> {
+  const seeded = await startSeededConsole();
+  const browser = await launchBrowser();
+  try {
+    await takePictures(browser, seeded, WIDE, '');
+    await takePictures(browser, seeded, DARK, '-dark', ['explanation']);
+    await takePictures(browser, seeded, NARROW, '-narrow', ['now', 'client']);
+  } finally {
+    await browser.close();
+    await seeded.stop();
+  }
+}
+
+await main();

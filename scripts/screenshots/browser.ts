@@ -1,0 +1,104 @@
+/// <reference lib="dom" />
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Decision } from '../../src/decision/decision.ts';
+import type { SeededConsole } from './seeded-console.ts';
+
+/** A tab with what went wrong in it and what it asked for. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Messages of the console, and errors that nothing caught. */
+  readonly complaints: readonly string[];
+  /** Addresses outside the listener. */
+  readonly strayRequests: readonly string[];
+  /** Begins both lists anew. */
+  forget(): void;
+}
+
+export interface Look {
+  readonly width: number;
+  readonly height: number;
+  readonly colorScheme: 'light' | 'dark';
+}
+
+export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
+
+/** Chromium as the tests use it: headless, with a profile of its own, and asking nobody for anything. */
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'chromium'))
+    .find((path) => existsSync(path));
+  return chromium.launch({
+    executablePath: executablePath ?? '/usr/bin/chromium',
+    chromiumSandbox: false,
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** A new tab on the console; everything it complains of or asks elsewhere is noted. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  look: Look = WIDE,
+  hash = '',
+): Promise<WatchedPage> {
+  const { width, height, colorScheme } = look;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme,
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints: string[] = [];
+  const strayRequests: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:'))
+      strayRequests.push(request.url());
+  });
+  await page.goto(`${url}${hash}`);
+  const forget = () => {
+    complaints.length = 0;
+    strayRequests.length = 0;
+  };
+  return { page, complaints, strayRequests, forget };
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('Access key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+}
+
+/** Every page of the console with the text that shows that it is there. */
+export async function consolePages(
+  seeded: SeededConsole,
+): Promise<readonly { readonly name: string; readonly hash: string; readonly shows: string }[]> {
+  const url = `${seeded.platformUrl}/v1/platform/decisions?clientIdKey=impatient-ivan`;
+  const answer = await fetch(url, { headers: { 'X-KA-Access-Key': seeded.key } });
+  const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
+  return [
+    { name: 'now', hash: '#/now', shows: 'Waits by ladder level' },
+    { name: 'decisions', hash: '#/decisions', shows: 'of the newest' },
+    { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
+    { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
+    { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
+    { name: 'what-if', hash: '#/what-if', shows: 'Beside it' },
+    { name: 'rollout', hash: '#/rollout', shows: 'Bring a version in' },
+    { name: 'backtest', hash: '#/backtest', shows: 'Result file' },
+  ];
+}

@@ -1,0 +1,236 @@
+import {
+  type CallOptions,
+  Connection,
+  type ConnectionOptions,
+  type Incoming,
+  jsonOf,
+  type Outgoing,
+} from './connection.ts';
+import type {
+  Binding,
+  ClientView,
+  Decision,
+  Explanation,
+  Following,
+  Override,
+  RolloutStatus,
+} from './records.ts';
+
+/** RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970. */
+export type Moment = string | number;
+
+/** The final result of an order. */
+export interface OutcomeReport {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly outcome: 'PAID' | 'UNPAID';
+  /** Only with UNPAID; TECHNICAL counts neither way. */
+  readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED';
+  readonly occurredAt?: Moment;
+}
+
+/** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known. */
+export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
+
+export interface OutcomeResult {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly result: OutcomeEffect;
+}
+
+/** What became of one report of many: taken, or refused without stopping the others. */
+export type ReportedOutcome =
+  | { readonly report: OutcomeReport; readonly result: OutcomeEffect }
+  | { readonly report: OutcomeReport; readonly error: string; readonly detail: string };
+
+export interface NewBinding {
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  /** The only method that the binding fits; absent: all. */
+  readonly method?: string;
+  readonly expiresAt?: Moment;
+}
+
+export interface NewOverride {
+  readonly group: 'BLOCKED' | 'TRUSTED';
+  readonly reason: string;
+  readonly by: string;
+  readonly expiresAt?: Moment;
+}
+
+export interface DecisionQuery {
+  readonly orderRef?: string;
+  readonly clientIdKey?: string;
+  /** From 1 to 500; 50 when absent. */
+  readonly limit?: number;
+}
+
+export interface RolloutRequest {
+  readonly version: string;
+  readonly mode: 'shadow' | 'canary' | 'active';
+  /** Of the clients; a canary needs it. */
+  readonly percent?: number;
+  /** Takes a canary back when a share is off by more points than this. */
+  readonly guard?: number;
+  readonly reason: string;
+  readonly by?: string;
+}
+
+export interface RollbackRequest {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+type Line =
+  | { readonly line: number; readonly result: OutcomeEffect }
+  | { readonly line: number; readonly error: string; readonly detail: string };
+
+const REPORTS_AT_ONCE = 1000;
+const BATCH_TIMEOUT_MS = 60_000;
+
+/** What the platform owner tells the service, and may ask of it; every method throws a ScoringError. */
+export class PlatformClient {
+  readonly #connection: Connection;
+
+  constructor(options: ConnectionOptions) {
+    this.#connection = new Connection(options);
+  }
+
+  /** Final for its order: a repeat changes nothing, a later different one supersedes. */
+  async reportOutcome(report: OutcomeReport, options?: CallOptions): Promise<OutcomeResult> {
+    return jsonOf(await this.#send('POST', 'outcomes', report, options));
+  }
+
+  /** Any number of reports, sent a thousand at a time; tells of each in the order given. */
+  async *reportOutcomes(
+    reports: Iterable<OutcomeReport> | AsyncIterable<OutcomeReport>,
+    options: CallOptions = {},
+  ): AsyncGenerator<ReportedOutcome, void, undefined> {
+    let batch: OutcomeReport[] = [];
+    for await (const report of reports) {
+      batch.push(report);
+      if (batch.length < REPORTS_AT_ONCE) continue;
+      yield* await this.#reportBatch(batch, options);
+      batch = [];
+    }
+    if (batch.length > 0) yield* await this.#reportBatch(batch, options);
+  }
+
+  /** Throws NotFoundError when nothing is known of the client. */
+  async client(clientIdKey: string, options?: CallOptions): Promise<ClientView> {
+    return jsonOf(await this.#send('GET', clientPath(clientIdKey), undefined, options));
+  }
+
+  /** Forgets the client: all that is kept of it. */
+  async eraseClient(clientIdKey: string, options?: CallOptions): Promise<void> {
+    await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
+  }
+
+  async bind(clientIdKey: string, binding: NewBinding, options?: CallOptions): Promise<Binding> {
+    return jsonOf(await this.#send('PUT', `${clientPath(clientIdKey)}/binding`, binding, options));
+  }
+
+  async unbind(clientIdKey: string, options?: CallOptions): Promise<void> {
+    await this.#send('DELETE', `${clientPath(clientIdKey)}/binding`, undefined, options);
+  }
+
+  async setOverride(clientIdKey: string, override: NewOverride, options?: CallOptions): Promise<Override> {
+    return jsonOf(await this.#send('PUT', `${clientPath(clientIdKey)}/override`, override, options));
+  }
+
+  async liftOverride(clientIdKey: string, options?: CallOptions): Promise<void> {
+    await this.#send('DELETE', `${clientPath(clientIdKey)}/override`, undefined, options);
+  }
+
+  /** Of an order, of a client, or with neither the newest of all; newest first. */
+  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<readonly Decision[]> {
+    const parameters = new URLSearchParams(
+      Object.entries(query).map(([name, value]) => [name, String(value)]),
+    );
+    const incoming = await this.#send('GET', `decisions?${parameters}`, undefined, options);
+    return jsonOf<{ readonly decisions: readonly Decision[] }>(incoming).decisions;
+  }
+
+  async decision(decisionId: string, options?: CallOptions): Promise<Decision> {
+    return jsonOf(await this.#send('GET', `decisions/${encodeURIComponent(decisionId)}`, undefined, options));
+  }
+
+  async explanation(decisionId: string, options?: CallOptions): Promise<Explanation> {
+    const path = `decisions/${encodeURIComponent(decisionId)}/explanation`;
+    return jsonOf(await this.#send('GET', path, undefined, options));
+  }
+
+  async rulesStatus(options?: CallOptions): Promise<RolloutStatus> {
+    return jsonOf(await this.#send('GET', 'rules', undefined, options));
+  }
+
+  /** Waits until every node follows, so give it time. Throws RolloutRefusedError when it must not happen. */
+  async rollOut(request: RolloutRequest, options: CallOptions = {}): Promise<Following> {
+    return jsonOf(await this.#changeRules('rules/rollout', request, options));
+  }
+
+  /** Takes the candidate back, or without one returns to the version before. */
+  async rollBack(request: RollbackRequest, options: CallOptions = {}): Promise<Following> {
+    return jsonOf(await this.#changeRules('rules/rollback', request, options));
+  }
+
+  /** Not repeated: a second rollback would go one version further. */
+  #changeRules(path: string, body: object, options: CallOptions): Promise<Incoming> {
+    const request = {
+      method: 'POST',
+      path: `/v1/platform/${path}`,
+      body: json(body),
+      repeatable: false,
+    } as const;
+    return this.#connection.send(request, { timeoutMs: BATCH_TIMEOUT_MS, ...options });
+  }
+
+  /** All of these do the same when they are done twice. */
+  #send(
+    method: Outgoing['method'],
+    path: string,
+    body: object | undefined,
+    options: CallOptions | undefined,
+  ): Promise<Incoming> {
+    const content = body === undefined ? {} : { body: json(body) };
+    return this.#connection.send(
+      { method, path: `/v1/platform/${path}`, ...content, repeatable: true },
+      options,
+    );
+  }
+
+  async #reportBatch(
+    batch: readonly OutcomeReport[],
+    options: CallOptions,
+  ): Promise<readonly ReportedOutcome[]> {
+    const text = batch.map((report) => `${JSON.stringify(report)}\n`).join('');
+    const body = { type: 'application/x-ndjson', text };
+    const answer = await this.#connection.send(
+      { method: 'POST', path: '/v1/platform/outcomes', body, repeatable: true },
+      { timeoutMs: BATCH_TIMEOUT_MS, ...options },
+    );
+    const lines = answer.text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => jsonOf<Line>({ ...answer, text: line }));
+    const byNumber = new Map(lines.map((line) => [line.line, line]));
+    return batch.map((report, index) => reported(report, byNumber.get(index + 1)));
+  }
+}
+
+function reported(report: OutcomeReport, line: Line | undefined): ReportedOutcome {
+  if (line === undefined) {
+    return { report, error: 'no answer', detail: 'The answer broke off before this line; send it again.' };
+  }
+  return 'result' in line
+    ? { report, result: line.result }
+    : { report, error: line.error, detail: line.detail };
+}
+
+function clientPath(clientIdKey: string): string {
+  return `clients/${encodeURIComponent(clientIdKey)}`;
+}
+
+function json(value: object): { readonly type: string; readonly text: string } {
+  return { type: 'application/json', text: JSON.stringify(value) };
+}

@@ -1,0 +1,85 @@
+import { createReadStream } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Router from '@koa/router';
+import type { OpenApiDocument } from './openapi.ts';
+import type { RequestState } from './request-state.ts';
+
+const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
+
+/** Paths are relative, so that the page also works behind a proxy that adds a prefix. */
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Client Scoring Service: API</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+  </head>
+  <body>
+    <div id="docs"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/initializer.js"></script>
+  </body>
+</html>
+`;
+
+const INITIALIZER = `window.SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#docs',
+  validatorUrl: null,
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+});
+`;
+
+/** Nothing comes from elsewhere and nothing goes elsewhere. Swagger UI styles elements inline. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  // The only large answers given without a key. The system keeps what a slow reader has not taken; the
+  // service does not wait for it.
+  Connection: 'close',
+} as const;
+
+/** The package's files that the page needs, by content type. */
+const ASSETS = [
+  { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
+  { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
+] as const;
+
+/**
+ * `/openapi.json` and `/docs` of a listener, below its base path; no key is needed, since they tell
+ * nothing about anybody. The page is Swagger UI from the installed package and works offline.
+ */
+export function docsRoutes(document: OpenApiDocument, basePath: string): Router<RequestState> {
+  const text = JSON.stringify(document, null, 2);
+  const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
+  const serve = (path: string, type: string, body: () => string | NodeJS.ReadableStream) => {
+    router.get(path, (ctx) => {
+      ctx.state.operation = 'docs';
+      ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
+      ctx.body = body();
+    });
+  };
+  serve('/openapi.json', 'application/json; charset=utf-8', () => text);
+  serve('/docs', 'text/html; charset=utf-8', () => PAGE);
+  serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
+  for (const { name, type } of ASSETS) {
+    serve(`/docs/${name}`, type, () => createReadStream(join(SWAGGER_UI, name)));
+  }
+  return router;
+}

@@ -1,0 +1,54 @@
+import type Router from '@koa/router';
+import type { ParameterizedContext } from 'koa';
+import type { AccessKey, AccessKeys, Operation } from '../access/access-keys.ts';
+import { authenticate } from './authenticate.ts';
+import type { LastHour } from './last-hour.ts';
+import { HttpProblem } from './problems.ts';
+import type { RequestState } from './request-state.ts';
+
+export interface SessionParts {
+  readonly keys: AccessKeys;
+  readonly lastHour: LastHour;
+}
+
+const PLATFORM_OPERATIONS = [
+  'decisions',
+  'clients',
+  'rules',
+  'outcomes',
+] as const satisfies readonly Operation[];
+
+/**
+ * Adds `GET /session`, which tells a key of any of the platform's operations what it may do, and
+ * `GET /last-hour`: what this node answered, minute by minute.
+ */
+export function sessionRoutes(router: Router<RequestState>, { keys, lastHour }: SessionParts): void {
+  router.get('/session', async (ctx) => {
+    const { platform, id, operations, expiresAt } = await keyOfThePlatform(ctx, keys);
+    ctx.body = { platform, keyId: id, operations, expiresAt };
+  });
+
+  router.get('/last-hour', async (ctx) => {
+    const { platform } = await authenticate(ctx, keys, 'decisions');
+    ctx.body = lastHour.view(platform);
+  });
+}
+
+/** Throws 401 for a key that is not known, and 403 for one that has none of the operations. */
+async function keyOfThePlatform(
+  ctx: ParameterizedContext<RequestState>,
+  keys: AccessKeys,
+): Promise<AccessKey> {
+  for (const operation of PLATFORM_OPERATIONS) {
+    try {
+      return await authenticate(ctx, keys, operation);
+    } catch (error) {
+      if (!(error instanceof HttpProblem) || error.status !== 403) throw error;
+    }
+  }
+  throw new HttpProblem(
+    403,
+    'not provisioned',
+    `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,
+  );
+}

@@ -1,0 +1,47 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
+const LEAST_BYTES = 16 * 1024;
+const LOOK_EVERY_MS = 1000;
+
+/** How much of its answers a connection had taken when it was last found behind. */
+interface Behind {
+  readonly sinceMs: number;
+  readonly takenBytes: number;
+}
+
+/**
+ * Cuts off connections that do not take the answers they asked for: Node limits how long a request may
+ * take to arrive, but would keep an unread answer for ever. One look a second at all connections, and
+ * nothing a request.
+ */
+export function cutOffSlowReaders(server: Server, limitMs: number): void {
+  const sockets = new Map<Socket, Behind | null>();
+  server.on('connection', (socket: Socket) => {
+    sockets.set(socket, null);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const look = setInterval(() => {
+    const nowMs = performance.now();
+    for (const [socket, behind] of sockets) {
+      const next = nextBehind(socket, behind, nowMs, limitMs);
+      if (next === 'cut off') socket.destroy();
+      else sockets.set(socket, next);
+    }
+  }, LOOK_EVERY_MS).unref();
+  server.once('close', () => clearInterval(look));
+}
+
+function nextBehind(
+  { writableLength, bytesWritten }: Socket,
+  behind: Behind | null,
+  nowMs: number,
+  limitMs: number,
+): Behind | null | 'cut off' {
+  if (writableLength === 0) return null;
+  const takenBytes = bytesWritten - writableLength;
+  if (behind === null) return { sinceMs: nowMs, takenBytes };
+  if (takenBytes - behind.takenBytes >= LEAST_BYTES) return { sinceMs: nowMs, takenBytes };
+  return nowMs - behind.sinceMs < limitMs ? behind : 'cut off';
+}

@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'chai';
+
+const LOG = new URL('../src/log.ts', import.meta.url).href;
+
+interface Line {
+  readonly level: number;
+  readonly service: string;
+  readonly msg: string;
+  readonly [name: string]: unknown;
+}
+
+/** The one line that a call on the log writes to stderr. */
+function lineOf(call: string): Line {
+  const script = `import { createLog } from '${LOG}'; const log = createLog('info'); ${call}`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  return JSON.parse(stderr);
+}
+
+describe('the log', () => {
+  it('writes one JSON line with what it is told', () => {
+    const { service, msg, operation, status } = lineOf(
+      `log.info({ operation: 'verdict', status: 200 }, 'request')`,
+    );
+    expect({ service, msg, operation, status }).to.deep.equal({
+      service: 'client-scoring',
+      msg: 'request',
+      operation: 'verdict',
+      status: 200,
+    });
+  });
+
+  it('hides what has the name of a secret, three levels deep', () => {
+    const { key, caller, more } = lineOf(
+      `log.info({ key: 'a', caller: { ip: 'b', name: 'n' }, more: { deep: { fingerprint: 'c' } } }, 'm')`,
+    );
+    expect({ key, caller, more }).to.deep.equal({
+      key: '[redacted]',
+      caller: { ip: '[redacted]', name: 'n' },
+      more: { deep: { fingerprint: '[redacted]' } },
+    });
+  });
+
+  it('tells an error with its stack, and hides the secrets that it carries', () => {
+    const { err } = lineOf(`log.warn({ err: Object.assign(new Error('broken'), { password: 'p' }) }, 'm')`);
+    expect(err).to.include({ type: 'Error', message: 'broken', password: '[redacted]' });
+    expect(err).to.have.property('stack').that.includes('Error: broken');
+  });
+
+  it('changes nothing in the object it is given', () => {
+    const { msg, key } = lineOf(
+      `const told = { key: 'a' }; log.info(told, 'told'); if (told.key !== 'a') throw new Error('changed');`,
+    );
+    expect([msg, key]).to.deep.equal(['told', '[redacted]']);
+  });
+});

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { type Figure, judge, median, medianRatio, ratiosFirst } from '../../scripts/bench/figure.ts';
+import { figureTable, formatNumber } from '../../scripts/bench/figure-table.ts';
+import { parseWrk } from '../../scripts/bench/load.ts';
+import { clientCommands } from '../../scripts/bench/round-trips.ts';
+import { measureRules, ruleSetOf } from '../../scripts/bench/rules.ts';
+
+const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };
+const RATIO: Figure = { part: 'cost', name: 'service / floor', value: 5, unit: 'x', target: null };
+const SPEED: Figure = {
+  part: 'sqlite',
+  name: 'verdicts',
+  value: 4321.6,
+  unit: '/s',
+  target: { atLeast: 5000 },
+};
+
+describe('the bench', () => {
+  it('judges a figure by its target', () => {
+    expect(judge(TIME)).to.equal('pass');
+    expect(judge({ ...TIME, value: 3 })).to.equal('pass');
+    expect(judge({ ...TIME, value: 3.01 })).to.equal('MISS');
+    expect(judge(SPEED)).to.equal('MISS');
+    expect(judge({ ...SPEED, value: 5000 })).to.equal('pass');
+    expect(judge(RATIO)).to.equal('');
+  });
+
+  it('never passes what could not be measured', () => {
+    expect(judge({ ...TIME, value: Number.NaN })).to.equal('MISS');
+    expect(judge({ ...SPEED, value: Number.NaN })).to.equal('MISS');
+  });
+
+  it('puts ratios first and keeps the order otherwise', () => {
+    expect(ratiosFirst([TIME, RATIO, SPEED])).to.deep.equal([RATIO, TIME, SPEED]);
+  });
+
+  it('prints one aligned table', () => {
+    expect(figureTable([TIME, RATIO, SPEED])).to.equal(
+      [
+        'part    figure           measured        target',
+        'cost    service / floor         5  x',
+        'rules   30 rules             1.23  us      <= 3  pass',
+        'sqlite  verdicts            4,322  /s  >= 5,000  MISS',
+      ].join('\n'),
+    );
+  });
+
+  it('writes small numbers with more digits than large ones', () => {
+    const numbers = [0.12345, 1.2345, 12.345, 123.45, 12_345, 4, Number.NaN];
+    expect(numbers.map(formatNumber)).to.deep.equal(['0.123', '1.23', '12.3', '123', '12,345', '4', 'n/a']);
+  });
+
+  it('takes the middle of an odd number, the mean of the middle two of an even one', () => {
+    expect(median([3, 1, 2])).to.equal(2);
+    expect(median([4, 1, 3, 2])).to.equal(2.5);
+    expect(median([])).to.be.NaN;
+  });
+
+  it('compares round by round, so that a slow round does not turn the ratio', () => {
+    expect(medianRatio([2, 20, 4], [1, 10, 2])).to.equal(2);
+    expect(medianRatio([2, 4], [1])).to.equal(2);
+  });
+
+  it('reads the line that wrk prints at the end', () => {
+    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
+      requests: 2000,
+      perSecond: 2000,
+      p50Ms: 0.5,
+      p99Ms: 12.5,
+      failures: 3,
+    });
+    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
+  });
+
+  it('counts the commands of a client, not those of its scripts or its upkeep', () => {
+    const lines = [
+      '+OK',
+      '+1795248033.1 [0 127.0.0.1:5000] "EVALSHA" "abc" "1" "rate:x"',
+      '+1795248033.1 [0 lua] "GET" "rate:x"',
+      '+1795248033.2 [0 127.0.0.1:5000] "PING"',
+      '+1795248033.3 [0 127.0.0.1:5000] "EVALSHA" "def" "3" "s:{A}1"',
+      '',
+    ];
+    expect(clientCommands(lines)).to.equal(2);
+  });
+
+  it('makes rule sets of the size it says', () => {
+    expect([10, 30].map((size) => ruleSetOf(size).verdicts.rules.length)).to.deep.equal([10, 30]);
+  });
+
+  it('measures rules, compiled and in the engine', async () => {
+    const figures = await measureRules({ ruleCounts: [10, 30], sampleMs: 1 });
+    expect(figures.every(({ value }) => value > 0)).to.equal(true);
+    expect(figures.map(({ name }) => name)).to.include.members([
+      '10 rules, json-rules-engine / compiled',
+      '30 rules, compiled',
+      '30 rules, json-rules-engine',
+    ]);
+  });
+});

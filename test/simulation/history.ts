@@ -1,0 +1,33 @@
+import type { OrderOutcome, OutcomeEffect } from '../../src/client/outcomes.ts';
+import type { AnsweredVerdict } from '../../src/service.ts';
+
+/** What became of one request: answered, surely without effect, or unknown to its caller. */
+export type Fate<T> =
+  | { readonly kind: 'answered'; readonly answer: T }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unknown' };
+
+/** One request for a verdict that was sent; a retry is another attempt of the same operation. */
+export interface VerdictAttempt {
+  readonly requestId: string;
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  /** Null: every attempt is a request of its own. */
+  readonly idempotencyKey: string | null;
+  readonly fate: Fate<AnsweredVerdict>;
+}
+
+export interface OutcomeAttempt {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly outcome: OrderOutcome['outcome'];
+  readonly cause: OrderOutcome['cause'];
+  readonly fate: Fate<OutcomeEffect>;
+}
+
+/** Everything that the callers of one seed saw. */
+export interface History {
+  readonly verdicts: readonly VerdictAttempt[];
+  readonly outcomes: readonly OutcomeAttempt[];
+  readonly clientIdKeys: readonly string[];
+}

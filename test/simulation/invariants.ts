@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util';
+import { clientKey } from '../../src/client/client-key.ts';
+import type { ClientState } from '../../src/client/client-state.ts';
+import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
+import type { OrderOutcome } from '../../src/client/outcomes.ts';
+import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
+import { settingsOf } from '../../src/rules/rule-set.ts';
+import type { JournalEntry } from '../../src/state/store.ts';
+import { currentRules } from '../running-service.ts';
+import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
+import { PLATFORM, type Storm } from './storm.ts';
+
+/** What the store holds of one client after a storm. */
+interface Remains {
+  readonly state: ClientState;
+  readonly decisions: readonly Decision[];
+  readonly journal: readonly JournalEntry[];
+}
+
+/** Everything in a storm that must never happen, in words; empty when all is well. */
+export function violations({ history, clients }: Storm): readonly string[] {
+  const journal = clients.journal();
+  return history.clientIdKeys.flatMap((clientIdKey) => {
+    const client = clientKey(PLATFORM, clientIdKey);
+    const remains = {
+      state: clients.load(client, {}, 0).state,
+      decisions: clients.decisionsOf(client.hash),
+      journal: journal.filter((entry) => entry.clientIdKey === clientIdKey),
+    };
+    const own = ofClient(history, clientIdKey);
+    return [
+      ...brokenNumbers(remains),
+      ...brokenJournal(remains),
+      ...brokenLadder(remains),
+      ...own.verdicts.flatMap((attempt) => [...brokenAnswer(attempt, own.verdicts, remains.decisions)]),
+      ...doubledSteps(own.verdicts, remains.decisions),
+      ...brokenOutcomes(own.outcomes, remains),
+    ].map((what) => `${clientIdKey}: ${what}`);
+  });
+}
+
+function ofClient({ verdicts, outcomes }: History, clientIdKey: string) {
+  return {
+    verdicts: verdicts.filter((attempt) => attempt.clientIdKey === clientIdKey),
+    outcomes: outcomes.filter((attempt) => attempt.clientIdKey === clientIdKey),
+  };
+}
+
+/** No step is lost: the numbers have no gap, and the state has counted all of them. */
+function* brokenNumbers({ state, decisions }: Remains): Generator<string> {
+  for (const [index, { seq }] of decisions.entries()) {
+    if (seq !== index + 1) yield `decision ${index + 1} has the number ${seq}`;
+  }
+  if (state.seq !== decisions.length)
+    yield `${decisions.length} decisions, but the state counts ${state.seq}`;
+}
+
+/** The journal tells the same decisions in the same order. */
+function* brokenJournal({ decisions, journal }: Remains): Generator<string> {
+  const told = journal.flatMap((entry) => (entry.kind === 'verdict' ? [entry.decision] : []));
+  if (!isDeepStrictEqual(told, decisions)) {
+    yield `the journal tells decisions ${told.map(({ seq }) => seq)}, kept are ${decisions.map(({ seq }) => seq)}`;
+  }
+}
+
+/** Every decision starts on the ladder where what came before it ended, and none ignores a wait. */
+function* brokenLadder({ state, journal }: Remains): Generator<string> {
+  const settings = settingsOf(currentRules(), PLATFORM).ladder;
+  let ladder: Ladder = NO_ATTEMPTS;
+  let lastVerdictAt: number | null = null;
+  let lastAt = 0;
+  for (const entry of journal) {
+    if (entry.at < lastAt) yield `time ran backwards from ${lastAt} to ${entry.at}`;
+    lastAt = entry.at;
+    if (entry.kind === 'outcome' && entry.order.outcome === 'PAID') ladder = NO_ATTEMPTS;
+    if (entry.kind !== 'verdict') continue;
+    const { seq, at, ladderBefore, ladderAfter, verdict } = entry.decision;
+    const expected = settle(ladder, lastVerdictAt, settings, at);
+    if (!isDeepStrictEqual(ladderBefore, expected)) {
+      yield `decision ${seq} starts at ${JSON.stringify(ladderBefore)}, not at ${JSON.stringify(expected)}`;
+    }
+    if ((ladderBefore.waitUntil ?? 0) > at && verdict.startsWith('GET'))
+      yield `decision ${seq} ignores a wait`;
+    ladder = ladderAfter;
+    lastVerdictAt = at;
+  }
+  if (!isDeepStrictEqual(state.ladder, ladder)) {
+    yield `the state stands at ${JSON.stringify(state.ladder)}, the journal at ${JSON.stringify(ladder)}`;
+  }
+}
+
+/** An answer that a caller got is recorded as it was given; a refusal left nothing behind. */
+function* brokenAnswer(
+  attempt: VerdictAttempt,
+  all: readonly VerdictAttempt[],
+  decisions: readonly Decision[],
+): Generator<string> {
+  const { requestId, idempotencyKey, fate } = attempt;
+  const made = decisions.filter((decision) => decision.requestId === requestId);
+  if (made.length > 1) yield `${requestId} took ${made.length} steps`;
+  if (fate.kind === 'refused' && made.length > 0) yield `${requestId} was refused and took a step`;
+  if (fate.kind !== 'answered') return;
+  const { answer, decisionId, replayed } = fate.answer;
+  const decision = decisions.find((one) => one.decisionId === decisionId);
+  if (decision === undefined) return yield `${requestId} was answered, but ${decisionId} is not recorded`;
+  if (!isDeepStrictEqual(verdictAnswer(decision), answer))
+    yield `${requestId} was answered otherwise than recorded`;
+  if (decision.orderRef !== attempt.orderRef) yield `${requestId} got the answer of ${decision.orderRef}`;
+  const sameRequest = replayed
+    ? all.some((other) => other.requestId === decision.requestId && other.idempotencyKey === idempotencyKey)
+    : decision.requestId === requestId;
+  if (!sameRequest) yield `${requestId} got the answer of ${decision.requestId}`;
+}
+
+/** One Idempotency-Key takes one step at most, and each decision goes back to a request. */
+function* doubledSteps(
+  attempts: readonly VerdictAttempt[],
+  decisions: readonly Decision[],
+): Generator<string> {
+  const keyOf = new Map(attempts.map(({ requestId, idempotencyKey }) => [requestId, idempotencyKey]));
+  const steps = new Map<string, number>();
+  for (const { requestId, seq } of decisions) {
+    const key = keyOf.get(requestId);
+    if (key === undefined) yield `decision ${seq} is of a request that nobody sent: ${requestId}`;
+    if (key !== undefined && key !== null) steps.set(key, (steps.get(key) ?? 0) + 1);
+  }
+  for (const [key, count] of steps) if (count > 1) yield `${key} took ${count} steps`;
+}
+
+/** Each order counts once, by what was reported last. */
+function* brokenOutcomes(attempts: readonly OutcomeAttempt[], remains: Remains): Generator<string> {
+  const known = new Map<string, OrderOutcome>();
+  for (const entry of remains.journal) {
+    if (entry.kind !== 'outcome') continue;
+    const { orderRef, order } = entry;
+    const before = known.get(orderRef);
+    if (before?.outcome === order.outcome && before.cause === order.cause) yield `${orderRef} is told twice`;
+    known.set(orderRef, order);
+  }
+  yield* brokenTally(known, remains.state);
+  yield* brokenReports(attempts, known);
+}
+
+function* brokenTally(
+  known: ReadonlyMap<string, OrderOutcome>,
+  { outcomes }: ClientState,
+): Generator<string> {
+  const counted = [...known.values()].filter(({ cause }) => cause !== 'TECHNICAL');
+  const paid = counted.filter(({ outcome }) => outcome === 'PAID').length;
+  const unpaid = counted.length - paid;
+  if (outcomes.paidCount === paid && outcomes.unpaidCount === unpaid) return;
+  yield `${outcomes.paidCount} paid and ${outcomes.unpaidCount} unpaid are counted, reported ${paid} and ${unpaid}`;
+}
+
+function* brokenReports(
+  attempts: readonly OutcomeAttempt[],
+  known: ReadonlyMap<string, OrderOutcome>,
+): Generator<string> {
+  const first = new Set<string>();
+  for (const { orderRef, fate } of attempts) {
+    if (fate.kind !== 'answered') continue;
+    if (!known.has(orderRef)) yield `the outcome of ${orderRef} was acknowledged, but is not recorded`;
+    if (fate.answer !== 'recorded') continue;
+    if (first.has(orderRef)) yield `${orderRef} was recorded for the first time twice`;
+    first.add(orderRef);
+  }
+}

@@ -1,0 +1,12 @@
+import { describeStore } from '../state/store-conformance.ts';
+import { SimulatedStore } from './simulated-store.ts';
+import { StoredClients } from './stored-clients.ts';
+
+describeStore('the simulated store', async () => {
+  const clients = new StoredClients();
+  return {
+    store: new SimulatedStore(clients, clients, async (call) => call(), Date.now),
+    dump: async () => clients.dump(),
+    end: async () => {},
+  };
+});

@@ -1,0 +1,160 @@
+import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/client/client-key.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import type { Sightings } from '../../src/facts/fact.ts';
+import type { Documents } from '../../src/state/documents.ts';
+import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
+import {
+  type Change,
+  type JournalPage,
+  type LoadAlso,
+  RETENTION,
+  type Registers,
+  type SightingsAsk,
+  type Snapshot,
+  type Store,
+} from '../../src/state/store.ts';
+import type { StoredClients } from './stored-clients.ts';
+
+/** Takes a call to the store and its answer back, or does not. */
+export type Carrier = <T>(call: () => T) => Promise<T>;
+
+/** The store's clients with the calls that may change them, any of which a test may put a bug into. */
+export type StoreServer = Pick<StoredClients, 'load' | 'commit' | 'sightings' | 'claim'>;
+
+/** One node's connection to a store that lives in memory; the conformance suite holds it to the port. */
+export class SimulatedStore implements Store {
+  readonly name = 'a simulated store';
+  readonly documents: Documents;
+  readonly registers: Registers;
+  readonly #clients: StoredClients;
+  readonly #server: StoreServer;
+  readonly #carry: Carrier;
+  readonly #clock: () => number;
+  #rateBuckets: RateBuckets | null = null;
+
+  /** `server` answers what a decision needs, `clients` everything that is only read. */
+  constructor(clients: StoredClients, server: StoreServer, carry: Carrier, clock: () => number) {
+    this.#clients = clients;
+    this.#server = server;
+    this.#carry = carry;
+    this.#clock = clock;
+    this.documents = memoryDocuments(clock);
+    this.registers = memoryRegisters();
+  }
+
+  /** Made when they are asked for: they take more time to make than a whole seed. */
+  get rateBuckets(): RateBuckets {
+    this.#rateBuckets ??= localRateBuckets(this.#clock);
+    return this.#rateBuckets;
+  }
+
+  load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
+    return this.#carry(() => this.#server.load(client, also, this.#clock()));
+  }
+
+  commit(change: Change): Promise<'committed' | 'conflict'> {
+    return this.#carry(() => this.#server.commit(change));
+  }
+
+  sightings(ask: SightingsAsk): Promise<Sightings> {
+    return this.#carry(() => this.#server.sightings(ask));
+  }
+
+  claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
+    return this.#carry(() => this.#server.claim(platform, key, requestHash));
+  }
+
+  decision(decisionId: string): Promise<Decision | null> {
+    const parsed = parseDecisionId(decisionId);
+    return this.#carry(() => {
+      const decisions = parsed === null ? [] : this.#clients.decisionsOf(parsed.clientHash);
+      return decisions.find(({ seq }) => seq === parsed?.seq) ?? null;
+    });
+  }
+
+  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    return this.#carry(() =>
+      this.#clients
+        .allDecisions()
+        .filter((decision) => decision.platform === platform && decision.orderRef === orderRef)
+        .slice(0, RETENTION.decisionsPerOrder),
+    );
+  }
+
+  decisionsOfClient(
+    client: ClientKey,
+    limit: number,
+    beforeSeq = Number.MAX_SAFE_INTEGER,
+  ): Promise<readonly Decision[]> {
+    return this.#carry(() =>
+      this.#clients
+        .decisionsOf(client.hash)
+        .filter(({ seq }) => seq < beforeSeq)
+        .toReversed()
+        .slice(0, limit),
+    );
+  }
+
+  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
+    return this.#carry(() =>
+      this.#clients
+        .allDecisions()
+        .filter((decision) => decision.platform === platform)
+        .slice(0, limit),
+    );
+  }
+
+  readJournal(after: string | null, limit: number): Promise<JournalPage> {
+    return this.#carry(() => {
+      const start = Number(after ?? 0);
+      const entries = this.#clients.journal(start, limit);
+      return { entries, cursor: entries.length === 0 ? after : String(start + entries.length) };
+    });
+  }
+
+  erase(client: ClientKey): Promise<void> {
+    return this.#carry(() => this.#clients.erase(client));
+  }
+
+  ping(): Promise<void> {
+    return this.#carry(() => {});
+  }
+
+  async close(): Promise<void> {}
+}
+
+function memoryDocuments(clock: () => number): Documents {
+  const kept = new Map<string, Map<string, { readonly text: string; readonly untilMs: number }>>();
+  const live = (collection: string) =>
+    [...(kept.get(collection) ?? [])].filter(([, { untilMs }]) => untilMs > clock());
+  return {
+    get: async <T>(collection: string, name: string) => {
+      const found = live(collection).find(([known]) => known === name);
+      return found === undefined ? undefined : parse<T>(found[1].text);
+    },
+    set: async (collection, name, value, ttlMs = Number.POSITIVE_INFINITY) => {
+      const documents = kept.get(collection) ?? new Map();
+      kept.set(collection, documents.set(name, { text: JSON.stringify(value), untilMs: clock() + ttlMs }));
+    },
+    delete: async (collection, name) => {
+      kept.get(collection)?.delete(name);
+    },
+    list: async <T>(collection: string) => live(collection).map(([, { text }]) => parse<T>(text)),
+  };
+}
+
+function memoryRegisters(): Registers {
+  const texts = new Map<string, string>();
+  return {
+    read: async (name) => texts.get(name) ?? null,
+    compareAndSet: async (name, expected, next) => {
+      if ((texts.get(name) ?? null) !== expected) return false;
+      texts.set(name, next);
+      return true;
+    },
+  };
+}
+
+function parse<T>(text: string): T {
+  return JSON.parse(text);
+}
