@@ -12,7 +12,7 @@ import {
 /**
  * A checkout from the payer's arrival to the outcome, against a running service:
  *
- *   node scripts/example-checkout.ts --key KEY --owner-key KEY
+ *   npm run -s example -- --key KEY --owner-key KEY
  *
  * In a project of your own the import is `client-scoring-service/client`. The platform `sandbox` has a
  * ladder of seconds, so that its waits can be sat out; issue both keys for it.
