@@ -77,7 +77,7 @@ export class IdempotencyKeyReusedError extends RefusedError {
   override readonly name = 'IdempotencyKeyReusedError';
 }
 
-/** 503, also after the retry: nothing was decided or changed; ask again after `retryAfterSeconds`. */
+/** 503, also after the retry; ask again after `retryAfterSeconds`. */
 export class UnavailableError extends RefusedError {
   override readonly name = 'UnavailableError';
   readonly retryAfterSeconds: number | null;

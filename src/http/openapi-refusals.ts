@@ -29,7 +29,7 @@ export const UNAVAILABLE: Refusal = {
   name: 'stateAway',
   when: 'State cannot be reached, or too many requests of this client wait. Nothing was decided or changed.',
   problem: unavailable(
-    'State cannot be reached right now; nothing was decided or changed. Try again shortly.',
+    'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
   ),
 };
 

@@ -80,7 +80,7 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof StoreUnavailable) {
     return unavailable(
-      'State cannot be reached right now; nothing was decided or changed. Try again shortly.',
+      'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
     );
   }
   if (error instanceof TooManyWaiting) {

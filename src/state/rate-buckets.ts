@@ -34,6 +34,9 @@ export function localRateBuckets(monotonicMs: () => number): RateBuckets {
   };
 }
 
+/** Times are fractions of a millisecond; what rounding leaves of them is no wait. */
+const ROUNDING_MS = 0.01;
+
 /** One token out of a bucket that will be full at `fullAtMs`. */
 export function takeToken(
   fullAtMs: number,
@@ -42,7 +45,7 @@ export function takeToken(
 ): { readonly admission: Admission; readonly fullAtMs: number } {
   const tokenMs = 1000 / ratePerSecond;
   const next = Math.max(fullAtMs, nowMs) + tokenMs;
-  const delayMs = Math.max(0, Math.ceil(next - nowMs - burst * tokenMs));
+  const delayMs = Math.max(0, Math.ceil(next - nowMs - burst * tokenMs - ROUNDING_MS));
   if (delayMs > longestDelayMs) return { admission: { admitted: false }, fullAtMs };
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }

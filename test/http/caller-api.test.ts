@@ -332,7 +332,8 @@ const expectUnavailable = ({ status, headers, body }: Awaited<ReturnType<Tenant[
   expect(body).to.deep.equal({
     title: 'temporarily unavailable',
     status: 503,
-    detail: 'State cannot be reached right now; nothing was decided or changed. Try again shortly.',
+    detail:
+      'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
     requestId: headers.get('X-Request-Id'),
   });
 };
