@@ -54,11 +54,13 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** A client that sends its headers or body slower than this is cut off; one that does not take its answer, too. */
+/** A client that sends its headers or body slower than this is cut off. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
 const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
+/** A client that does not take its answer is cut off, too. Half of the others: one late write may start it anew. */
+const UNREAD_TIMEOUT_MS = 5_000;
 const TIMEOUT_CHECK_MS = 1_000;
 /** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
@@ -90,10 +92,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const callers = serverOf(
     callerApi({ ...parts, service, keys, pseudonym, rateBuckets: store.rateBuckets, metrics }),
     REQUEST_TIMEOUT_MS,
+    UNREAD_TIMEOUT_MS,
     isDraining,
   );
   const platform = serverOf(
     platformApi({ ...parts, service, keys, readiness, metrics, lastHour }),
+    PLATFORM_REQUEST_TIMEOUT_MS,
     PLATFORM_REQUEST_TIMEOUT_MS,
     isDraining,
   );
@@ -110,7 +114,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   return { keys, callerUrl, platformUrl, drain };
 }
 
-function serverOf(app: Koa<RequestState>, requestTimeout: number, isDraining: () => boolean): Server {
+function serverOf(
+  app: Koa<RequestState>,
+  requestTimeout: number,
+  unreadTimeout: number,
+  isDraining: () => boolean,
+): Server {
   const answer = app.callback();
   const server = createServer(
     {
@@ -126,7 +135,7 @@ function serverOf(app: Koa<RequestState>, requestTimeout: number, isDraining: ()
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
-  cutOffSlowReaders(server, requestTimeout);
+  cutOffSlowReaders(server, unreadTimeout);
   return server;
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Logger } from 'pino';
@@ -35,11 +36,15 @@ const verdictBody: (value: unknown) => VerdictBody = bodyOf(VerdictBodySchema);
 const IDEMPOTENCY_KEY = new RegExp(IDEMPOTENCY_KEY_PATTERN);
 
 /**
- * The two operations of the contract (section 4). Checks come in this order: overload (503), rate, key (401), scope
- * (403), body (415, 413, 400); only then is anything decided.
+ * The two operations of the contract (section 4). Checks come in this order: overload (503), rate, key
+ * (401), scope (403), body (415, 413, 400); only then is anything decided.
  */
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const { service, keys, log, metrics } = parts;
+  const workLimit = new WorkLimit();
+  // Otherwise callers who send their bodies slowly would keep all others out.
+  const jsonOf = (req: IncomingMessage) =>
+    req.complete ? readJson(req) : workLimit.aside(() => readJson(req));
   const router = new Router<RequestState>({
     prefix: `${parts.basePath}/v1/client`,
     strict: true,
@@ -48,7 +53,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
 
   router.post('/score', async (ctx) => {
     const key = await authenticate(ctx, keys, 'score');
-    const answer = await service.score(key.platform, scoreBody(await readJson(ctx.req)));
+    const answer = await service.score(key.platform, scoreBody(await jsonOf(ctx.req)));
     ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     ctx.body = answer;
   });
@@ -56,7 +61,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   router.post('/verdict', async (ctx) => {
     const key = await authenticate(ctx, keys, 'verdict');
     const idempotencyKey = idempotencyKeyOf(ctx);
-    const body = verdictBody(await readJson(ctx.req));
+    const body = verdictBody(await jsonOf(ctx.req));
     const { requestId } = ctx.state;
     const { answer, decisionId, replayed } = await service.verdict(key.platform, body, {
       requestId,
@@ -71,7 +76,6 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
 
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  const workLimit = new WorkLimit();
   app.use(shedOverload(workLimit, metrics, parts.basePath));
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));

@@ -55,19 +55,19 @@ describe('the limit of work under way', () => {
     expect(limit.underWay).to.equal(0);
   });
 
-  it('shrinks while the event loop is late, down to 16', () => {
+  it('shrinks while the event loop has no pause, down to 48', () => {
     const limit = new WorkLimit();
-    limit.observe(21);
-    expect(limit.limit).to.equal(204);
-    for (let tick = 0; tick < 50; tick++) limit.observe(500);
-    expect(limit.limit).to.equal(16);
+    limit.observe(0.96);
+    expect(limit.limit).to.equal(230);
+    for (let tick = 0; tick < 50; tick++) limit.observe(1);
+    expect(limit.limit).to.equal(48);
   });
 
-  it('grows again while it is not, up to 256', () => {
+  it('grows again when it has, up to 256', () => {
     const limit = new WorkLimit();
-    for (let tick = 0; tick < 50; tick++) limit.observe(500);
-    limit.observe(20);
-    expect(limit.limit).to.equal(24);
+    for (let tick = 0; tick < 50; tick++) limit.observe(1);
+    limit.observe(0.95);
+    expect(limit.limit).to.equal(56);
     for (let tick = 0; tick < 50; tick++) limit.observe(0);
     expect(limit.limit).to.equal(256);
   });

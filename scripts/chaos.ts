@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../src/cli/exit.ts';
+import type { Figure, Scenario } from './chaos/scenario.ts';
+import { scenarios } from './chaos/scenarios.ts';
+import { allPass, type Outcome, table } from './chaos/table.ts';
+
+interface Options {
+  readonly quick?: true;
+  readonly json?: true;
+}
+
+/** How long a scenario may take to end what it started, once it was told to. */
+const END_LIMIT_MS = 10_000;
+const RUN_ONE = join(import.meta.dirname, 'chaos', 'run-one.ts');
+
+let current: ChildProcess | null = null;
+let interrupted: NodeJS.Signals | null = null;
+
+/** `npm run chaos [-- NAME..] [--quick] [--json]`: faults done to the service, each with its figure. */
+async function main(): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      interrupted = signal;
+      current?.kill('SIGTERM');
+    });
+  }
+  const list = scenarios.map(({ name, does }) => `  ${name}\n      ${does}`).join('\n');
+  const program = new Command('chaos')
+    .description('Does faults to the service, on 127.0.0.1 only, and prints what was measured')
+    .argument('[names...]', 'the scenarios to run; all when none is named')
+    .option('--quick', 'fewer rounds and shorter loads')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `\nScenarios:\n${list}\n\nExit code: 0 all targets kept, 1 some missed, 2 bad usage.`,
+    )
+    .exitOverride()
+    .showHelpAfterError()
+    .action(run);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  }
+}
+
+async function run(names: readonly string[], { quick, json }: Options): Promise<void> {
+  const unknown = names.find((name) => !scenarios.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) {
+    const known = scenarios.map(({ name }) => name).join(', ');
+    console.error(`error: there is no scenario "${unknown}"; there are ${known}`);
+    process.exitCode = EXIT.usage;
+    return;
+  }
+  const chosen = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
+  const outcomes: Outcome[] = [];
+  for (const scenario of chosen) {
+    if (interrupted !== null) break;
+    process.stderr.write(`${scenario.name}: ${scenario.does}\n`);
+    outcomes.push(await runApart(scenario, quick === true));
+  }
+  console.log(json === true ? JSON.stringify(outcomes) : table(outcomes));
+  process.exitCode = interrupted === null ? exitCode(outcomes) : 130;
+}
+
+function exitCode(outcomes: readonly Outcome[]): number {
+  return allPass(outcomes) ? EXIT.fine : EXIT.findings;
+}
+
+/** In a process of its own: one that hangs or crashes takes no other scenario along. */
+async function runApart(scenario: Scenario, quick: boolean): Promise<Outcome> {
+  const args = [RUN_ONE, scenario.name, ...(quick ? ['--quick'] : [])];
+  // A group of its own: a Ctrl-C reaches it through this process only, which then waits for it.
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  current = child;
+  let late = false;
+  const limit = setTimeout(() => {
+    late = true;
+    child.kill('SIGTERM');
+  }, scenario.limitSeconds * 1000);
+  const lastLimit = setTimeout(() => child.kill('SIGKILL'), scenario.limitSeconds * 1000 + END_LIMIT_MS);
+  const exited = once(child, 'exit');
+  const output = await text(child.stdout);
+  await exited;
+  clearTimeout(limit);
+  clearTimeout(lastLimit);
+  current = null;
+  const figures: readonly Figure[] = child.exitCode === 0 ? JSON.parse(output) : [];
+  return { scenario: scenario.name, figures, trouble: troubleOf(child, late, scenario.limitSeconds) };
+}
+
+function troubleOf({ exitCode }: ChildProcess, late: boolean, limitSeconds: number): string | null {
+  if (late) return `no, given up after ${limitSeconds} s`;
+  if (interrupted !== null) return `no, ended by ${interrupted}`;
+  return exitCode === 0 ? null : 'no, it failed; see standard error';
+}
+
+await main();

@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
+import type { ServiceProcess } from './service-process.ts';
+
+/** Where requests go, and the key that opens it. */
+export type Target = Pick<ServiceProcess, 'callerUrl' | 'platformUrl' | 'key'>;
+
+/** One verdict to be asked for. */
+export interface Ask {
+  readonly clientIdKey: string;
+  /** Also the request id and, in a load that retries, the Idempotency-Key. */
+  readonly orderRef: string;
+}
+
+/** What became of one request. Moments are on the clock of `performance.now()`. */
+export interface Sample extends Ask {
+  readonly sentAtMs: number;
+  readonly answeredAtMs: number;
+  /** Null: the connection broke or the generator gave up, so nobody knows. */
+  readonly status: number | null;
+  readonly decisionId: string | null;
+}
+
+export interface LoadSettings {
+  readonly target: Target;
+  readonly connections: number;
+  /** Requests are due at this rate however fast they are answered; null sends the next when one is answered. */
+  readonly ratePerSecond: number | null;
+  /** Whether each request carries its orderRef as Idempotency-Key. */
+  readonly idempotent: boolean;
+  readonly timeoutMs: number;
+  /** The n-th request, from 0. */
+  readonly ask: (n: number) => Ask;
+  /** Bounds what is remembered; the load ends by itself there. */
+  readonly mostSamples?: number;
+}
+
+const TICK_MS = 2;
+const RECONNECT_MS = 20;
+const MOST_SAMPLES = 500_000;
+
+/** Verdicts asked for over keep-alive connections until it is stopped, each remembered with its fate. */
+export class Load {
+  readonly samples: Sample[] = [];
+  /** Requests that were due while every connection was still waiting for an answer. */
+  skipped = 0;
+  readonly #settings: LoadSettings;
+  readonly #idle: KeepAliveConnection[];
+  readonly #all: readonly KeepAliveConnection[];
+  readonly #startedMs = performance.now();
+  readonly #ticker: NodeJS.Timeout;
+  readonly #underWay = new Set<Promise<void>>();
+  #issued = 0;
+  #stopped = false;
+
+  constructor(settings: LoadSettings) {
+    this.#settings = settings;
+    this.#all = Array.from(
+      { length: settings.connections },
+      () => new KeepAliveConnection(settings.target.callerUrl),
+    );
+    this.#idle = [...this.#all];
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** Starts no more requests and waits for those under way. */
+  async stop(): Promise<readonly Sample[]> {
+    this.#stopped = true;
+    clearInterval(this.#ticker);
+    await Promise.all(this.#underWay);
+    for (const connection of this.#all) connection.close();
+    return this.samples;
+  }
+
+  #tick(): void {
+    this.#pump();
+    const late = this.#due();
+    if (!Number.isFinite(late)) return;
+    this.skipped += late;
+    this.#issued += late;
+  }
+
+  #due(): number {
+    const { ratePerSecond } = this.#settings;
+    if (ratePerSecond === null) return Number.POSITIVE_INFINITY;
+    const elapsedSeconds = (performance.now() - this.#startedMs) / 1000;
+    return Math.max(0, Math.floor(elapsedSeconds * ratePerSecond) - this.#issued);
+  }
+
+  #pump(): void {
+    const { mostSamples = MOST_SAMPLES } = this.#settings;
+    while (!this.#stopped && this.samples.length < mostSamples && this.#due() > 0) {
+      const connection = this.#idle.pop();
+      if (connection === undefined) return;
+      const sent = this.#send(connection, this.#settings.ask(this.#issued++));
+      this.#underWay.add(sent);
+      sent.finally(() => this.#underWay.delete(sent));
+    }
+  }
+
+  async #send(connection: KeepAliveConnection, ask: Ask): Promise<void> {
+    const { target, idempotent, timeoutMs } = this.#settings;
+    const sentAtMs = performance.now();
+    const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+    if (exchange === 'not sent') await delay(RECONNECT_MS);
+    else this.samples.push(sampleOf(ask, sentAtMs, exchange));
+    this.#idle.push(connection);
+    this.#pump();
+  }
+}
+
+/** Asks for one verdict on a connection of its own choosing. */
+export async function askOnce(
+  connection: KeepAliveConnection,
+  target: Target,
+  ask: Ask,
+  idempotent: boolean,
+  timeoutMs: number,
+): Promise<Sample> {
+  const sentAtMs = performance.now();
+  const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+  return sampleOf(ask, sentAtMs, exchange);
+}
+
+function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
+  const answered = typeof exchange === 'string' ? null : exchange;
+  return {
+    ...ask,
+    sentAtMs,
+    answeredAtMs: performance.now(),
+    status: answered?.status ?? null,
+    decisionId: answered?.headers.get('x-decision-id') ?? null,
+  };
+}
+
+/** The bytes of a request for a verdict (contract, section 2.3). */
+export function verdictRequest(
+  { callerUrl, key }: Target,
+  { clientIdKey, orderRef }: Ask,
+  idempotent: boolean,
+): string {
+  const body = JSON.stringify({
+    sellPointKey: 'shop-1',
+    clientIdKey,
+    method: 'card',
+    amountRequested: '25.00',
+    orderRef,
+  });
+  return post(`${callerUrl}/v1/client/verdict`, key, body, [
+    `X-Request-Id: ${orderRef}`,
+    ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
+  ]);
+}
+
+/** The bytes of any POST of JSON. */
+export function post(url: string, key: string, body: string, more: readonly string[] = []): string {
+  const { host, pathname } = new URL(url);
+  return [
+    `POST ${pathname} HTTP/1.1`,
+    `Host: ${host}`,
+    'Content-Type: application/json',
+    `X-KA-Access-Key: ${key}`,
+    ...more,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** The value below which so many percent of the values lie; NaN of nothing. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}
+
+export function latencyMs({ sentAtMs, answeredAtMs }: Sample): number {
+  return answeredAtMs - sentAtMs;
+}

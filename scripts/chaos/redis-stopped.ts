@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startStandalone } from '../../test/servers/redis.ts';
+import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { firstSuccess, recordedDecisions } from './records.ts';
+import {
+  atLeast,
+  atMost,
+  type Figure,
+  never,
+  reported,
+  type Scenario,
+  type ScenarioRun,
+} from './scenario.ts';
+import { startService } from './service-process.ts';
+
+const RATE_PER_SECOND = 500;
+const CONNECTIONS = 100;
+const CLIENTS = 500;
+const WARM_UP_MS = 3_000;
+const SETTLE_MS = 1_000;
+const ANSWER_LIMIT_MS = 300;
+const RECOVERY_LIMIT_MS = 10_000;
+const TIMEOUT_MS = 5_000;
+const MEMORY_EVERY_MS = 100;
+
+/** Redis stands still without closing its connections, like a machine that hangs. */
+export const redisStopped: Scenario = {
+  name: 'redis-stopped',
+  does: 'Redis stopped (SIGSTOP) for 10 s under load: 503 within 300 ms, nothing applied later, back within 1 s',
+  limitSeconds: 120,
+  run,
+};
+
+interface Stop {
+  readonly samples: readonly Sample[];
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly firstSuccessMs: number;
+  readonly memoryBeforeMib: number;
+  readonly memoryPeakMib: number;
+}
+
+async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
+  const stoppedMs = quick ? 3_000 : 10_000;
+  const redis = await startStandalone();
+  try {
+    const service = await startService({ redisUrl: redis.url });
+    const [node] = redis.nodes;
+    if (node === undefined) throw new Error('Redis has no node');
+    const load = new Load({
+      target: service,
+      connections: CONNECTIONS,
+      ratePerSecond: RATE_PER_SECOND,
+      idempotent: false,
+      timeoutMs: TIMEOUT_MS,
+      ask: (n) => ({ clientIdKey: `payer-${n % CLIENTS}`, orderRef: `order-${n}` }),
+    });
+    const memory: { readonly atMs: number; readonly mib: number }[] = [];
+    const watch = setInterval(
+      () => memory.push({ atMs: performance.now(), mib: service.memoryMib() }),
+      MEMORY_EVERY_MS,
+    );
+    await delay(WARM_UP_MS);
+    report(`stopping Redis for ${stoppedMs / 1000} s`);
+    node.suspend();
+    const fromMs = performance.now();
+    await delay(stoppedMs);
+    node.resume();
+    const untilMs = performance.now();
+    const firstSuccessMs = await firstSuccess(service, 'after', RECOVERY_LIMIT_MS);
+    await delay(SETTLE_MS);
+    clearInterval(watch);
+    const samples = await load.stop();
+    const before = memory.filter(({ atMs }) => atMs > fromMs - SETTLE_MS && atMs < fromMs);
+    const during = memory.filter(({ atMs }) => atMs >= fromMs);
+    const figures = await figuresOf(service, {
+      samples,
+      fromMs,
+      untilMs,
+      firstSuccessMs,
+      memoryBeforeMib: percentile(
+        before.map(({ mib }) => mib),
+        50,
+      ),
+      memoryPeakMib: percentile(
+        during.map(({ mib }) => mib),
+        100,
+      ),
+    });
+    await service.stop();
+    return figures;
+  } finally {
+    await redis.stop();
+  }
+}
+
+async function figuresOf(
+  service: Parameters<typeof recordedDecisions>[0],
+  { samples, fromMs, untilMs, firstSuccessMs, memoryBeforeMib, memoryPeakMib }: Stop,
+): Promise<readonly Figure[]> {
+  const sentDuring = samples.filter(({ sentAtMs }) => sentAtMs >= fromMs && sentAtMs < untilMs);
+  // One that was sent just before the end may be answered by a Redis that is back.
+  const hopeless = sentDuring.filter(({ sentAtMs }) => sentAtMs < untilMs - ANSWER_LIMIT_MS);
+  const refused = samples.filter(({ status }) => status !== 200);
+  const recorded = await recordedDecisions(
+    service,
+    refused.map(({ orderRef }) => orderRef),
+  );
+  const appliedLater = refused.filter(({ orderRef }) => recorded.get(orderRef)?.length);
+  const latencies = sentDuring.map(latencyMs);
+  return [
+    atLeast('requests sent while Redis stood still', sentDuring.length, 1),
+    never('answers other than 503', hopeless.filter(({ status }) => status !== 503).length),
+    reported('median answer', `${Math.round(percentile(latencies, 50) * 10) / 10} ms`),
+    atMost('slowest answer', percentile(latencies, 100), ANSWER_LIMIT_MS, 'ms'),
+    never('refused requests that were applied', appliedLater.length),
+    atMost('first verdict after Redis went on', firstSuccessMs - untilMs, 1_000, 'ms'),
+    atMost('memory growth', memoryPeakMib - memoryBeforeMib, 20, 'MiB'),
+  ];
+}

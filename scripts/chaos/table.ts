@@ -1,0 +1,45 @@
+import type { Figure } from './scenario.ts';
+
+/** The figures of one scenario, and why there are no more of them when it did not get through. */
+export interface Outcome {
+  readonly scenario: string;
+  readonly figures: readonly Figure[];
+  /** Null when the scenario ran to its end. */
+  readonly trouble: string | null;
+}
+
+const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
+
+/** The one table of a run, its columns aligned. A scenario that broke off is a line that missed. */
+export function table(outcomes: readonly Outcome[]): string {
+  const rows = outcomes.flatMap(rowsOf);
+  const widths = TITLES.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return [TITLES, widths.map((width) => '-'.repeat(width)), ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
+  const rows = figures.map(({ figure, seen, target, judgement }) => [
+    scenario,
+    figure,
+    seen,
+    target,
+    judgement === 'report' ? '' : judgement,
+  ]);
+  return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'miss']];
+}
+
+/** Whether every figure of every scenario keeps its target. */
+export function allPass(outcomes: readonly Outcome[]): boolean {
+  return outcomes.every(
+    ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'miss'),
+  );
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { atLeast, atMost, never, reported } from '../../../scripts/chaos/scenario.ts';
+import { allPass, table } from '../../../scripts/chaos/table.ts';
+
+describe('a figure', () => {
+  it('passes at its bound and misses beyond it', () => {
+    expect(atMost('slowest', 300, 300, 'ms').judgement).to.equal('pass');
+    expect(atMost('slowest', 300.4, 300, 'ms').judgement).to.equal('miss');
+    expect(atLeast('goodput', 90, 90, '%').judgement).to.equal('pass');
+    expect(atLeast('goodput', 89, 90, '%').judgement).to.equal('miss');
+    expect(never('lost', 0).judgement).to.equal('pass');
+    expect(never('lost', 1).judgement).to.equal('miss');
+  });
+
+  it('misses when it could not be measured', () => {
+    expect(atMost('slowest', Number.NaN, 300).judgement).to.equal('miss');
+    expect(atLeast('goodput', Number.NaN, 90).judgement).to.equal('miss');
+    expect(atMost('slowest', Number.POSITIVE_INFINITY, 300).judgement).to.equal('miss');
+  });
+
+  it('is written with its unit', () => {
+    expect(atMost('slowest', 12.345, 300, 'ms')).to.include({ seen: '12.35 ms', target: '<= 300 ms' });
+  });
+});
+
+describe('the table of a run', () => {
+  it('has aligned columns, and a line for a scenario that broke off', () => {
+    const text = table([
+      { scenario: 'kills', figures: [never('lost', 0), reported('kills', '50')], trouble: null },
+      { scenario: 'stop', figures: [], trouble: 'no, given up after 5 s' },
+    ]);
+    expect(text.split('\n')).to.deep.equal([
+      'scenario  figure          seen                    target',
+      '--------  --------------  ----------------------  ------  ----',
+      'kills     lost            0                       0       pass',
+      'kills     kills           50',
+      'stop      ran to its end  no, given up after 5 s  yes     miss',
+    ]);
+  });
+
+  it('passes only when every figure does and every scenario ran to its end', () => {
+    const good = { scenario: 'a', figures: [never('lost', 0), reported('kills', '50')], trouble: null };
+    expect(allPass([good])).to.equal(true);
+    expect(allPass([good, { ...good, figures: [never('lost', 1)] }])).to.equal(false);
+    expect(allPass([good, { ...good, trouble: 'no' }])).to.equal(false);
+  });
+});
