@@ -8,15 +8,21 @@ import type { OutcomeTally } from './outcomes.ts';
  */
 const FORMAT = 1;
 
+/** A token, NONE, or SAME as in the event before: payers seldom change more than the order. */
+type Cell = string | 0 | 1;
+
+const NONE = 0;
+const SAME = 1;
+
 type EventRow = [
-  at: number,
+  age: number,
   flags: number,
-  method: string,
-  amount: string,
-  order: string,
-  sellPoint: string,
-  fingerprint: string | 0,
-  ip: string | 0,
+  method: Cell,
+  amount: Cell,
+  order: Cell,
+  sellPoint: Cell,
+  fingerprint: Cell,
+  ip: Cell,
 ];
 type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null];
 type OutcomesRow = [
@@ -61,7 +67,7 @@ export function encodeClientState(state: ClientState): string {
     state.lastAt,
     state.lastVerdictAt,
     [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil],
-    state.events.map((event) => encodeEvent(event, state.lastAt)),
+    state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     [
       outcomes.paidCount,
       outcomes.unpaidCount,
@@ -99,7 +105,7 @@ export function decodeClientState(text: string): ClientState {
     lastAt,
     lastVerdictAt,
     ladder: decodeLadder(ladder),
-    events: events.map((row) => decodeEvent(row, lastAt)),
+    events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes),
     hints: hints === null ? null : decodeHints(hints),
     binding,
@@ -108,25 +114,49 @@ export function decodeClientState(text: string): ClientState {
 }
 
 /** Event times are stored as their age at `lastAt`: shorter, and exact. */
-function encodeEvent(event: VerdictEvent, lastAt: number): EventRow {
+function encodeEvent(event: VerdictEvent, before: VerdictEvent | undefined, lastAt: number): EventRow {
   const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0);
-  const { method, amount, order, sellPoint } = event;
-  return [lastAt - event.at, flags, method, amount, order, sellPoint, event.fingerprint ?? 0, event.ip ?? 0];
+  return [
+    lastAt - event.at,
+    flags,
+    encodeToken(event.method, before?.method),
+    encodeToken(event.amount, before?.amount),
+    encodeToken(event.order, before?.order),
+    encodeToken(event.sellPoint, before?.sellPoint),
+    encodeToken(event.fingerprint, before?.fingerprint),
+    encodeToken(event.ip, before?.ip),
+  ];
 }
 
-function decodeEvent(row: EventRow, lastAt: number): VerdictEvent {
+function decodeEvents(rows: readonly EventRow[], lastAt: number): readonly VerdictEvent[] {
+  const events: VerdictEvent[] = [];
+  for (const row of rows) events.push(decodeEvent(row, events.at(-1), lastAt));
+  return events;
+}
+
+function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: number): VerdictEvent {
   const [age, flags, method, amount, order, sellPoint, fingerprint, ip] = row;
   return {
     at: lastAt - age,
     early: (flags & EARLY) !== 0,
     granted: (flags & GRANTED) !== 0,
-    method,
-    amount,
-    order,
-    sellPoint,
-    fingerprint: fingerprint === 0 ? null : fingerprint,
-    ip: ip === 0 ? null : ip,
+    method: decodeToken(method, before?.method) ?? '',
+    amount: decodeToken(amount, before?.amount) ?? '',
+    order: decodeToken(order, before?.order) ?? '',
+    sellPoint: decodeToken(sellPoint, before?.sellPoint) ?? '',
+    fingerprint: decodeToken(fingerprint, before?.fingerprint),
+    ip: decodeToken(ip, before?.ip),
   };
+}
+
+function encodeToken(token: string | null, before: string | null | undefined): Cell {
+  if (token === null) return NONE;
+  return token === before ? SAME : token;
+}
+
+function decodeToken(cell: Cell, before: string | null | undefined): string | null {
+  if (cell === NONE) return null;
+  return cell === SAME ? (before ?? null) : cell;
 }
 
 function decodeLadder([level, attemptOpen, waitUntil]: LadderRow): Ladder {
