@@ -158,8 +158,7 @@ export class ScoringService {
     context: VerdictContext,
   ): Promise<AnsweredVerdict> {
     const client = clientKey(platform, body.clientIdKey);
-    if (context.idempotencyKey === null) return this.#verdict(client, body, context);
-    await this.#claim(platform, body, context.idempotencyKey);
+    if (context.idempotencyKey !== null) await this.#claim(platform, body, context.idempotencyKey);
     return this.#verdict(client, body, context);
   }
 
