@@ -61,7 +61,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 /** A client that does not take its answer is cut off, too. Half of the others: one late write may start it anew. */
 const UNREAD_TIMEOUT_MS = 5_000;
-const TIMEOUT_CHECK_MS = 1_000;
+/** All that are late at a check are cut off in one go, and everybody else waits for it: so there are never many. */
+const TIMEOUT_CHECK_MS = 100;
 /** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 10_000;

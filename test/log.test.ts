@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 
 const LOG = new URL('../src/log.ts', import.meta.url).href;
@@ -12,9 +13,12 @@ interface Line {
 
 /** The one line that a call on the log writes to stderr. */
 function lineOf(call: string): Line {
-  const script = `import { createLog } from '${LOG}'; const log = createLog('info'); ${call}`;
-  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-  return JSON.parse(stderr);
+  return JSON.parse(stderrOf(call));
+}
+
+function stderrOf(calls: string): string {
+  const script = `import { createLog } from '${LOG}'; const log = createLog('info'); ${calls}`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stderr;
 }
 
 describe('the log', () => {
@@ -45,6 +49,28 @@ describe('the log', () => {
     const { err } = lineOf(`log.warn({ err: Object.assign(new Error('broken'), { password: 'p' }) }, 'm')`);
     expect(err).to.include({ type: 'Error', message: 'broken', password: '[redacted]' });
     expect(err).to.have.property('stack').that.includes('Error: broken');
+  });
+
+  it('writes every line before the process ends, however it ends', () => {
+    const told = `for (let n = 1; n <= 500; n++) log.info({ n }, 'told');`;
+    for (const end of ['', 'process.exit(3);', `throw new Error('uncaught');`]) {
+      const lines = stderrOf(`${told} ${end}`).split('\n');
+      expect(lines.filter((line) => line.includes('"msg":"told"'))).to.have.length(500);
+    }
+  });
+
+  it('does not stop the process while nobody reads, and then misses lines', async () => {
+    const script = `import { createLog } from '${LOG}'; const log = createLog('info');
+      let ticks = 0;
+      const timer = setInterval(() => {
+        for (let n = 0; n < 2000; n++) log.info({ filler: 'x'.repeat(1000) }, 'told');
+        if (++ticks === 20) { console.log('alive, ' + (process.memoryUsage().rss >> 20) + ' MiB'); process.kill(process.pid, 'SIGKILL'); }
+      }, 10);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const said = await text(child.stdout);
+    expect(said).to.match(/^alive, \d{2,3} MiB\n$/);
   });
 
   it('changes nothing in the object it is given', () => {

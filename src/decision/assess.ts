@@ -42,6 +42,13 @@ export function verdictRule(
   return { rule: match.name, params: match.params };
 }
 
+/** The values of a decision by the labels of their facts, as decisions record them. */
+export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Record<string, FactValue> {
+  const record = { ...rules.blankRecord };
+  for (const { label, index } of rules.facts) record[label] = values[index] ?? false;
+  return record;
+}
+
 function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
   return rules.facts.map(({ fact, windowMs }) => {
     switch (fact.kind) {

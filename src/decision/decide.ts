@@ -21,7 +21,7 @@ import {
   type Verdict,
   type VerdictParams,
 } from '../rules/rule-set.ts';
-import { type Assessment, assess, verdictRule } from './assess.ts';
+import { type Assessment, assess, factsByLabel, verdictRule } from './assess.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
 import { renderReason } from './reason.ts';
 
@@ -131,9 +131,7 @@ export function decideVerdict(
     paymentScore: scoreText(nextState, settings),
     rule,
     signals: assessment.signals,
-    facts: Object.fromEntries(
-      rules.facts.map(({ label, index }) => [label, assessment.values[index] ?? false]),
-    ),
+    facts: factsByLabel(rules, assessment.values),
     ladderBefore,
     ladderAfter,
   };

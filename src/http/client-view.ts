@@ -1,6 +1,7 @@
 import type { PlatformName } from '../client/client-key.ts';
 import { live } from '../client/client-state.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
+import { factsByLabel } from '../decision/assess.ts';
 import { settingsOf } from '../rules/rule-set.ts';
 import type { ClientView } from '../service.ts';
 
@@ -13,7 +14,6 @@ export function viewOfClient(
   const { outcomes, ladder } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   const { smoothing } = settingsOf(rules, platform);
-  const values = Object.fromEntries(rules.facts.map(({ label, index }) => [label, facts.values[index]]));
   return {
     clientIdKey,
     ruleVersion: rules.version,
@@ -33,7 +33,7 @@ export function viewOfClient(
     },
     binding: live(state.binding, now),
     override: live(state.override, now),
-    facts: values,
+    facts: factsByLabel(rules, facts.values),
     decisions,
   };
 }

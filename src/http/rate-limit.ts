@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { networkOf } from '../client/network.ts';
 import type { Pseudonym } from '../decision/bodies.ts';
 import type { Metrics } from '../metrics.ts';
@@ -10,6 +11,12 @@ import type { RequestState } from './request-state.ts';
 /** Who would wait longer than this, or behind this many, is dropped instead (contract, section 7). */
 const LONGEST_DELAY_MS = 2000;
 const MOST_WAITING = 40;
+
+/**
+ * Callers whose bucket is not named anew each time: the HMAC costs more than all else that is asked here.
+ * Callers are mostly the backends of a few platforms; a forged address may keep a whole header alive.
+ */
+const REMEMBERED_NAMES = 1000;
 
 export interface RateLimit {
   /** 0 switches the limit off. */
@@ -30,10 +37,17 @@ export function limitRate(
   metrics: Metrics,
 ): Middleware<RequestState> {
   const settings = bucketSettings(limit);
+  const bucketNames = new LRUCache<string, string>({ max: REMEMBERED_NAMES });
+  const bucketOf = (address: string): string => {
+    const known = bucketNames.get(address);
+    if (known !== undefined) return known;
+    const name = pseudonym('ip', networkOf(address));
+    bucketNames.set(address, name);
+    return name;
+  };
   return async (ctx, next) => {
     if (limit.ratePerSecond === 0) return next();
-    const network = networkOf(callerAddress(ctx.req, limit.trustedProxies));
-    const admission = await buckets.take(pseudonym('ip', network), settings);
+    const admission = await buckets.take(bucketOf(callerAddress(ctx.req, limit.trustedProxies)), settings);
     if (!admission.admitted) {
       metrics.rateLimited('dropped');
       // Nobody receives it: it is what log and metrics show instead of a "not found".

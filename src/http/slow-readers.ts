@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 
 /** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
 const LEAST_BYTES = 16 * 1024;
-const LOOK_EVERY_MS = 1000;
+/** Often, so that there are never many to be cut off in one go, for which everybody else would wait. */
+const LOOK_EVERY_MS = 200;
 
 /** How much of its answers a connection had taken when it was last found behind. */
 interface Behind {
@@ -13,7 +14,7 @@ interface Behind {
 
 /**
  * Cuts off connections that do not take the answers they asked for: Node limits how long a request may
- * take to arrive, but would keep an unread answer for ever. One look a second at all connections, and
+ * take to arrive, but would keep an unread answer for ever. One look at all connections every now and then, and
  * nothing a request.
  */
 export function cutOffSlowReaders(server: Server, limitMs: number): void {

@@ -21,6 +21,7 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     [compiled]: true,
     digest,
     released,
+    blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
     concludedFacts: concludedFacts(rules),
     sharingWindowsMs: { fingerprint: sharingWindows(rules, 'fingerprint'), ip: sharingWindows(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },

@@ -131,6 +131,8 @@ export interface RuleSet extends ParsedRules {
   readonly [compiled]: true;
   /** sha256 over all files that decide, hex. */
   readonly digest: string;
+  /** A record of all facts by their labels, to be copied and filled: such copies are cheap to make and to write. */
+  readonly blankRecord: Readonly<Record<string, FactValue>>;
   /** The facts that its own rules conclude on the way: three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
   /** The windows of the sharing facts that its rules use, ms. */
