@@ -21,12 +21,14 @@ import {
   type VerdictAnswer,
   verdictAnswer,
 } from './decision/decision.ts';
+import type { DecisionFilter } from './decision/decision-filter.ts';
 import { NO_SIGHTINGS, type Sightings } from './facts/fact.ts';
 import { currentHints } from './facts/hints.ts';
 import type { Metrics } from './metrics.ts';
 import { type RuleChoice, type RuleSource, sharingWindowsMs } from './rollout/rule-choice.ts';
 import type { RuleSet } from './rules/rule-set.ts';
-import type { Change, LoadAlso, Snapshot, Store } from './state/store.ts';
+import type { FoundDecisions } from './state/decision-search.ts';
+import type { Change, ClientHistory, LoadAlso, Snapshot, Store } from './state/store.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -225,6 +227,19 @@ export class ScoringService {
   }
 
   /**
+   * What happened to a client, newest first; null when nothing is known of it. Complete when it begins
+   * with the first contact: the journal forgets its oldest entries earlier than the state.
+   */
+  async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientHistory | null> {
+    const client = clientKey(platform, clientIdKey);
+    const { state, stamp } = await this.#parts.store.load(client);
+    if (stamp.raw === null) return null;
+    const { entries, complete } = await this.#parts.store.historyOfClient(client, limit);
+    const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+    return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
+  }
+
+  /**
    * What each of the rule sets would answer to a verdict request now. Nothing is written and nothing is
    * counted: the client stays where it is.
    */
@@ -262,16 +277,19 @@ export class ScoringService {
     return this.#parts.store.decisionsOfOrder(platform, orderRef);
   }
 
+  /** A client's decisions with a seq below `beforeSeq`, newest first. */
   decisionsOfClient(
     platform: PlatformName,
     clientIdKey: string,
     limit: number,
+    beforeSeq?: number,
   ): Promise<readonly Decision[]> {
-    return this.#parts.store.decisionsOfClient(clientKey(platform, clientIdKey), limit);
+    return this.#parts.store.decisionsOfClient(clientKey(platform, clientIdKey), limit, beforeSeq);
   }
 
-  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-    return this.#parts.store.latestDecisions(platform, limit);
+  /** The platform's newest decisions that fit, and how far was looked for them. */
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    return this.#parts.store.findDecisions(platform, filter, limit);
   }
 
   async #verdict(client: ClientKey, body: VerdictBody, context: VerdictContext): Promise<AnsweredVerdict> {

@@ -15,11 +15,14 @@ const MAX_PENDING = 5000;
  */
 export class GroupCommit {
   readonly #db: DatabaseSync;
+  readonly #onCommit: () => void;
   #pending: Pending[] = [];
   #scheduled = false;
 
-  constructor(db: DatabaseSync) {
+  /** `onCommit` is called after each transaction. */
+  constructor(db: DatabaseSync, onCommit: () => void) {
     this.#db = db;
+    this.#onCommit = onCommit;
   }
 
   run<T>(work: () => T): Promise<T> {
@@ -48,6 +51,7 @@ export class GroupCommit {
       const acknowledgements = batch.map(({ work }) => work());
       this.#db.exec('COMMIT');
       for (const acknowledge of acknowledgements) acknowledge();
+      this.#onCommit();
     } catch (error) {
       for (const { reject } of batch) reject(error);
       this.#rollBack();

@@ -1,3 +1,4 @@
+import { journalText } from './journal-text.ts';
 import {
   answerKey,
   decisionKey,
@@ -12,7 +13,6 @@ import {
   stateKey,
   unusedKey,
 } from './keys.ts';
-import { journalText } from './redis-journal.ts';
 import { RedisScript } from './redis-script.ts';
 import { type Change, RETENTION } from './store.ts';
 

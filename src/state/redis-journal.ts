@@ -1,16 +1,14 @@
-import type { PlatformName } from '../client/client-key.ts';
-import type { Decision } from '../decision/decision.ts';
 import type { Guard } from './documents.ts';
 import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from './journal-cursor.ts';
+import { readJournalText } from './journal-text.ts';
 import { journalKey, PARTITIONS } from './keys.ts';
 import type { RedisCommands } from './redis-connection.ts';
 import type { JournalEntry, JournalPage } from './store.ts';
 
-/** Entries that are looked at for the newest decisions of a platform; a quiet one may get fewer. */
-const LATEST_LOOKED_AT = 50_000;
-const LARGEST_BATCH = 500;
+export const LARGEST_BATCH = 500;
 
-interface Row {
+/** One entry as a partition's stream holds it. */
+export interface JournalRow {
   readonly id: string;
   readonly place: JournalPlace;
   readonly fields: Readonly<Record<string, string>>;
@@ -22,22 +20,8 @@ interface Feed {
   /** The last entry that was fetched, and the last that was given out. */
   fetched: JournalPlace | null;
   given: JournalPlace | null;
-  readonly rows: Row[];
+  readonly rows: JournalRow[];
   ended: boolean;
-}
-
-/** One partition while decisions are looked for backwards. */
-interface Search {
-  readonly partition: string;
-  /** The oldest entry that was looked at. */
-  reached: Row | null;
-  readonly found: Row[];
-  ended: boolean;
-}
-
-/** What a journal entry is stored as; of a verdict its decision record, which is kept anyway. */
-export function journalText(entry: JournalEntry): string {
-  return JSON.stringify(entry.kind === 'verdict' ? entry.decision : entry);
 }
 
 /**
@@ -77,25 +61,6 @@ export class RedisJournal {
     return { entries, cursor };
   }
 
-  /** A platform's newest decisions, newest first. */
-  async latest(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-    const searches = PARTITIONS.map(
-      (partition): Search => ({ partition, reached: null, found: [], ended: false }),
-    );
-    let batch = batchFor(limit);
-    for (let lookedAt = 0; lookedAt < LATEST_LOOKED_AT; ) {
-      const open = unfinished(searches, limit);
-      if (open.length === 0) break;
-      await Promise.all(open.map((search) => this.#searchOn(search, platform, batch)));
-      lookedAt += open.length * batch;
-      batch = Math.min(2 * batch, LARGEST_BATCH);
-    }
-    return newest(searches, limit)
-      .map(decisionOf)
-      .sort((a, b) => b.at - a.at)
-      .slice(0, limit);
-  }
-
   /** Every partition that has more to give gets something to give. */
   async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
     const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
@@ -110,27 +75,15 @@ export class RedisJournal {
       }),
     );
   }
-
-  async #searchOn(search: Search, platform: PlatformName, batch: number): Promise<void> {
-    const key = journalKey(search.partition);
-    const from = search.reached === null ? '+' : `(${search.reached.id}`;
-    const reply = await this.#guardOf(key)(() => this.#commands.xRevRange(key, from, '-', { COUNT: batch }));
-    const rows = (reply ?? []).map(rowOf);
-    search.found.push(
-      ...rows.filter(({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform),
-    );
-    search.reached = rows.at(-1) ?? search.reached;
-    search.ended = rows.length < batch;
-  }
 }
 
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. */
-function batchFor(limit: number): number {
+export function batchFor(limit: number): number {
   return Math.min(LARGEST_BATCH, 4 + Math.ceil((2 * limit) / PARTITIONS.length));
 }
 
 /** The oldest row of all; null when that cannot be told before an empty feed is filled again. */
-function takeOldest(feeds: readonly Feed[]): Row | null {
+function takeOldest(feeds: readonly Feed[]): JournalRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;
   for (const feed of feeds) {
@@ -147,35 +100,17 @@ function takeOldest(feeds: readonly Feed[]): Row | null {
   return oldest.rows.shift() ?? null;
 }
 
-/** Partitions that may still hold one of the newest `limit` decisions. */
-function unfinished(searches: readonly Search[], limit: number): readonly Search[] {
-  const since = newestSince(searches, limit);
-  return searches.filter(({ ended, reached }) => !ended && (reached === null || reached.place.ms >= since));
-}
-
-/** The newest `limit`, and those of the same ms as the last of them: partitions do not order them. */
-function newest(searches: readonly Search[], limit: number): readonly Row[] {
-  const since = newestSince(searches, limit);
-  return searches.flatMap(({ found }) => found.filter(({ place }) => place.ms >= since));
-}
-
-/** When the `limit`-th newest of what was found was added. */
-function newestSince(searches: readonly Search[], limit: number): number {
-  const times = searches.flatMap(({ found }) => found.map(({ place }) => place.ms)).sort((a, b) => b - a);
-  return times[limit - 1] ?? 0;
-}
-
-function rowOf({ id, message }: { readonly id: string; readonly message: Record<string, string> }): Row {
+/** What the client library gives of an entry, with its place. */
+export function rowOf({
+  id,
+  message,
+}: {
+  readonly id: string;
+  readonly message: Record<string, string>;
+}): JournalRow {
   return { id, place: parsePlace(id), fields: message };
 }
 
-function decisionOf({ fields }: Row): Decision {
-  return JSON.parse(fields['entry'] ?? 'null');
-}
-
-function entryOf(row: Row): JournalEntry {
-  if (row.fields['kind'] !== 'verdict') return JSON.parse(row.fields['entry'] ?? 'null');
-  const decision = decisionOf(row);
-  const { at, platform, clientIdKey } = decision;
-  return { kind: 'verdict', at, platform, clientIdKey, decision };
+function entryOf({ fields }: JournalRow): JournalEntry {
+  return readJournalText(fields['entry'] ?? 'null');
 }

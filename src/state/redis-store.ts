@@ -3,7 +3,9 @@ import { UNKNOWN_CLIENT } from '../client/client-state.ts';
 import type { OrderOutcome } from '../client/outcomes.ts';
 import { decodeClientState, encodeClientState } from '../client/state-document.ts';
 import type { Decision } from '../decision/decision.ts';
+import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { Sightings } from '../facts/fact.ts';
+import type { FoundDecisions } from './decision-search.ts';
 import type { Documents, Guard } from './documents.ts';
 import {
   answerKey,
@@ -18,8 +20,10 @@ import {
   unusedKey,
 } from './keys.ts';
 import type { RateBuckets } from './rate-buckets.ts';
+import { RedisClientHistory } from './redis-client-history.ts';
 import { commitCall, commitScript, readCommitReply } from './redis-commit.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './redis-connection.ts';
+import { RedisDecisionSearch } from './redis-decision-search.ts';
 import { redisDocuments } from './redis-documents.ts';
 import { RedisErasure } from './redis-erasure.ts';
 import { RedisJournal } from './redis-journal.ts';
@@ -31,6 +35,7 @@ import { parseRedisUrl } from './redis-url.ts';
 import { StallGuard } from './stall-guard.ts';
 import {
   type Change,
+  type ClientHistory,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -74,6 +79,8 @@ class RedisStore implements Store {
   readonly #commands: RedisCommands;
   readonly #guards: NodeGuards;
   readonly #journal: RedisJournal;
+  readonly #history: RedisClientHistory;
+  readonly #search: RedisDecisionSearch;
   readonly #sightings: RedisSightings;
   readonly #erasure: RedisErasure;
 
@@ -87,6 +94,8 @@ class RedisStore implements Store {
     this.registers = redisRegisters(connection.commands, this.#guards.of);
     this.rateBuckets = redisRateBuckets(connection.commands, tokenGuards.of);
     this.#journal = new RedisJournal(connection.commands, this.#guards.of);
+    this.#history = new RedisClientHistory(connection.commands, this.#guards.of);
+    this.#search = new RedisDecisionSearch(connection.commands, this.#guards.of);
     this.#sightings = new RedisSightings(connection, this.#guards.of);
     this.#erasure = new RedisErasure(connection.commands, this.#guards.of);
   }
@@ -99,7 +108,7 @@ class RedisStore implements Store {
       orderRef === undefined ? unusedKey(hash) : outcomeKey(hash, nameOf(orderRef)),
       idempotencyKey === undefined ? unusedKey(hash) : answerKey(hash, nameOf(idempotencyKey)),
     ];
-    return this.#guards.of(stateKey(hash))(async () =>
+    return this.#guards.reading(stateKey(hash))(async () =>
       readSnapshot(await loadScript.run(this.#commands, keys, [])),
     );
   }
@@ -177,12 +186,16 @@ class RedisStore implements Store {
     );
   }
 
-  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-    return this.#journal.latest(platform, limit);
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    return this.#search.find(platform, filter, limit);
   }
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
     return this.#journal.read(after, limit);
+  }
+
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+    return this.#history.of(client, limit);
   }
 
   erase(client: ClientKey): Promise<void> {
@@ -222,16 +235,22 @@ class NodeGuards {
   }
 
   /** The guard of the server that answers for a key. */
-  readonly of = (key: string): Guard => {
-    if (this.#closed) return refuse;
+  readonly of = (key: string): Guard => (this.#closed ? refuse : this.#guardOf(key).run);
+
+  /** The same for calls that change nothing. */
+  reading(key: string): Guard {
+    return this.#closed ? refuse : this.#guardOf(key).read;
+  }
+
+  #guardOf(key: string): StallGuard {
     const node = this.#connection.nodeOf(key);
     let guard = this.#guards.get(node);
     if (guard === undefined) {
       guard = new StallGuard(`Redis at ${node}`, this.#limitMs, () => this.#connection.pingNode(node));
       this.#guards.set(node, guard);
     }
-    return guard.run;
-  };
+    return guard;
+  }
 
   close(): void {
     this.#closed = true;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { ClientKey, PlatformName } from '../client/client-key.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { type ClientKey, type PlatformName, parseDecisionId } from '../client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../client/client-state.ts';
 import type { OrderOutcome } from '../client/outcomes.ts';
 import { decodeClientState, encodeClientState } from '../client/state-document.ts';
@@ -9,10 +9,16 @@ import type { Decision } from '../decision/decision.ts';
 import { REMEMBERED_CLIENTS, type Sightings } from '../facts/fact.ts';
 import type { Documents, Guard } from './documents.ts';
 import { GroupCommit } from './group-commit.ts';
+import { journalText, readJournalText } from './journal-text.ts';
 import { localRateBuckets, type RateBuckets } from './rate-buckets.ts';
+import { SqliteCheckpoints } from './sqlite-checkpoints.ts';
+import { sqliteDecisionSearch } from './sqlite-decision-search.ts';
 import { sqliteDocuments } from './sqlite-documents.ts';
+import { makeTables } from './sqlite-schema.ts';
+import { prepareStatements, type Statements } from './sqlite-statements.ts';
 import {
   type Change,
+  type ClientHistory,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -32,54 +38,11 @@ const BUSY_TIMEOUT_MS = 200;
 const PURGE_INTERVAL_MS = 10_000;
 const PURGE_ROWS = 2000;
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS clients (
-    client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS clients_expiry ON clients (expires_at);
-  CREATE TABLE IF NOT EXISTS decisions (
-    id TEXT PRIMARY KEY, client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL,
-    order_ref TEXT NOT NULL, at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS decisions_client ON decisions (client, seq);
-  CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
-  CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
-  CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
-  CREATE TABLE IF NOT EXISTS orders (
-    client TEXT NOT NULL, order_ref TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (client, order_ref)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
-  CREATE TABLE IF NOT EXISTS answers (
-    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (client, idempotency_key)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS answers_expiry ON answers (expires_at);
-  CREATE TABLE IF NOT EXISTS claims (
-    platform TEXT NOT NULL, idempotency_key TEXT NOT NULL, request_hash TEXT NOT NULL,
-    expires_at INTEGER NOT NULL, PRIMARY KEY (platform, idempotency_key)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS claims_expiry ON claims (expires_at);
-  CREATE TABLE IF NOT EXISTS sightings (
-    device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (device, client)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at);
-  CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
-  CREATE INDEX IF NOT EXISTS sightings_expiry ON sightings (expires_at);
-  CREATE TABLE IF NOT EXISTS documents (
-    key TEXT PRIMARY KEY, value TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS registers (
-    name TEXT PRIMARY KEY, value TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS journal (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS journal_client ON journal (client);
-`;
+/** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
+const CACHE_KIB = 64 * 1024;
 
-const EXPIRING_TABLES = ['clients', 'decisions', 'orders', 'answers', 'claims', 'sightings'] as const;
+/** Pages that are logged before they are put in their place: the same pages come again and again, so later is less. */
+const LOGGED_PAGES = 4000;
 
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
@@ -90,9 +53,11 @@ export function openSqliteStore(dataDir: string): Store {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-    db.exec(SCHEMA);
-    return new SqliteStore(db, `sqlite ${path}`);
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
+    );
+    makeTables(db);
+    return new SqliteStore(db, path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StoreUnavailable(
@@ -106,18 +71,22 @@ class SqliteStore implements Store {
   readonly name: string;
   readonly documents: Documents;
   readonly registers: Registers;
+  readonly findDecisions: Store['findDecisions'];
   readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
   readonly #writes: GroupCommit;
+  readonly #checkpoints: SqliteCheckpoints;
   readonly #sql: Statements;
   readonly #purge: NodeJS.Timeout;
 
-  constructor(db: DatabaseSync, name: string) {
+  constructor(db: DatabaseSync, path: string) {
     this.#db = db;
-    this.name = name;
-    this.#writes = new GroupCommit(db);
-    this.#sql = prepare(db);
+    this.name = `sqlite ${path}`;
+    this.#writes = new GroupCommit(db, () => this.#checkpoints.noteWrite());
+    this.#checkpoints = new SqliteCheckpoints(path);
+    this.#sql = prepareStatements(db);
     this.documents = sqliteDocuments(db, guard);
+    this.findDecisions = sqliteDecisionSearch(db, guard);
     this.registers = {
       read: (name) => guard(async () => text(this.#sql.register.get(name)?.['value'])),
       compareAndSet: (name, expected, next) =>
@@ -156,7 +125,8 @@ class SqliteStore implements Store {
       fingerprint: this.#countClients(ask, 'fingerprint'),
       ip: this.#countClients(ask, 'ip'),
     });
-    if (ask.record === null) return guard(async () => count());
+    const onDevice = ask.fingerprint !== null || ask.ip !== null;
+    if (ask.record === null || !onDevice) return guard(async () => count());
     return guard(() =>
       this.#writes.run(() => {
         this.#recordSighting(ask, 'fingerprint');
@@ -178,7 +148,10 @@ class SqliteStore implements Store {
   }
 
   decision(decisionId: string): Promise<Decision | null> {
-    return guard(async () => decisions([this.#sql.decision.get(decisionId)])[0] ?? null);
+    const parsed = parseDecisionId(decisionId);
+    if (parsed === null) return Promise.resolve(null);
+    const { clientHash, seq } = parsed;
+    return guard(async () => decisions([this.#sql.decision.get(clientHash, seq)])[0] ?? null);
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
@@ -195,18 +168,25 @@ class SqliteStore implements Store {
     return guard(async () => decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
   }
 
-  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-    return guard(async () => decisions(this.#sql.latestDecisions.all(platform, limit)));
-  }
-
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
     if (after !== null && !/^\d{1,16}$/.test(after)) throw new UnknownCursor();
     return guard(async () => {
       const rows = this.#sql.journal.all(after === null ? 0 : Number(after), limit);
       const last = rows.at(-1)?.['position'];
       return {
-        entries: rows.map(({ entry }) => JSON.parse(String(entry))),
+        entries: rows.map(({ entry }) => readJournalText(String(entry))),
         cursor: last === undefined ? after : String(last),
+      };
+    });
+  }
+
+  async historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+    return guard(async () => {
+      // One more than is wanted tells whether that was all.
+      const rows = this.#sql.history.all(client.hash, limit + 1);
+      return {
+        entries: rows.slice(0, limit).map(({ entry }) => readJournalText(String(entry))),
+        complete: rows.length <= limit,
       };
     });
   }
@@ -228,27 +208,24 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     clearInterval(this.#purge);
     this.#writes.flush();
+    await this.#checkpoints.close();
     this.#db.close();
   }
 
   #commit({ client, stamp, state, entry, decision, outcome, answer }: Change): 'committed' | 'conflict' {
     const now = Date.now();
-    const raw = text(this.#sql.state.get(client.hash, now)?.['state']);
-    if (raw !== stamp.raw) return 'conflict';
-    this.#sql.putState.run(client.hash, encodeClientState(state), now + RETENTION.stateMs);
+    const { raw } = stamp;
+    const next = encodeClientState(state);
+    const { changes } =
+      raw === null
+        ? this.#sql.addState.run(client.hash, next, now + RETENTION.stateMs, now)
+        : this.#sql.replaceState.run(next, now + RETENTION.stateMs, client.hash, raw, now);
+    if (changes === 0) return 'conflict';
+    const written = journalText(entry);
     if (decision !== undefined) {
-      const { decisionId, seq, platform, orderRef, at } = decision;
-      const record = JSON.stringify(decision);
-      this.#sql.putDecision.run(
-        decisionId,
-        client.hash,
-        seq,
-        platform,
-        orderRef,
-        at,
-        record,
-        now + RETENTION.decisionMs,
-      );
+      const { seq, platform, orderRef, at } = decision;
+      const expiresAt = now + RETENTION.decisionMs;
+      this.#sql.putDecision.run(client.hash, seq, platform, orderRef, at, written, expiresAt);
     }
     if (outcome !== undefined) {
       const { orderRef, order } = outcome;
@@ -263,7 +240,7 @@ class SqliteStore implements Store {
         now + RETENTION.idempotencyMs,
       );
     }
-    this.#sql.putJournal.run(client.hash, JSON.stringify(entry));
+    this.#sql.putJournal.run(client.hash, written);
     return 'committed';
   }
 
@@ -303,68 +280,6 @@ class SqliteStore implements Store {
         // The disk is full or another process writes: the next round tries again.
       });
   }
-}
-
-type Statements = ReturnType<typeof prepare>;
-
-function prepare(db: DatabaseSync) {
-  const sql = (source: string): StatementSync => db.prepare(source);
-  return {
-    state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
-    putState: sql(
-      'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at',
-    ),
-    order: sql('SELECT outcome FROM orders WHERE client = ? AND order_ref = ? AND expires_at > ?'),
-    putOrder: sql(
-      'INSERT INTO orders (client, order_ref, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
-    ),
-    answer: sql('SELECT answer FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
-    putAnswer: sql(
-      'INSERT INTO answers (client, idempotency_key, answer, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at',
-    ),
-    removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
-    claim: sql(
-      'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    ),
-    claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
-    putSighting: sql(
-      'INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at), expires_at = excluded.expires_at',
-    ),
-    trimSightings: sql(
-      'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
-    ),
-    countOthers: sql('SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at > ?'),
-    putDecision: sql(
-      'INSERT INTO decisions (id, client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
-    decision: sql('SELECT record FROM decisions WHERE id = ?'),
-    decisionsOfOrder: sql(
-      'SELECT record FROM decisions WHERE platform = ? AND order_ref = ? ORDER BY at DESC, seq DESC LIMIT ?',
-    ),
-    decisionsOfClient: sql(
-      'SELECT record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
-    ),
-    latestDecisions: sql('SELECT record FROM decisions WHERE platform = ? ORDER BY at DESC LIMIT ?'),
-    putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
-    register: sql('SELECT value FROM registers WHERE name = ?'),
-    putRegister: sql(
-      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-    ),
-    journal: sql('SELECT position, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
-    trimJournal: sql(
-      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= (SELECT max(position) FROM journal) - ? ORDER BY position LIMIT ?)',
-    ),
-    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal'].map((table) =>
-      sql(`DELETE FROM ${table} WHERE client = ?`),
-    ),
-    purge: EXPIRING_TABLES.map((table) => {
-      const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
-      const columns = key.map(({ name }) => String(name)).join(', ');
-      return sql(
-        `DELETE FROM ${table} WHERE (${columns}) IN (SELECT ${columns} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
-      );
-    }),
-  };
 }
 
 /** Whatever SQLite throws (busy, full disk, damaged file) means that state cannot be relied on now. */

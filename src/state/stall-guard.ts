@@ -12,6 +12,8 @@ const PROBE_LOST_MS = 5000;
 
 interface Call {
   readonly startedMs: number;
+  /** It is given up as soon as the server is known to stand still, however short it has waited itself. */
+  readonly onlyReads: boolean;
   readonly reject: (error: StoreUnavailable) => void;
 }
 
@@ -43,11 +45,24 @@ export class StallGuard {
   }
 
   /** Runs one call; rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
-  readonly run: Guard = <T>(call: () => Promise<T>) => {
+  readonly run: Guard = (call) => this.#guard(call, false);
+
+  /**
+   * The same for a call that changes nothing. One that changes something keeps all of its time: it may take
+   * effect until then, and its caller should hear of it.
+   */
+  readonly read: Guard = (call) => this.#guard(call, true);
+
+  /** A call is overdue and its answer has not come. */
+  get stalled(): boolean {
+    return this.#overdue.size > 0;
+  }
+
+  #guard<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
     if (this.stalled) return Promise.reject(new StoreUnavailable(`${this.#server} does not answer`));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // From the next sweep on, so that no call is given up early.
-    const waiting: Call = { startedMs: this.#clockMs + SWEEP_MS, reject };
+    const waiting: Call = { startedMs: this.#clockMs + SWEEP_MS, onlyReads, reject };
     this.#waiting.add(waiting);
     this.#watch();
     Promise.try(call).then(
@@ -61,11 +76,6 @@ export class StallGuard {
       },
     );
     return promise;
-  };
-
-  /** A call is overdue and its answer has not come. */
-  get stalled(): boolean {
-    return this.#overdue.size > 0;
   }
 
   #settle(call: Call): void {
@@ -85,14 +95,23 @@ export class StallGuard {
     this.#sweptMs = now;
     for (const call of this.#waiting) {
       if (this.#clockMs - call.startedMs < this.#limitMs) break;
-      this.#waiting.delete(call);
-      this.#overdue.add(call);
-      call.reject(new StoreUnavailable(`${this.#server} did not answer within ${this.#limitMs} ms`));
+      this.#giveUp(call, `${this.#server} did not answer within ${this.#limitMs} ms`);
     }
-    if (this.stalled) this.#askAgain();
+    if (this.stalled) {
+      for (const call of this.#waiting) {
+        if (call.onlyReads) this.#giveUp(call, `${this.#server} does not answer`);
+      }
+      this.#askAgain();
+    }
     if (this.#waiting.size + this.#overdue.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
+  }
+
+  #giveUp(call: Call, why: string): void {
+    this.#waiting.delete(call);
+    this.#overdue.add(call);
+    call.reject(new StoreUnavailable(why));
   }
 
   /** A probe that is answered proves that whatever still waits is lost. */

@@ -3,7 +3,9 @@ import type { Binding, ClientState, Override } from '../client/client-state.ts';
 import type { OrderOutcome } from '../client/outcomes.ts';
 import type { ScoreRequest } from '../decision/decide.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
+import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { Sightings } from '../facts/fact.ts';
+import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
@@ -51,11 +53,14 @@ export interface Store {
   /** Decisions about a client with a seq below `beforeSeq`, newest first. */
   decisionsOfClient(client: ClientKey, limit: number, beforeSeq?: number): Promise<readonly Decision[]>;
 
-  /** A platform's newest decisions, newest first. */
-  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]>;
+  /** A platform's newest decisions that fit, newest first, from a bounded look back over all of them. */
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions>;
 
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
+
+  /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: ClientKey): Promise<void>;
@@ -151,6 +156,14 @@ export interface JournalPage {
   readonly entries: readonly JournalEntry[];
   /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
   readonly cursor: string | null;
+}
+
+/** What the journal holds about one client. */
+export interface ClientHistory {
+  /** Newest first. */
+  readonly entries: readonly JournalEntry[];
+  /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */
+  readonly complete: boolean;
 }
 
 /** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */

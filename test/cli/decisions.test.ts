@@ -50,8 +50,8 @@ describe('the decisions commands', () => {
       clock.moveSeconds(seconds);
       await service.verdict(platform, REQUEST, { requestId: 'request', idempotencyKey: null });
     }
-    const newest = await service.latestDecisions(platform, 3);
-    ids = newest.map(({ decisionId }) => decisionId).toReversed();
+    const { decisions } = await service.findDecisions(platform, {}, 3);
+    ids = decisions.map(({ decisionId }) => decisionId).toReversed();
     await store.close();
   });
 

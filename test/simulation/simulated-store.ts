@@ -1,10 +1,13 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
+import { type FoundDecisions, findInPages, SEARCH_PAGE } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
+  type ClientHistory,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -95,13 +98,15 @@ export class SimulatedStore implements Store {
     );
   }
 
-  latestDecisions(platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-    return this.#carry(() =>
-      this.#clients
-        .allDecisions()
-        .filter((decision) => decision.platform === platform)
-        .slice(0, limit),
-    );
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    const all = () => this.#carry(() => this.#clients.allDecisions());
+    let before = 0;
+    const nextPage = async () => {
+      const mine = (await all()).filter((decision) => decision.platform === platform);
+      before += SEARCH_PAGE;
+      return mine.slice(before - SEARCH_PAGE, before);
+    };
+    return findInPages(nextPage, filter, limit);
   }
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
@@ -109,6 +114,13 @@ export class SimulatedStore implements Store {
       const start = Number(after ?? 0);
       const entries = this.#clients.journal(start, limit);
       return { entries, cursor: entries.length === 0 ? after : String(start + entries.length) };
+    });
+  }
+
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+    return this.#carry(() => {
+      const known = this.#clients.journalOf(client.hash);
+      return { entries: known.toReversed().slice(0, limit), complete: known.length <= limit };
     });
   }
 

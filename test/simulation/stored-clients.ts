@@ -104,6 +104,11 @@ export class StoredClients {
     return this.#journal.slice(after, after + limit).map(({ text }) => parseEntry(text));
   }
 
+  /** The entries about a client, in the order in which they were accepted. */
+  journalOf(clientHash: string): readonly JournalEntry[] {
+    return this.#journal.filter((row) => row.clientHash === clientHash).map(({ text }) => parseEntry(text));
+  }
+
   /** Everything, as text in which names can be searched. */
   dump(): string {
     const clients = [...this.#clients].map(([hash, { raw, decisions, orders, answers }]) => [

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { journalKey, PARTITIONS, partitionOf } from '../../src/state/keys.ts';
 import { openRedisStore } from '../../src/state/redis-store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../src/state/store.ts';
 import { describeWithServer } from '../servers/needs-server.ts';
@@ -68,6 +69,25 @@ describeWithServer('redis-server', 'the Redis store', function () {
     await servers.stop();
   });
 
+  it('looks back for decisions through a bounded part of the journal, and says so', async () => {
+    const platform = newPlatform();
+    const rare = await verdict(store, newClient(platform), 'rare', T0);
+    const { port } = master();
+    const other = JSON.stringify({ ...rare, at: T0 + 1, rule: 'other' });
+    const script = `for i = 1, 600 do for _, key in ipairs(KEYS) do
+      redis.call('XADD', key, '*', 'kind', 'verdict', 'platform', ARGV[1], 'client', 'c', 'entry', ARGV[2])
+    end end`;
+    const keys = PARTITIONS.map(journalKey);
+    await command(port, ['EVAL', script, String(keys.length), ...keys, platform, other]);
+    const { decisions, lookedAt } = await store.findDecisions(platform, { rule: rare.rule }, 5);
+    expect(decisions).to.deep.equal([]);
+    expect(lookedAt.decisions).to.be.within(10_000, 16_000);
+    expect(lookedAt).to.include({ backTo: T0 + 1, complete: false });
+    const newest = await store.findDecisions(platform, { rule: 'other' }, 5);
+    expect(newest.decisions.length).to.equal(5);
+    expect(newest.lookedAt.complete).to.equal(false);
+  });
+
   it('gives every key an end or a bound', async () => {
     for (let count = 0; count < 5; count += 1) await useEverything(store);
     const { port } = master();
@@ -96,6 +116,39 @@ describeWithServer('redis-server', 'the Redis store', function () {
     expect(keys).to.have.length(3);
     const sizes = await Promise.all(keys.map(size));
     expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).to.be.at.most(700);
+  });
+
+  it('looks back for a client over a full journal of its partition, in short steps', async () => {
+    const client = newClient();
+    const journal = journalKey(partitionOf(client.hash));
+    await verdict(store, client, 'order');
+    await fillJournal(master().port, journal, 15_000);
+    const before = await callsOf(master().port);
+    const { entries, complete } = await store.historyOfClient(client, 10);
+    expect(entries.map(({ kind }) => kind)).to.deep.equal(['verdict']);
+    expect(complete).to.equal(true);
+    expect((await callsOf(master().port)) - before).to.be.within(76, 77);
+  });
+
+  it('stops looking back for a client after 20000 entries, and says so', async () => {
+    const client = newClient();
+    const journal = journalKey(partitionOf(client.hash));
+    await verdict(store, client, 'too old');
+    await fillJournal(master().port, journal, 10_000);
+    await verdict(store, client, 'order');
+    await fillJournal(master().port, journal, 10_000);
+    const { entries, complete } = await store.historyOfClient(client, 10);
+    expect(entries).to.have.length(1);
+    expect(complete).to.equal(false);
+  });
+
+  it('looks no further back once it has what is wanted', async () => {
+    const client = newClient();
+    for (let count = 0; count < 5; count += 1) await verdict(store, client, `order-${count}`);
+    await store.historyOfClient(client, 5);
+    const before = await callsOf(master().port);
+    expect((await store.historyOfClient(client, 3)).entries).to.have.length(3);
+    expect((await callsOf(master().port)) - before).to.equal(1);
   });
 
   it('gives up a change that a stopped Redis did not answer, and it is never applied', async () => {
@@ -299,6 +352,14 @@ async function failureOf(call: Promise<unknown>): Promise<Error | null> {
 async function keysOf(port: number): Promise<readonly string[]> {
   const keys = await command(port, ['KEYS', '*']);
   return Array.isArray(keys) ? keys.map(String) : [];
+}
+
+/** Puts entries of another client into a journal, and none is trimmed. */
+async function fillJournal(port: number, journal: string, entries: number): Promise<void> {
+  const script = `for i = 1, ARGV[1] do
+    redis.call('XADD', KEYS[1], '*', 'kind', 'binding', 'platform', 'p', 'client', 'another', 'entry', '{}')
+  end`;
+  await command(port, ['EVAL', script, '1', journal, String(entries)]);
 }
 
 /** Commands that clients asked for: what scripts call inside is not counted, nor are pings. */

@@ -52,6 +52,17 @@ describe('the stall guard', () => {
     expect(started).to.equal(0);
   });
 
+  it('gives up what only reads once another call is overdue, and lets a change have all of its time', async () => {
+    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const overdue = failureOf(guard.run(never));
+    await delay(LIMIT_MS / 2);
+    const fates: string[] = [];
+    const change = failureOf(guard.run(never)).then(({ message }) => fates.push(message));
+    const read = failureOf(guard.read(never)).then(({ message }) => fates.push(message));
+    await Promise.all([overdue, change, read]);
+    expect(fates).to.deep.equal(['the server does not answer', 'the server did not answer within 60 ms']);
+  });
+
   it('lets calls through as soon as the late answer arrives', async () => {
     const guard = new StallGuard('the server', LIMIT_MS, never);
     const { promise, resolve } = Promise.withResolvers<string>();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ClientKey } from '../../src/client/client-key.ts';
+import type { ClientKey, PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
@@ -42,12 +42,14 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     describe('a client', () => describeClients(store));
     describe('decisions', () => describeDecisions(store));
+    describe('found decisions', () => describeFoundDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
     describe('sightings', () => describeSightings(store));
     describe('documents', () => describeDocuments(store));
     describe('registers', () => describeRegisters(store));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
+    describe('the history of a client', () => describeHistory(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     it('answers a ping and says which store it is', async () => {
       await store().ping();
@@ -195,9 +197,79 @@ function describeDecisions(store: () => Store): void {
       decisions.push(await verdict(store(), newClient(platform), `order-${count}`, T0 + count));
       await verdict(store(), newClient(), `order-${count}`, T0 + count);
     }
-    expect(await store().latestDecisions(platform, 10)).to.deep.equal(decisions.toReversed().slice(0, 10));
-    expect(await store().latestDecisions(platform, 100)).to.deep.equal(decisions.toReversed());
-    expect(await store().latestDecisions(newPlatform(), 10)).to.deep.equal([]);
+    const newest = async (of: PlatformName, limit: number) =>
+      (await store().findDecisions(of, {}, limit)).decisions;
+    expect(await newest(platform, 10)).to.deep.equal(decisions.toReversed().slice(0, 10));
+    expect(await newest(platform, 100)).to.deep.equal(decisions.toReversed());
+    expect(await newest(newPlatform(), 10)).to.deep.equal([]);
+  });
+}
+
+/** Decisions of one platform, every third by a rule of its own, between those of others. */
+async function mixedDecisions(store: Store, platform: PlatformName): Promise<readonly Decision[]> {
+  const made: Decision[] = [];
+  for (let count = 0; count < 30; count += 1) {
+    const client = newClient(platform);
+    const change = verdictOn(client, await store.load(client), `order-${count}`, T0 + count);
+    const decision = { ...decisionFor(client, 1, `order-${count}`, T0 + count), ...RARE[count % 3] };
+    const { at, clientIdKey } = decision;
+    await store.commit({
+      ...change,
+      entry: { kind: 'verdict', at, platform, clientIdKey, decision },
+      decision,
+    });
+    await verdict(store, newClient(), `order-${count}`, T0 + count);
+    made.push(decision);
+  }
+  return made.toReversed();
+}
+
+const RARE: readonly Partial<Decision>[] = [{}, { verdict: 'BLOCK', rule: 'rare' }, { verdict: 'BLOCK' }];
+
+function describeFoundDecisions(store: () => Store): void {
+  it('that fit come newest first, with all of them looked at', async () => {
+    const platform = newPlatform();
+    const decisions = await mixedDecisions(store(), platform);
+    const lookedAt = { decisions: 30, backTo: T0, complete: true };
+    const blocks = decisions.filter(({ verdict }) => verdict === 'BLOCK');
+    expect(await store().findDecisions(platform, { verdict: 'BLOCK' }, 100)).to.deep.equal({
+      decisions: blocks,
+      lookedAt,
+    });
+    expect(await store().findDecisions(platform, { verdict: 'BLOCK', rule: 'rare' }, 100)).to.deep.equal({
+      decisions: blocks.filter(({ rule }) => rule === 'rare'),
+      lookedAt,
+    });
+    expect(await store().findDecisions(platform, {}, 100)).to.deep.equal({ decisions, lookedAt });
+  });
+
+  it('are none when nothing fits, or nothing is there', async () => {
+    const platform = newPlatform();
+    await mixedDecisions(store(), platform);
+    for (const filter of [{ rule: 'no-such' }, { ruleVersion: 'p1.v2' }, { verdict: 'WAIT' } as const]) {
+      expect(await store().findDecisions(platform, filter, 5)).to.deep.equal({
+        decisions: [],
+        lookedAt: { decisions: 30, backTo: T0, complete: true },
+      });
+    }
+    expect(await store().findDecisions(newPlatform(), {}, 5)).to.deep.equal({
+      decisions: [],
+      lookedAt: { decisions: 0, backTo: null, complete: true },
+    });
+  });
+
+  it('end at the limit, and say back to when was looked', async () => {
+    const platform = newPlatform();
+    const decisions = await mixedDecisions(store(), platform);
+    const rare = decisions.filter(({ rule }) => rule === 'rare').slice(0, 4);
+    const found = await store().findDecisions(platform, { rule: 'rare' }, 4);
+    expect(found.decisions).to.deep.equal(rare);
+    const last = rare.at(-1)?.at ?? 0;
+    expect(found.lookedAt).to.deep.equal({
+      decisions: decisions.filter(({ at }) => at >= last).length,
+      backTo: last,
+      complete: false,
+    });
   });
 }
 
@@ -475,6 +547,105 @@ function describeJournal(store: () => Store): void {
     );
     expect(seen.toSorted()).to.deep.equal(written.toSorted());
   });
+}
+
+function describeHistory(store: () => Store): void {
+  it('has entries of every kind, newest first, with all that they hold', async () => {
+    const client = newClient();
+    for (const [index, entry] of entriesOfEachKind(client).entries()) {
+      const { state, stamp } = await store().load(client);
+      const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
+      await store().commit({ client, stamp, state: touch(state, T0 + index), entry, ...decision });
+    }
+    expect(await store().historyOfClient(client, 10)).to.deep.equal({
+      entries: entriesOfEachKind(client).toReversed(),
+      complete: true,
+    });
+  });
+
+  it('is complete when exactly as many entries are wanted as there are, and not with one fewer', async () => {
+    const client = newClient();
+    for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
+    const orders = async (limit: number) => {
+      const { entries, complete } = await store().historyOfClient(client, limit);
+      return [...entries.map(orderOf), complete];
+    };
+    expect(await orders(4)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
+    expect(await orders(3)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
+    expect(await orders(2)).to.deep.equal(['order-3', 'order-2', false]);
+  });
+
+  it('of a client that is not known is empty and complete', async () => {
+    expect(await store().historyOfClient(newClient(), 10)).to.deep.equal({ entries: [], complete: true });
+  });
+
+  it('is found among many entries of others in the same partition, and of a namesake elsewhere', async () => {
+    const [client, ...others] = clientsOfOnePartition(9);
+    if (client === undefined) throw new Error('no client');
+    await verdict(store(), client, 'first');
+    await Promise.all(
+      others.map(async (other) => {
+        for (let count = 0; count < 60; count += 1) await verdict(store(), other, `other-${count}`);
+      }),
+    );
+    await verdict(store(), newClient(newPlatform(), client.clientIdKey), 'of the namesake');
+    await verdict(store(), client, 'last');
+    const { entries, complete } = await store().historyOfClient(client, 100);
+    expect(entries.map(orderOf)).to.deep.equal(['last', 'first']);
+    expect(complete).to.equal(true);
+  });
+
+  it('of a client that was erased is empty', async () => {
+    const client = newClient();
+    await live(store(), client);
+    await store().erase(client);
+    expect(await store().historyOfClient(client, 100)).to.deep.equal({ entries: [], complete: true });
+  });
+}
+
+/** One entry of each kind, and those that lift a binding and an override, oldest first. */
+function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
+  const about = (index: number) => {
+    const { platform, clientIdKey } = client;
+    return { at: T0 + index, platform, clientIdKey };
+  };
+  const request = {
+    sellPointKey: 's',
+    method: 'card',
+    amount: '1.00',
+    currency: null,
+    fingerprint: 'f',
+    ip: null,
+    jsOk: null,
+    honeypotTriggered: false,
+    userAgentPresent: false,
+    userAgentIsAutomated: false,
+  };
+  const answer = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false } as const;
+  const order = { outcome: 'UNPAID', cause: 'EXPIRED', occurredAt: T0 } as const;
+  const binding = { requisiteRef: 'r', acceptorKeys: ['💳'], method: null, expiresAt: T0 + 9 };
+  const override = { group: 'BLOCKED', reason: '"é"', by: 'ann', at: T0 + 4, expiresAt: null } as const;
+  return [
+    { kind: 'score', ...about(0), request, ruleVersion: 'p1.v1', answer },
+    { kind: 'verdict', ...about(1), decision: decisionFor(client, 1, 'order-1', T0 + 1) },
+    { kind: 'outcome', ...about(2), orderRef: 'order-1', order },
+    { kind: 'binding', ...about(3), binding },
+    { kind: 'override', ...about(4), override },
+    { kind: 'binding', ...about(5), binding: null },
+    { kind: 'override', ...about(6), override: null },
+  ];
+}
+
+/** Clients whose hashes begin alike: Redis keeps their entries in one stream. */
+function clientsOfOnePartition(count: number): readonly ClientKey[] {
+  const [first, ...others] = Array.from({ length: 64 * 30 }, () => newClient());
+  const beside = others.filter(({ hash }) => hash.charAt(0) === first?.hash.charAt(0)).slice(0, count - 1);
+  expect(beside).to.have.length(count - 1);
+  return first === undefined ? [] : [first, ...beside];
+}
+
+function orderOf(entry: JournalEntry): string {
+  return entry.kind === 'verdict' ? entry.decision.orderRef : entry.kind;
 }
 
 function describeErasure(store: () => Store, dump: () => Promise<string>): void {

@@ -1,0 +1,52 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import type { Decision } from '../decision/decision.ts';
+import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
+
+/** What a bounded look back found, newest first, and how far it went. */
+export interface FoundDecisions {
+  readonly decisions: readonly Decision[];
+  readonly lookedAt: {
+    /** How many decisions were compared with the filter. */
+    readonly decisions: number;
+    /** When the oldest of them was made, epoch ms; null when there was none. */
+    readonly backTo: number | null;
+    /** Nothing older is kept that could fit; otherwise there may be more before `backTo`. */
+    readonly complete: boolean;
+  };
+}
+
+/** Some thousands take a tenth of a second, and are more than a person reads. */
+export const MOST_LOOKED_AT = 10_000;
+
+/** As much as may be read at once without holding up other requests. */
+export const SEARCH_PAGE = 200;
+
+/**
+ * Looks through pages of at most SEARCH_PAGE decisions, newest first, until `limit` of them fit, nothing is
+ * left, or MOST_LOOKED_AT were looked at. A page that is not full is the last one.
+ */
+export async function findInPages(
+  nextPage: () => Promise<readonly Decision[]>,
+  filter: DecisionFilter,
+  limit: number,
+): Promise<FoundDecisions> {
+  const found: Decision[] = [];
+  let decisions = 0;
+  let backTo: number | null = null;
+  for (;;) {
+    const page = await nextPage();
+    const start = decisions;
+    for (const decision of page) {
+      if (found.length === limit) break;
+      decisions++;
+      backTo = decision.at;
+      if (fitsFilter(decision, filter)) found.push(decision);
+    }
+    const isLast = page.length < SEARCH_PAGE;
+    if (isLast || found.length === limit || decisions >= MOST_LOOKED_AT) {
+      const complete = isLast && decisions - start === page.length;
+      return { decisions: found, lookedAt: { decisions, backTo, complete } };
+    }
+    await pause();
+  }
+}

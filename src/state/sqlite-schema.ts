@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS clients (
+    client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS clients_expiry ON clients (expires_at);
+  CREATE TABLE IF NOT EXISTS decisions (
+    client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL, order_ref TEXT NOT NULL,
+    at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (client, seq)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
+  CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
+  CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
+  CREATE TABLE IF NOT EXISTS orders (
+    client TEXT NOT NULL, order_ref TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, order_ref)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
+  CREATE TABLE IF NOT EXISTS answers (
+    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, idempotency_key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS answers_expiry ON answers (expires_at);
+  CREATE TABLE IF NOT EXISTS claims (
+    platform TEXT NOT NULL, idempotency_key TEXT NOT NULL, request_hash TEXT NOT NULL,
+    expires_at INTEGER NOT NULL, PRIMARY KEY (platform, idempotency_key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS claims_expiry ON claims (expires_at);
+  CREATE TABLE IF NOT EXISTS sightings (
+    device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (device, client)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at);
+  CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
+  CREATE INDEX IF NOT EXISTS sightings_expiry ON sightings (expires_at);
+  CREATE TABLE IF NOT EXISTS documents (
+    key TEXT PRIMARY KEY, value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS registers (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS journal_client ON journal (client);
+`;
+
+/** Every random place that a write touches costs a page in the log, so decisions have no second name any more. */
+const WITHOUT_DECISION_NAMES = `
+  BEGIN IMMEDIATE;
+  ALTER TABLE decisions RENAME TO named_decisions;
+  DROP INDEX decisions_client;
+  DROP INDEX decisions_order;
+  DROP INDEX decisions_time;
+  DROP INDEX decisions_expiry;
+  ${SCHEMA}
+  INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at)
+    SELECT client, seq, platform, order_ref, at, record, expires_at FROM named_decisions ORDER BY rowid;
+  DROP TABLE named_decisions;
+  COMMIT;
+`;
+
+/** Makes the tables, or brings those of an earlier version up to date. */
+export function makeTables(db: DatabaseSync): void {
+  db.exec(hasDecisionNames(db) ? WITHOUT_DECISION_NAMES : SCHEMA);
+}
+
+/** Files made before decisions were found by client and number alone. */
+function hasDecisionNames(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM pragma_table_info('decisions') WHERE name = 'id'").get() !== undefined;
+}

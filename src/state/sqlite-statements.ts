@@ -1,0 +1,71 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+const EXPIRING_TABLES = ['clients', 'decisions', 'orders', 'answers', 'claims', 'sightings'] as const;
+
+/** Every statement of the store, by what it is for. */
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** Prepared once for each open file. */
+export function prepareStatements(db: DatabaseSync) {
+  const sql = (source: string): StatementSync => db.prepare(source);
+  return {
+    state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
+    // Only where there is none, or none that is still valid.
+    addState: sql(
+      'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at WHERE clients.expires_at <= ?',
+    ),
+    replaceState: sql(
+      'UPDATE clients SET state = ?, expires_at = ? WHERE client = ? AND state = ? AND expires_at > ?',
+    ),
+    order: sql('SELECT outcome FROM orders WHERE client = ? AND order_ref = ? AND expires_at > ?'),
+    putOrder: sql(
+      'INSERT INTO orders (client, order_ref, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
+    ),
+    answer: sql('SELECT answer FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
+    putAnswer: sql(
+      'INSERT INTO answers (client, idempotency_key, answer, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at',
+    ),
+    removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
+    claim: sql(
+      'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
+    putSighting: sql(
+      'INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at), expires_at = excluded.expires_at',
+    ),
+    trimSightings: sql(
+      'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
+    ),
+    countOthers: sql('SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at > ?'),
+    putDecision: sql(
+      'INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    decision: sql('SELECT record FROM decisions WHERE client = ? AND seq = ?'),
+    decisionsOfOrder: sql(
+      'SELECT record FROM decisions WHERE platform = ? AND order_ref = ? ORDER BY at DESC, seq DESC LIMIT ?',
+    ),
+    decisionsOfClient: sql(
+      'SELECT record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+    ),
+    putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
+    register: sql('SELECT value FROM registers WHERE name = ?'),
+    putRegister: sql(
+      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    ),
+    journal: sql('SELECT position, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    history: sql('SELECT entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
+    trimJournal: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= (SELECT max(position) FROM journal) - ? ORDER BY position LIMIT ?)',
+    ),
+    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal'].map((table) =>
+      sql(`DELETE FROM ${table} WHERE client = ?`),
+    ),
+    purge: EXPIRING_TABLES.map((table) => {
+      const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
+      const columns = key.map(({ name }) => String(name)).join(', ');
+      return sql(
+        `DELETE FROM ${table} WHERE (${columns}) IN (SELECT ${columns} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
+      );
+    }),
+  };
+}
