@@ -1,4 +1,7 @@
-/** Makes the pictures of the console that README shows, from a store with an hour of a shop's life in it. */
+/**
+ * Makes the pictures of the console that README shows, from a store with an hour of a shop's life in it:
+ * all of them, or those of the pages that are named as arguments.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -12,12 +15,18 @@ const FOLDER = join(import.meta.dirname, 'screenshots');
 /** Pictures are part of every clone. */
 const MAX_BYTES = 80_000;
 
+const NAMED: readonly string[] = process.argv.slice(2);
+
 const WIDE: Look = { width: 1080, height: 700, colorScheme: 'light' };
 const DARK: Look = { ...WIDE, colorScheme: 'dark' };
 const NARROW: Look = { width: 390, height: 740, colorScheme: 'dark' };
 
 /** What a page is brought to before its picture is taken. */
 const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+  client: async (page) => {
+    await page.getByText('newest first').waitFor();
+    await page.evaluate("document.querySelector('.past-and-now').scrollIntoView()");
+  },
   rules: async (page) => {
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByText('ladder level 1').waitFor();
@@ -48,6 +57,7 @@ async function takePictures(
   await signIn(page, seeded.key);
   for (const { name, hash, shows } of await consolePages(seeded)) {
     if (only !== undefined && !only.includes(name)) continue;
+    if (NAMED.length > 0 && !NAMED.includes(name)) continue;
     await page.goto(`${seeded.url}${hash}`);
     await page.getByText(shows).first().waitFor();
     await STEPS[name]?.(page);

@@ -93,7 +93,7 @@ export async function consolePages(
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
   return [
     { name: 'now', hash: '#/now', shows: 'Waits by ladder level' },
-    { name: 'decisions', hash: '#/decisions', shows: 'of the newest' },
+    { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },

@@ -19,6 +19,8 @@ export interface SeededConsole {
   readonly url: string;
   readonly callerUrl: string;
   readonly platformUrl: string;
+  /** What a command needs to reach the same store and rule sets. */
+  readonly environment: { readonly DATA_DIR: string; readonly RULES_DIR: string };
   /** A key of the shop for every operation. */
   readonly key: string;
   /** A key of the shop for these operations. */
@@ -76,6 +78,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     url: `${application.platformUrl}/`,
     callerUrl: application.callerUrl,
     platformUrl: application.platformUrl,
+    environment: { DATA_DIR: folder, RULES_DIR: rulesDir },
     key,
     keyFor,
     revoke: async (key) => {
@@ -240,17 +243,61 @@ async function ladderStory(shop: Shop, minute: number): Promise<void> {
       await ask('order-ivan-1');
       await shop.outcome(clientIdKey, 'order-ivan-1', 'PAID');
       return;
+    case 22:
+    case 23:
+    case 25:
+    case 26:
+    case 28:
+      await ask('order-ivan-2');
+      return;
+    case 29:
+      await shop.outcome(clientIdKey, 'order-ivan-2', 'PAID');
+      return;
     case 30:
     case 31:
     case 41:
-      await ask('order-ivan-2');
+      await ask('order-ivan-3');
       return;
     case 47:
-      await shop.outcome(clientIdKey, 'order-ivan-2', 'UNPAID');
+      await shop.tell('POST', 'outcomes', {
+        clientIdKey,
+        orderRef: 'order-ivan-3',
+        outcome: 'UNPAID',
+        cause: 'EXPIRED',
+      });
       return;
     case 50:
-      await ask('order-ivan-3');
-      await ask('order-ivan-3');
+      await shop.score({ clientIdKey, userAgent: USER_AGENT, clientHints: { jsOk: true } });
+      await ask('order-ivan-4');
+      await ask('order-ivan-4');
+      return;
+    default:
+      await handledByPeople(shop, clientIdKey, minute);
+  }
+}
+
+/** What the shop's people decide about a payer, and take back. */
+async function handledByPeople(shop: Shop, clientIdKey: string, minute: number): Promise<void> {
+  const path = `clients/${clientIdKey}`;
+  switch (minute) {
+    case 8:
+      await shop.tell('PUT', `${path}/binding`, {
+        requisiteRef: 'requisite-3',
+        acceptorKeys: ['acceptor-1'],
+      });
+      return;
+    case 12:
+      await shop.tell('DELETE', `${path}/binding`, {});
+      return;
+    case 15:
+      await shop.tell('PUT', `${path}/override`, {
+        group: 'TRUSTED',
+        reason: 'vouched for by the support desk',
+        by: 'maria',
+      });
+      return;
+    case 18:
+      await shop.tell('DELETE', `${path}/override`, {});
       return;
     default:
   }

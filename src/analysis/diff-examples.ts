@@ -1,3 +1,4 @@
+import { setImmediate as pause } from 'node:timers/promises';
 import type { ClientGroup } from '../client/client-group.ts';
 import { conclude, verdictRule } from '../decision/assess.ts';
 import type { FactValue } from '../facts/fact.ts';
@@ -34,7 +35,34 @@ const MOST_EXAMPLES = 10;
  * mean that there is none.
  */
 export function diffExamples(before: RuleSet, after: RuleSet): readonly DiffExample[] {
-  return new ExampleSearch(before, after).run();
+  const search = new ExampleSearch(before, after);
+  for (const _tried of search.run());
+  return search.found();
+}
+
+/** The longest that requests wait behind a search that goes on beside them. */
+const SLICE_MS = 2;
+
+/**
+ * The same search beside other work, for at most `limitMs`: it pauses every few milliseconds, so that
+ * requests are answered meanwhile. `searched` is false when time was up before everything was tried.
+ */
+export async function diffExamplesWithin(
+  before: RuleSet,
+  after: RuleSet,
+  limitMs: number,
+): Promise<{ readonly examples: readonly DiffExample[]; readonly searched: boolean }> {
+  const search = new ExampleSearch(before, after);
+  const end = performance.now() + limitMs;
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const _tried of search.run()) {
+    const now = performance.now();
+    if (now >= end) return { examples: search.found(), searched: false };
+    if (now < sliceEnd) continue;
+    await pause();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return { examples: search.found(), searched: true };
 }
 
 class ExampleSearch {
@@ -55,11 +83,16 @@ class ExampleSearch {
     this.#ordinary = ordinaryFacts([...this.#facts.values()], before.settings);
   }
 
-  run(): readonly DiffExample[] {
+  /** Yields after every try, so that the caller may pause or stop. */
+  *run(): Generator<void> {
     const seeds = [this.#ordinary, ...this.#matchingFacts()];
-    for (const seed of seeds) this.#try(seed);
-    for (const seed of seeds) this.#tryNeighbours(seed);
-    this.#tryAtRandom(seeds);
+    for (const seed of seeds) yield this.#try(seed);
+    for (const seed of seeds) yield* this.#tryNeighbours(seed);
+    yield* this.#tryAtRandom(seeds);
+  }
+
+  /** What was found so far, the simplest first. */
+  found(): readonly DiffExample[] {
     return [...this.#found.values()]
       .toSorted((a, b) => Object.keys(a.facts).length - Object.keys(b.facts).length)
       .slice(0, MOST_EXAMPLES);
@@ -77,14 +110,14 @@ class ExampleSearch {
     );
   }
 
-  #tryNeighbours(seed: ExampleFacts): void {
+  *#tryNeighbours(seed: ExampleFacts): Generator<void> {
     for (const [label, values] of this.#values) {
-      for (const value of values) this.#try(this.#with(seed, label, value));
+      for (const value of values) yield this.#try(this.#with(seed, label, value));
     }
   }
 
   /** The same numbers every time, so that the same two versions always show the same examples. */
-  #tryAtRandom(seeds: readonly ExampleFacts[]): void {
+  *#tryAtRandom(seeds: readonly ExampleFacts[]): Generator<void> {
     let state = 1;
     const below = (limit: number) => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
@@ -98,7 +131,7 @@ class ExampleSearch {
         const values = this.#values.get(label) ?? [];
         facts = this.#with(facts, label, values[below(values.length)] ?? false);
       }
-      this.#try(facts);
+      yield this.#try(facts);
     }
   }
 

@@ -19,6 +19,7 @@ export {
 } from './errors.ts';
 export {
   type DecisionQuery,
+  type HistoryQuery,
   type NewBinding,
   type NewOverride,
   type OutcomeEffect,

@@ -8,10 +8,12 @@ import {
 } from './connection.ts';
 import type {
   Binding,
+  ClientHistory,
   ClientView,
   Decision,
   Explanation,
   Following,
+  FoundDecisions,
   Override,
   RolloutStatus,
 } from './records.ts';
@@ -61,7 +63,15 @@ export interface NewOverride {
 export interface DecisionQuery {
   readonly orderRef?: string;
   readonly clientIdKey?: string;
+  readonly verdict?: Decision['verdict'];
+  readonly rule?: string;
+  readonly ruleVersion?: string;
   /** From 1 to 500; 50 when absent. */
+  readonly limit?: number;
+}
+
+export interface HistoryQuery {
+  /** From 1 to 500; 100 when absent. */
   readonly limit?: number;
 }
 
@@ -121,6 +131,16 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', clientPath(clientIdKey), undefined, options));
   }
 
+  /** What happened to the client, newest first. Throws NotFoundError when nothing is known of it. */
+  async clientHistory(
+    clientIdKey: string,
+    query: HistoryQuery = {},
+    options?: CallOptions,
+  ): Promise<ClientHistory> {
+    const path = `${clientPath(clientIdKey)}/history?${parametersOf(query)}`;
+    return jsonOf(await this.#send('GET', path, undefined, options));
+  }
+
   /** Forgets the client: all that is kept of it. */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<void> {
     await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
@@ -142,13 +162,9 @@ export class PlatformClient {
     await this.#send('DELETE', `${clientPath(clientIdKey)}/override`, undefined, options);
   }
 
-  /** Of an order, of a client, or with neither the newest of all; newest first. */
-  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<readonly Decision[]> {
-    const parameters = new URLSearchParams(
-      Object.entries(query).map(([name, value]) => [name, String(value)]),
-    );
-    const incoming = await this.#send('GET', `decisions?${parameters}`, undefined, options);
-    return jsonOf<{ readonly decisions: readonly Decision[] }>(incoming).decisions;
+  /** Of an order, of a client, or with neither of all: those that fit, newest first, and how far was looked. */
+  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
+    return jsonOf(await this.#send('GET', `decisions?${parametersOf(query)}`, undefined, options));
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<Decision> {
@@ -229,6 +245,10 @@ function reported(report: OutcomeReport, line: Line | undefined): ReportedOutcom
 
 function clientPath(clientIdKey: string): string {
   return `clients/${encodeURIComponent(clientIdKey)}`;
+}
+
+function parametersOf(query: object): URLSearchParams {
+  return new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
 function json(value: object): { readonly type: string; readonly text: string } {

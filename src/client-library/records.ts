@@ -1,4 +1,4 @@
-import type { ClientGroup } from './scoring-client.ts';
+import type { ClientGroup, ScoreAnswer } from './scoring-client.ts';
 
 /** What the platform listener tells. Times are milliseconds since 1970. */
 
@@ -77,6 +77,64 @@ export interface ClientView {
   readonly override: Override | null;
   readonly facts: Readonly<Record<string, FactValue>>;
   readonly decisions: readonly Decision[];
+}
+
+/** What a bounded look back found. */
+export interface FoundDecisions {
+  /** Newest first. */
+  readonly decisions: readonly Decision[];
+  readonly lookedAt: {
+    /** How many decisions were compared with the query. */
+    readonly decisions: number;
+    /** When the oldest of them was made, epoch ms; null when there was none. */
+    readonly backTo: number | null;
+    /** False: there may be more before `backTo`. */
+    readonly complete: boolean;
+  };
+}
+
+/** One thing that happened to a client, told apart by `kind`. */
+export type HistoryEntry =
+  | {
+      readonly kind: 'score';
+      readonly at: number;
+      readonly request: {
+        readonly sellPointKey: string;
+        readonly method: string;
+        readonly amount: string;
+        /** Null: the platform's. */
+        readonly currency: string | null;
+        /** Null when the caller did not say. */
+        readonly jsOk: boolean | null;
+        readonly honeypotTriggered: boolean;
+        readonly fingerprintPresent: boolean;
+        readonly ipPresent: boolean;
+        readonly userAgentPresent: boolean;
+        readonly userAgentIsAutomated: boolean;
+      };
+      readonly ruleVersion: string;
+      readonly answer: ScoreAnswer;
+    }
+  | { readonly kind: 'verdict'; readonly at: number; readonly decision: Decision }
+  | {
+      readonly kind: 'outcome';
+      readonly at: number;
+      readonly orderRef: string;
+      readonly outcome: 'PAID' | 'UNPAID';
+      readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+      readonly occurredAt: number;
+    }
+  /** Null: it was lifted. */
+  | { readonly kind: 'binding'; readonly at: number; readonly binding: Binding | null }
+  | { readonly kind: 'override'; readonly at: number; readonly override: Override | null };
+
+/** What happened to a client. */
+export interface ClientHistory {
+  readonly clientIdKey: string;
+  /** Newest first. */
+  readonly entries: readonly HistoryEntry[];
+  /** False: older entries exist, or existed and are not kept any more. */
+  readonly complete: boolean;
 }
 
 interface Place {

@@ -81,8 +81,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));
-  app.use(docsRoutes(callerDocument(parts.basePath), parts.basePath).routes());
-  mountRoutes(app, router);
+  mountRoutes(app, router, docsRoutes(callerDocument(parts.basePath), parts.basePath));
   return app;
 }
 

@@ -26,6 +26,8 @@ const OWN_FILES = [
   'notice.js',
   'verdict.js',
   'trace.js',
+  'history.js',
+  'time-line.js',
   'page-now.js',
   'page-decisions.js',
   'page-client.js',

@@ -1,8 +1,10 @@
+import { HISTORY_LISTED } from './client-history.ts';
 import type { OperationSpec } from './openapi.ts';
-import { CLIENT_EXAMPLE } from './openapi-examples.ts';
+import { CLIENT_EXAMPLE, HISTORY_EXAMPLE } from './openapi-examples.ts';
 import {
   BAD_CLIENT_PATH,
   BODY_TOO_LARGE,
+  badParameter,
   malformed,
   UNKNOWN_CLIENT,
   UNSUPPORTED_TYPE,
@@ -36,6 +38,45 @@ export const CLIENT_OPERATIONS: readonly OperationSpec[] = [
       },
     },
     refusals: [BAD_CLIENT_PATH, UNKNOWN_CLIENT],
+  },
+  {
+    ...SHARED,
+    method: 'get',
+    path: '/v1/platform/clients/{clientIdKey}/history',
+    operationId: 'readClientHistory',
+    summary: 'What happened to a client',
+    description:
+      'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing are left out. Fingerprints and IPs are not kept.',
+    parameters: [
+      CLIENT_ID_KEY,
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        description: 'The most to list',
+        schema: {
+          type: 'integer',
+          minimum: 1,
+          maximum: HISTORY_LISTED.max,
+          default: HISTORY_LISTED.default,
+        },
+      },
+    ],
+    answers: {
+      200: {
+        description: 'As far back as is kept and wanted; `complete` says whether that is all',
+        content: { 'application/json': { schema: 'ClientHistory', example: HISTORY_EXAMPLE } },
+      },
+    },
+    refusals: [
+      BAD_CLIENT_PATH,
+      badParameter(
+        'badParameter',
+        'The parameter limit is not valid, or came more than once.',
+        `The parameter limit must be a whole number from 1 to ${HISTORY_LISTED.max}.`,
+      ),
+      UNKNOWN_CLIENT,
+    ],
   },
   {
     ...SHARED,

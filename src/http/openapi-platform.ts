@@ -1,5 +1,7 @@
+import { VERDICTS } from '../rules/rule-set.ts';
 import { documentOf, type OpenApiDocument, type OperationSpec } from './openapi.ts';
 import { CLIENT_OPERATIONS } from './openapi-clients.ts';
+import { CONSOLE_OPERATIONS } from './openapi-console.ts';
 import { DECISION_EXAMPLE, ROLLOUT_EXAMPLE } from './openapi-examples.ts';
 import {
   BODY_TOO_LARGE,
@@ -11,13 +13,15 @@ import {
 } from './openapi-refusals.ts';
 import { RollbackBodySchema, RolloutBodySchema } from './rollout-routes.ts';
 import { BindingBodySchema, DECISIONS_LISTED, OutcomeBodySchema, OverrideBodySchema } from './schemas.ts';
+import { WhatIfBodySchema } from './what-if-routes.ts';
 
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
 overrides of clients, decisions with their explanations, and which version of the rules decides.
 
 Checks come in this order: key (401), scope (403), body (415, 413, 400). Times in answers are milliseconds
 since 1970. Unknown members of a body are ignored. Every client, order and decision belongs to the platform
-of the key. What only the console uses is not described here.`;
+of the key. Files need no key and are not described here: the console at /, its parts below /console/, this
+document at /openapi.json, and its page at /docs.`;
 
 const OUTCOMES: OperationSpec = {
   method: 'post',
@@ -77,17 +81,32 @@ const DECISION_ID = {
   schema: { type: 'string' },
 } as const;
 
+const DECISION_LIST_EXAMPLE = {
+  decisions: [DECISION_EXAMPLE],
+  lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
+};
+
 const DECISIONS: OperationSpec = {
   method: 'get',
   path: '/v1/platform/decisions',
   operationId: 'listDecisions',
   summary: 'Decisions of an order or a client',
-  description: 'Newest first: of an order, of a client, or with neither the newest of all.',
+  description:
+    'Newest first: of an order, of a client, or with neither of all. verdict, rule and ruleVersion leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
   tag: 'Decisions',
   grant: 'decisions',
   parameters: [
     queryText('orderRef', 'The order that the caller quotes'),
     queryText('clientIdKey', 'A client; not looked at beside an orderRef'),
+    {
+      name: 'verdict',
+      in: 'query',
+      required: false,
+      description: 'Only decisions with this verdict',
+      schema: { type: 'string', enum: VERDICTS },
+    },
+    queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
+    queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
     {
       name: 'limit',
       in: 'query',
@@ -104,7 +123,7 @@ const DECISIONS: OperationSpec = {
   answers: {
     200: {
       description: 'The decisions that are kept',
-      content: { 'application/json': { schema: 'DecisionList', example: { decisions: [DECISION_EXAMPLE] } } },
+      content: { 'application/json': { schema: 'DecisionList', example: DECISION_LIST_EXAMPLE } },
     },
   },
   refusals: [
@@ -308,6 +327,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Clients', description: 'What is known and decided about payers' },
       { name: 'Decisions', description: 'What was answered, and why' },
       { name: 'Rules', description: 'Which version decides' },
+      { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
     bodies: {
@@ -316,6 +336,7 @@ export function platformDocument(): OpenApiDocument {
       OverrideBody: OverrideBodySchema,
       RolloutBody: RolloutBodySchema,
       RollbackBody: RollbackBodySchema,
+      WhatIfBody: WhatIfBodySchema,
     },
     operations: [
       OUTCOMES,
@@ -326,6 +347,7 @@ export function platformDocument(): OpenApiDocument {
       RULES,
       ROLL_OUT,
       ROLL_BACK,
+      ...CONSOLE_OPERATIONS,
       LIVEZ,
       READYZ,
       METRICS,

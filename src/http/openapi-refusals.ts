@@ -9,6 +9,7 @@ import {
   unavailable,
   unknownKey,
 } from './problems.ts';
+import { noOperationOfThePlatform } from './session-routes.ts';
 
 /** A way in which a request is refused, with an answer as example. */
 export interface Refusal {
@@ -39,9 +40,15 @@ export const INTERNAL_ERROR: Refusal = {
   problem: new HttpProblem(500, 'internal error', 'The service failed; the requestId leads to its log.'),
 };
 
+export const NO_OPERATION_OF_THE_PLATFORM: Refusal = {
+  name: 'notProvisioned',
+  when: 'The key was issued for none of the operations of the platform.',
+  problem: noOperationOfThePlatform(),
+};
+
 export function notGranted(operation: (typeof OPERATIONS)[number]): Refusal {
   return {
-    name: 'notProvisioned',
+    name: `notProvisionedFor${operation.charAt(0).toUpperCase()}${operation.slice(1)}`,
     when: `The key was not issued for the operation "${operation}".`,
     problem: notProvisioned(operation),
   };
@@ -117,6 +124,18 @@ export const ROLLOUT_REFUSED: Refusal = {
   when: 'The state of the fleet is in the way; nothing was changed.',
   problem: new HttpProblem(409, 'rollout refused', 'p2.v10 is active already'),
 };
+
+export const UNKNOWN_VERSION: Refusal = {
+  name: 'unknownVersion',
+  when: 'This node has no such rule set.',
+  problem: notFound('There is no rule set p2.v99 on this node.'),
+};
+
+export const BAD_VERSION: Refusal = badParameter(
+  'badVersion',
+  'A version is not written as one, or has problems.',
+  'before must be a rule version, once, like p2.v10.',
+);
 
 /** What any path may answer besides what is listed for its operations. */
 export const ELSEWHERE: readonly Refusal[] = [

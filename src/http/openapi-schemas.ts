@@ -1,55 +1,34 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
-import { CLIENT_GROUPS } from '../client/client-group.ts';
+import { type TSchema, Type } from 'typebox';
 import { OVERRIDE_GROUPS } from '../client/client-state.ts';
-import type { FactValue } from '../facts/fact.ts';
 import { OPERATORS } from '../rules/operators.ts';
-import { VERDICTS } from '../rules/rule-set.ts';
 import type { ConditionTrace } from '../rules/trace.ts';
+import {
+  clientGroup,
+  count,
+  epochMs,
+  factValue,
+  isBot,
+  list,
+  location,
+  nullable,
+  percent,
+  ref,
+  ruleVersion,
+  shape,
+  verdict,
+  word,
+  yesNo,
+} from './openapi-words.ts';
 import { choice } from './schemas.ts';
 
 /** The shapes of all answers. Tests hold them equal to the types of the code and to live answers. */
-
-/** What a pointer into the document stands for: the schema of that name among its components. */
-function ref<S extends TSchema>(name: SchemaName, _schema: S) {
-  return Type.Unsafe<Static<S>>({ $ref: `#/components/schemas/${name}` });
-}
-
-function nullable<S extends TSchema>(schema: S) {
-  return Type.Union([schema, Type.Null()]);
-}
-
-function shape<P extends TProperties>(description: string, properties: P) {
-  return Type.Object(properties, { description });
-}
-
-function list<S extends TSchema>(schema: S, description: string) {
-  return Type.Array(schema, { description });
-}
-
-const word = (description: string) => Type.String({ description });
-const yesNo = (description: string) => Type.Boolean({ description });
-const count = (description: string) => Type.Integer({ minimum: 0, description });
-const epochMs = (description: string) =>
-  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
-const ruleVersion = Type.String({
-  pattern: '^p[0-9]{1,6}\\.v[0-9]{1,6}$',
-  description: 'Version of the rule set, like p2.v10',
-});
-const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 
 const paymentScore = Type.String({
   pattern: '^[01]\\.[0-9]{4}$',
   description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
 });
-const clientGroup = choice(CLIENT_GROUPS, "The payer's segment");
-const verdict = choice(VERDICTS, 'What the caller is to do');
 const waitSeconds = Type.Integer({ minimum: 1, description: 'Only with WAIT: show a timer, then ask again' });
 const stickyRequisiteRef = word('Only with GET_SAME_STICKY: the requisite to show');
-const isBot = yesNo('Bot flag');
-const factValue = Type.Unsafe<FactValue>({
-  type: ['number', 'boolean', 'string'],
-  description: 'What a fact of the catalogue was',
-});
 
 /** Contract, section 2.2. */
 export const ScoreAnswerSchema = shape('Contract, section 2.2', {
@@ -130,6 +109,11 @@ export const DecisionSchema = shape('One answered verdict with all that explains
 
 export const DecisionListSchema = shape('Decisions, newest first', {
   decisions: list(ref('Decision', DecisionSchema), 'At most `limit`'),
+  lookedAt: shape('How far was looked for them', {
+    decisions: count('Decisions that were compared with what is asked for'),
+    backTo: nullable(epochMs('The oldest of them; null when there was none')),
+    complete: yesNo('Nothing older is kept that could fit; otherwise there may be more before `backTo`'),
+  }),
 });
 
 /** What a report of an outcome did. */
@@ -192,11 +176,6 @@ export const ClientSchema = shape('What is known of a client', {
   decisions: list(ref('Decision', DecisionSchema), 'The last ones, newest first'),
 });
 
-const location = shape('A place in a rule file', {
-  file: word('Like verdicts.yaml'),
-  line: Type.Integer({ minimum: 1, description: 'From 1' }),
-  column: Type.Integer({ minimum: 1, description: 'From 1' }),
-});
 const passed = yesNo('Whether it holds');
 const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: '#/components/schemas/Condition' });
 
@@ -258,31 +237,31 @@ const difference = shape('A member that comes out differently', {
 });
 const ladderInWords = shape('The ladder, also in words', { ...ladderMembers, words: word('For people') });
 
+export const RulesAccountSchema = shape('How the rules came to a verdict', {
+  groups: shape('How the group came about', {
+    group: clientGroup,
+    rule: word('That gave it'),
+    why,
+    rules: tracedRules,
+  }),
+  signals: shape('How the bot flag came about', {
+    isBot,
+    weight: Type.Number({ description: 'Of the matching signals' }),
+    threshold: Type.Number({ description: 'A bot from here on' }),
+    why,
+    rules: tracedRules,
+  }),
+  verdicts: shape('How the verdict came about', {
+    verdict,
+    rule: word('That gave it'),
+    why,
+    rules: tracedRules,
+  }),
+});
+
 export const ExplanationSchema = shape('Why a decision fell as it did', {
   decision: ref('Decision', DecisionSchema),
-  rules: nullable(
-    shape('What the rules say of the recorded facts; null when the rule set is not at hand', {
-      groups: shape('How the group came about', {
-        group: clientGroup,
-        rule: word('That gave it'),
-        why,
-        rules: tracedRules,
-      }),
-      signals: shape('How the bot flag came about', {
-        isBot,
-        weight: Type.Number({ description: 'Of the matching signals' }),
-        threshold: Type.Number({ description: 'A bot from here on' }),
-        why,
-        rules: tracedRules,
-      }),
-      verdicts: shape('How the verdict came about', {
-        verdict,
-        rule: word('That gave it'),
-        why,
-        rules: tracedRules,
-      }),
-    }),
-  ),
+  rules: nullable(ref('RulesAccount', RulesAccountSchema)),
   ladder: shape('Before and after', { before: ladderInWords, after: ladderInWords }),
   reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
   differences: list(difference, 'Where it does not'),
@@ -408,6 +387,7 @@ export type SchemaName =
   | 'Rollout'
   | 'RolloutStatus'
   | 'RuleTrace'
+  | 'RulesAccount'
   | 'ScoreAnswer'
   | 'TrialCounts'
   | 'VerdictAnswer';
@@ -431,6 +411,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<SchemaName, TSchema>> = {
   Rollout: RolloutSchema,
   RolloutStatus: RolloutStatusSchema,
   RuleTrace: RuleTraceSchema,
+  RulesAccount: RulesAccountSchema,
   ScoreAnswer: ScoreAnswerSchema,
   TrialCounts: TrialCountsSchema,
   VerdictAnswer: VerdictAnswerSchema,

@@ -1,15 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
 import type { Operation } from '../access/access-keys.ts';
+import { CONSOLE_SCHEMAS, type ConsoleSchemaName } from './openapi-console-schemas.ts';
+import { HISTORY_SCHEMAS, type HistorySchemaName } from './openapi-history-schemas.ts';
 import {
   ELSEWHERE,
   INTERNAL_ERROR,
+  NO_OPERATION_OF_THE_PLATFORM,
   notGranted,
   type Refusal,
   UNAVAILABLE,
   UNKNOWN_KEY,
 } from './openapi-refusals.ts';
 import { ANSWER_SCHEMAS, type SchemaName } from './openapi-schemas.ts';
+import { PLATFORM_OPERATIONS } from './session-routes.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -62,6 +66,9 @@ export interface OpenApiDocument {
   };
 }
 
+/** What a key must be granted: one operation, several together, or any of the platform's. */
+export type Grant = Operation | readonly Operation[] | 'any of the platform';
+
 /** One operation of a listener, as its route answers it. */
 export interface OperationSpec {
   readonly method: 'get' | 'put' | 'post' | 'delete';
@@ -70,8 +77,8 @@ export interface OperationSpec {
   readonly summary: string;
   readonly description: string;
   readonly tag: string;
-  /** What a key must be granted; null when no key is needed. */
-  readonly grant: Operation | null;
+  /** Null when no key is needed. */
+  readonly grant: Grant | null;
   readonly parameters?: readonly Json[];
   readonly body?: Readonly<Record<string, { readonly schema: string; readonly example: Json }>>;
   readonly answers: Readonly<Record<number, AnswerSpec>>;
@@ -82,7 +89,12 @@ export interface OperationSpec {
 export interface AnswerSpec {
   readonly description: string;
   readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed')[];
-  readonly content?: Readonly<Record<string, { readonly schema: SchemaName; readonly example: Json }>>;
+  readonly content?: Readonly<
+    Record<
+      string,
+      { readonly schema: SchemaName | ConsoleSchemaName | HistorySchemaName; readonly example: Json }
+    >
+  >;
   /** The answer is plain text. */
   readonly text?: true;
 }
@@ -143,7 +155,7 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
     methods[operation.method] = operationObject(operation);
     paths[operation.path] = methods;
   }
-  const schemas = { ...spec.bodies, ...ANSWER_SCHEMAS };
+  const schemas = { ...spec.bodies, ...ANSWER_SCHEMAS, ...HISTORY_SCHEMAS, ...CONSOLE_SCHEMAS };
   const published = Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, publishedSchema(schema)]),
   );
@@ -174,15 +186,14 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
 }
 
 function operationObject(spec: OperationSpec): OperationObject {
-  const shared = spec.grant === null ? [] : [UNKNOWN_KEY, notGranted(spec.grant), UNAVAILABLE];
+  const shared = spec.grant === null ? [] : [UNKNOWN_KEY, ...notGrantedFor(spec.grant), UNAVAILABLE];
   const { operationId, summary, description, parameters = [], body } = spec;
   return {
     operationId,
     summary,
     description,
     tags: [spec.tag],
-    // In 3.1 the list names what the key must be granted.
-    security: spec.grant === null ? [] : [{ accessKey: [spec.grant] }],
+    security: spec.grant === null ? [] : securityOf(spec.grant),
     parameters: [...parameters, REQUEST_ID_PARAMETER],
     ...(body === undefined ? {} : { requestBody: { required: true, content: mediaTypes(body) } }),
     responses: {
@@ -193,6 +204,17 @@ function operationObject(spec: OperationSpec): OperationObject {
       default: refusalResponse('Any other refusal', [INTERNAL_ERROR, ...ELSEWHERE], ['Allow']),
     },
   };
+}
+
+/** In 3.1 each list names what the key must be granted; one of the lists is enough. */
+function securityOf(grant: Grant): readonly Json[] {
+  if (grant === 'any of the platform') return PLATFORM_OPERATIONS.map((one) => ({ accessKey: [one] }));
+  return [{ accessKey: typeof grant === 'string' ? [grant] : grant }];
+}
+
+function notGrantedFor(grant: Grant): readonly Refusal[] {
+  if (grant === 'any of the platform') return [NO_OPERATION_OF_THE_PLATFORM];
+  return typeof grant === 'string' ? [notGranted(grant)] : grant.map(notGranted);
 }
 
 function success({ description, headers = [], content, text }: AnswerSpec): ResponseObject {

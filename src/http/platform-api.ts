@@ -8,8 +8,10 @@ import type { RuleSource } from '../rollout/rule-choice.ts';
 import type { ScoringService } from '../service.ts';
 import { authenticate } from './authenticate.ts';
 import { contentType, readJson, requireContentType } from './body.ts';
+import { HISTORY_LISTED, viewOfHistory } from './client-history.ts';
 import { viewOfClient } from './client-view.ts';
 import { consoleRoutes } from './console-routes.ts';
+import { decisionRoutes } from './decision-routes.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { explanationRoutes } from './explanation-routes.ts';
 import { healthRoutes, type Readiness } from './health.ts';
@@ -17,12 +19,13 @@ import type { LastHour } from './last-hour.ts';
 import { platformDocument } from './openapi-platform.ts';
 import { outcomeReport, streamOutcomes } from './outcome-stream.ts';
 import { answerProblems, badRequest, notFound } from './problems.ts';
+import { queryLimit, requireKey } from './query.ts';
 import { logBrokenAnswers, logRequests } from './request-log.ts';
 import type { RequestState } from './request-state.ts';
 import { type RolloutView, rolloutRoutes } from './rollout-routes.ts';
 import { mountRoutes } from './routes.ts';
 import { ruleFilesRoutes } from './rule-files-routes.ts';
-import { BindingBodySchema, bodyOf, DECISIONS_LISTED, OverrideBodySchema, toEpochMs } from './schemas.ts';
+import { BindingBodySchema, bodyOf, OverrideBodySchema, toEpochMs } from './schemas.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { whatIfRoutes } from './what-if-routes.ts';
 
@@ -46,8 +49,6 @@ type Ctx = ParameterizedContext<RequestState>;
 const bindingBody = bodyOf(BindingBodySchema);
 const overrideBody = bodyOf(OverrideBodySchema);
 
-const MAX_KEY_CHARACTERS = 256;
-
 /** What the platform owner tells the service, and may ask of it: DESIGN's second listener. */
 export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics } = parts;
@@ -56,8 +57,6 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(healthRoutes(parts.readiness, metrics).routes());
-  app.use(docsRoutes(platformDocument(), '').routes());
-  app.use(consoleRoutes().routes());
   const router = new Router<RequestState>({ prefix: '/v1/platform', strict: true, sensitive: true });
   outcomeRoutes(router, parts);
   clientRoutes(router, parts);
@@ -70,7 +69,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     whatIfRoutes(router, withRollout);
     if (parts.rulesDir !== undefined) ruleFilesRoutes(router, { ...withRollout, rulesDir: parts.rulesDir });
   }
-  mountRoutes(app, router);
+  mountRoutes(app, router, docsRoutes(platformDocument(), ''), consoleRoutes());
   return app;
 }
 
@@ -95,6 +94,13 @@ function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformA
     const view = await service.client(platform, clientIdKey);
     if (view === null) throw notFound('Nothing is known of this client.');
     ctx.body = viewOfClient(platform, clientIdKey, view);
+  });
+
+  router.get('/clients/:clientIdKey/history', async (ctx) => {
+    const { platform, clientIdKey } = await clientOf(ctx, keys);
+    const history = await service.history(platform, clientIdKey, queryLimit(ctx, HISTORY_LISTED));
+    if (history === null) throw notFound('Nothing is known of this client.');
+    ctx.body = viewOfHistory(clientIdKey, history);
   });
 
   router.delete('/clients/:clientIdKey', async (ctx) => {
@@ -135,29 +141,6 @@ function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformA
   });
 }
 
-function decisionRoutes(router: Router<RequestState>, { service, keys }: PlatformApiParts): void {
-  router.get('/decisions', async (ctx) => {
-    const { platform } = await authenticate(ctx, keys, 'decisions');
-    const limit = limitOf(ctx);
-    const orderRef = queryText(ctx, 'orderRef');
-    const clientIdKey = queryText(ctx, 'clientIdKey');
-    const decisions =
-      orderRef !== null
-        ? await service.decisionsOfOrder(platform, orderRef)
-        : clientIdKey !== null
-          ? await service.decisionsOfClient(platform, clientIdKey, limit)
-          : await service.latestDecisions(platform, limit);
-    ctx.body = { decisions: decisions.slice(0, limit) };
-  });
-
-  router.get('/decisions/:decisionId', async (ctx) => {
-    const { platform } = await authenticate(ctx, keys, 'decisions');
-    const decision = await service.decision(platform, ctx.params['decisionId'] ?? '');
-    if (decision === null) throw notFound('There is no such decision, or it is past its retention.');
-    ctx.body = decision;
-  });
-}
-
 async function clientOf(
   ctx: Ctx & { readonly params: Record<string, string> },
   keys: AccessKeys,
@@ -176,26 +159,4 @@ function requireDecodable(path: string): void {
   } catch {
     throw badRequest('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
   }
-}
-
-function queryText(ctx: Ctx, name: string): string | null {
-  const value = ctx.query[name];
-  if (value === undefined) return null;
-  if (Array.isArray(value)) throw badRequest(`The parameter ${name} must come once.`);
-  requireKey(value, name);
-  return value;
-}
-
-function requireKey(value: string, name: string): void {
-  const length = [...value].length;
-  if (length >= 1 && length <= MAX_KEY_CHARACTERS && value.isWellFormed()) return;
-  throw badRequest(`${name} must have 1 to ${MAX_KEY_CHARACTERS} characters of well-formed Unicode.`);
-}
-
-function limitOf(ctx: Ctx): number {
-  const text = queryText(ctx, 'limit');
-  if (text === null) return DECISIONS_LISTED.default;
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= DECISIONS_LISTED.max) return limit;
-  throw badRequest(`The parameter limit must be a whole number from 1 to ${DECISIONS_LISTED.max}.`);
 }

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import type Router from '@koa/router';
 import type { AccessKeys } from '../access/access-keys.ts';
 import { runCases } from '../analysis/cases.ts';
-import { diffRuleSets } from '../analysis/diff.ts';
+import { type Difference, diffRuleSets } from '../analysis/diff.ts';
+import { type DiffExample, diffExamplesWithin } from '../analysis/diff-examples.ts';
 import type { PlatformName } from '../client/client-key.ts';
+import type { LadderSettings } from '../client/ladder.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { LoadedRules } from '../rollout/loaded-rules.ts';
 import { listRuleVersions, loadRuleSet, readRuleFiles } from '../rules/library.ts';
@@ -30,10 +32,33 @@ const COUNTED_DECISIONS = 500;
 /** Coverage takes some tens of milliseconds, so it is worked out once for a digest. */
 const KEPT_COVERAGES = 20;
 
+/** The search for examples takes less than a second, and is ended after this on a busy node. */
+const EXAMPLES_LIMIT_MS = 3000;
+const KEPT_DIFFS = 20;
+
+/** In what two versions differ, and payers whom they answer differently. */
+export interface RuleDiff {
+  readonly before: RuleVersion;
+  readonly after: RuleVersion;
+  readonly differences: readonly Difference[];
+  readonly examples: readonly DiffExample[];
+  /** False: time was up before everything was tried. */
+  readonly searched: boolean;
+}
+
+export interface RuleFolderSummary {
+  readonly version: RuleVersion;
+  readonly sound: boolean;
+  readonly released: boolean;
+  readonly digest: string | null;
+  readonly description: string;
+}
+
 /** Adds what the console shows of the rule sets on this node: their list, their files, their differences. */
 export function ruleFilesRoutes(router: Router<RequestState>, parts: RuleFilesParts): void {
   const { service, keys, loadedRules, rulesDir } = parts;
   const coverages = new Map<string, ReturnType<typeof coverageOf>>();
+  const diffs = new RuleDiffs();
 
   router.get('/rules/versions', async (ctx) => {
     await authenticate(ctx, keys, 'rules');
@@ -52,21 +77,26 @@ export function ruleFilesRoutes(router: Router<RequestState>, parts: RuleFilesPa
       throw notFound('There is no such rule set in the RULES_DIR of this node.');
     const ruleSet = loadedRules.get(version);
     const mayCount = operations.includes('decisions');
-    const decisions = mayCount ? await service.latestDecisions(platform, COUNTED_DECISIONS) : [];
+    const found = mayCount ? await service.findDecisions(platform, {}, COUNTED_DECISIONS) : null;
     ctx.body = {
       ...summary(version, loadedRules),
       files: [...files].map(([path, text]) => ({ path, text })),
-      problems: ruleSet === null ? problemsOf(join(rulesDir, version)) : [],
-      ...(ruleSet === null ? UNSOUND : { ...describe(ruleSet), hits: hitsOf(ruleSet, decisions, platform) }),
-      coverage: ruleSet === null ? null : cached(coverages, ruleSet, files),
-    };
+      ...(ruleSet === null
+        ? { ...UNSOUND, problems: problemsOf(join(rulesDir, version)) }
+        : {
+            ...describe(ruleSet),
+            hits: found === null ? null : hitsOf(ruleSet, found.decisions, platform),
+            coverage: cached(coverages, ruleSet, files),
+            problems: [],
+          }),
+    } satisfies OpenedRuleFolder;
   });
 
   router.get('/rules/diff', async (ctx) => {
     await authenticate(ctx, keys, 'rules');
     const before = soundVersion(ctx.query['before'], 'before', loadedRules);
     const after = soundVersion(ctx.query['after'], 'after', loadedRules);
-    ctx.body = { before: before.version, after: after.version, differences: diffRuleSets(before, after) };
+    ctx.body = await diffs.of(before, after);
   });
 }
 
@@ -74,7 +104,7 @@ function versionsIn(rulesDir: string): readonly RuleVersion[] {
   return existsSync(rulesDir) ? listRuleVersions(rulesDir) : [];
 }
 
-function summary(version: RuleVersion, loadedRules: LoadedRules) {
+function summary(version: RuleVersion, loadedRules: LoadedRules): RuleFolderSummary {
   const ruleSet = loadedRules.get(version);
   return {
     version,
@@ -85,7 +115,20 @@ function summary(version: RuleVersion, loadedRules: LoadedRules) {
   };
 }
 
-const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], hits: null } as const;
+const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], hits: null, coverage: null } as const;
+
+/** A rule set with its files; one that is not sound has problems instead of all that follows them. */
+export interface OpenedRuleFolder extends RuleFolderSummary {
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  readonly problems: readonly Problem[];
+  readonly ladder: LadderSettings | null;
+  readonly platforms: Readonly<ReturnType<typeof describe>['platforms']>;
+  readonly rules: Readonly<ReturnType<typeof describe>['rules']>;
+  readonly facts: Readonly<ReturnType<typeof describe>['facts']>;
+  /** Null also when the key may not read decisions. */
+  readonly hits: ReturnType<typeof hitsOf> | null;
+  readonly coverage: ReturnType<typeof coverageOf> | null;
+}
 
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
 function describe(ruleSet: RuleSet) {
@@ -124,6 +167,34 @@ function hitsOf(ruleSet: RuleSet, newest: readonly Decision[], platform: Platfor
     decisions: mine.length,
     rules: [...count(groups.rules, true), ...count(signals.rules, false), ...count(verdicts.rules, true)],
   };
+}
+
+/** Diffs of the last pairs that were asked for; whoever asks for a pair meanwhile waits for the same search. */
+class RuleDiffs {
+  readonly #kept = new Map<string, Promise<RuleDiff>>();
+
+  of(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
+    const key = `${before.digest} ${after.digest}`;
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const diff = this.#search(before, after);
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= KEPT_DIFFS) this.#kept.delete(oldest);
+    this.#kept.set(key, diff);
+    const forget = () => this.#kept.delete(key);
+    // What a busy node did not finish may be asked for again.
+    diff.then(({ searched }) => searched || forget(), forget);
+    return diff;
+  }
+
+  async #search(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
+    const differences = diffRuleSets(before, after);
+    const found =
+      differences.length === 0
+        ? { examples: [], searched: true }
+        : await diffExamplesWithin(before, after, EXAMPLES_LIMIT_MS);
+    return { before: before.version, after: after.version, differences, ...found };
+  }
 }
 
 function problemsOf(folder: string): readonly Problem[] {

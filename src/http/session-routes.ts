@@ -1,17 +1,28 @@
 import type Router from '@koa/router';
 import type { ParameterizedContext } from 'koa';
 import type { AccessKey, AccessKeys, Operation } from '../access/access-keys.ts';
+import type { PlatformName } from '../client/client-key.ts';
 import { authenticate } from './authenticate.ts';
 import type { LastHour } from './last-hour.ts';
 import { HttpProblem } from './problems.ts';
 import type { RequestState } from './request-state.ts';
+
+/** What a key may do, as the console asks when somebody signs in. */
+export interface Session {
+  readonly platform: PlatformName;
+  readonly keyId: string;
+  readonly operations: readonly Operation[];
+  /** RFC 3339; null: it does not expire. */
+  readonly expiresAt: string | null;
+}
 
 export interface SessionParts {
   readonly keys: AccessKeys;
   readonly lastHour: LastHour;
 }
 
-const PLATFORM_OPERATIONS = [
+/** Any of these opens the console. */
+export const PLATFORM_OPERATIONS = [
   'decisions',
   'clients',
   'rules',
@@ -25,7 +36,7 @@ const PLATFORM_OPERATIONS = [
 export function sessionRoutes(router: Router<RequestState>, { keys, lastHour }: SessionParts): void {
   router.get('/session', async (ctx) => {
     const { platform, id, operations, expiresAt } = await keyOfThePlatform(ctx, keys);
-    ctx.body = { platform, keyId: id, operations, expiresAt };
+    ctx.body = { platform, keyId: id, operations, expiresAt } satisfies Session;
   });
 
   router.get('/last-hour', async (ctx) => {
@@ -46,7 +57,11 @@ async function keyOfThePlatform(
       if (!(error instanceof HttpProblem) || error.status !== 403) throw error;
     }
   }
-  throw new HttpProblem(
+  throw noOperationOfThePlatform();
+}
+
+export function noOperationOfThePlatform(): HttpProblem {
+  return new HttpProblem(
     403,
     'not provisioned',
     `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,

@@ -31,7 +31,7 @@ export const WhatIfBodySchema = Type.Object({
 });
 
 /** What a version would answer, with the values its rules saw. */
-interface WhatIfAnswer {
+export interface WhatIfAnswer {
   readonly version: string;
   readonly digest: string;
   /** The decision as it would be recorded; nothing of it is. */
@@ -78,16 +78,26 @@ async function answer(
   return {
     version: rules.version,
     digest: rules.digest,
-    decision: {
+    decision: withoutStrays({
       ...supposed,
       ...Object.fromEntries(others.map(({ member, rerun }) => [member, rerun])),
       facts: {
         ...supposed.facts,
         ...Object.fromEntries(concluded.map(({ member, rerun }) => [member.slice('facts.'.length), rerun])),
       },
-    },
+    }),
     rules: account,
   };
+}
+
+/** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
+function withoutStrays(decision: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(decision).filter(
+      ([member, value]) =>
+        value !== null && (member !== 'stickyRequisiteRef' || decision['verdict'] === 'GET_SAME_STICKY'),
+    ),
+  );
 }
 
 /** The decision with these facts, and with the ladder that they speak of, so that the next wait follows from it. */

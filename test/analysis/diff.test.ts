@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { diffRuleSets } from '../../src/analysis/diff.ts';
-import { diffExamples } from '../../src/analysis/diff-examples.ts';
+import { diffExamples, diffExamplesWithin } from '../../src/analysis/diff-examples.ts';
 import { type Edit, Workplace } from './backtest-history.ts';
 
 const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }';
@@ -205,6 +205,29 @@ describe('the difference between two rule sets', () => {
     const trusted = examples.find((example) => example.before.clientGroup === 'TRUSTED');
     expect(trusted?.facts['paymentScore']).to.be.within(0.75, 0.7999);
     expect(trusted?.facts['paidCount']).to.be.greaterThan(2);
+  });
+
+  it('finds the same examples beside other work, which goes on meanwhile', async () => {
+    const { before, after } = compare({
+      file: 'verdicts.yaml',
+      from: TOO_EARLY,
+      to: TOO_EARLY.replace('value: 0', 'value: 2'),
+    });
+    let turns = 0;
+    const turn = setInterval(() => turns++, 0);
+    const found = await diffExamplesWithin(before, after, 60_000);
+    clearInterval(turn);
+    expect(found).to.deep.equal({ examples: diffExamples(before, after), searched: true });
+    expect(turns).to.be.above(5);
+  });
+
+  it('stops the search when its time is up, and says so', async () => {
+    const { before, after } = compare({
+      file: 'verdicts.yaml',
+      from: TOO_EARLY,
+      to: TOO_EARLY.replace('value: 0', 'value: 2'),
+    });
+    expect(await diffExamplesWithin(before, after, 0)).to.deep.equal({ examples: [], searched: false });
   });
 
   it('finds the same examples every time', () => {

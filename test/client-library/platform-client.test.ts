@@ -63,10 +63,28 @@ describe('the platform client at a running service', () => {
     expect(error).to.be.instanceOf(NotFoundError);
   });
 
+  it('tells what happened to a client, whatever its name', async () => {
+    const name = 'eve/ü %';
+    await ask(name, 'o-1');
+    await platform.reportOutcome({ clientIdKey: name, orderRef: 'o-1', outcome: 'PAID' });
+    const all = await platform.clientHistory(name);
+    expect(all.clientIdKey).to.equal(name);
+    expect(all.entries.map(({ kind }) => kind)).to.deep.equal(['outcome', 'verdict']);
+    expect(all.complete).to.equal(true);
+    const newest = await platform.clientHistory(name, { limit: 1 });
+    expect(newest.entries).to.deep.equal(all.entries.slice(0, 1));
+    expect(newest.complete).to.equal(false);
+    const error = await platform.clientHistory('nobody').catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(NotFoundError);
+  });
+
   it('finds and explains a decision', async () => {
     const { decisionId } = await ask('carl', 'disputed');
-    const [found] = await platform.decisions({ orderRef: 'disputed', limit: 1 });
+    const { decisions } = await platform.decisions({ orderRef: 'disputed', limit: 1 });
+    const [found] = decisions;
     expect(found?.decisionId).to.equal(decisionId);
+    const { lookedAt } = await platform.decisions({ verdict: 'BLOCK', rule: 'nobody-has-this' });
+    expect(lookedAt).to.include({ complete: true });
     expect(await platform.decision(decisionId)).to.deep.equal(found);
     expect((await platform.explanation(decisionId)).reproduced).to.equal(true);
   });

@@ -6,10 +6,12 @@ import type { OutcomeEffect } from '../../src/client/outcomes.ts';
 import type * as library from '../../src/client-library/client.ts';
 import type { ScoreBody, VerdictBody } from '../../src/decision/bodies.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
+import type { viewOfHistory } from '../../src/http/client-history.ts';
 import type { viewOfClient } from '../../src/http/client-view.ts';
 import type { Following, RolloutStatus } from '../../src/rollout/operate.ts';
 import type { OperatorName } from '../../src/rules/operators.ts';
 import type { RuleVersion } from '../../src/rules/rule-set.ts';
+import type { FoundDecisions } from '../../src/state/decision-search.ts';
 
 /** A type as JSON carries it: brands and readonly do not travel, and operators are words. */
 type Plain<T> = T extends PlatformName | RuleVersion | OperatorName
@@ -34,6 +36,8 @@ const SHAPES: {
   readonly override: Same<library.Override, Override>;
   readonly outcomeEffect: Same<library.OutcomeEffect, OutcomeEffect>;
   readonly client: Same<Omit<library.ClientView, 'facts'>, Omit<ReturnType<typeof viewOfClient>, 'facts'>>;
+  readonly foundDecisions: Same<library.FoundDecisions, FoundDecisions>;
+  readonly history: Same<library.ClientHistory, ReturnType<typeof viewOfHistory>>;
   readonly explanation: Same<library.Explanation, Explanation>;
   readonly rolloutStatus: Same<library.RolloutStatus, RolloutStatus>;
   readonly following: Same<library.Following, Following>;
@@ -48,6 +52,8 @@ const SHAPES: {
   override: true,
   outcomeEffect: true,
   client: true,
+  foundDecisions: true,
+  history: true,
   explanation: true,
   rolloutStatus: true,
   following: true,

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
@@ -13,12 +14,24 @@ import {
   WIDE,
 } from '../../scripts/screenshots/browser.ts';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
-import { Tenant } from '../running-service.ts';
+import type { BacktestReport } from '../../src/analysis/backtest.ts';
+import { VERDICTS } from '../../src/rules/rule-set.ts';
+import { scoring } from '../cli/scoring.ts';
+import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../rollout/rule-folders.ts';
+import { Tenant, temporaryDirectory } from '../running-service.ts';
 import { describeWithServer } from '../servers/needs-server.ts';
 
 const NARROW: Look = { width: 390, height: 844, colorScheme: 'dark' };
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
+
+/** What heads each moment of the time line: its kind and what it came to. Asked in the browser. */
+const MOMENT_HEADS =
+  "[...document.querySelectorAll('.moment-head')].map(({ children }) => `${children[0].textContent} ${children[1].textContent}`)";
+
+/** Where in each bar of a wait its first request came, and how far the wait was served, in percent. */
+const EARLY_PLACES =
+  "[...document.querySelectorAll('.wait-request:nth-child(2)')].map((mark) => [mark.style.left, mark.previousSibling.style.width].map((text) => Math.round(parseFloat(text))))";
 
 interface AxeResult {
   readonly violations: readonly {
@@ -124,12 +137,14 @@ describeWithServer('chromium', 'the console in a browser', function () {
       await page.getByRole('alert').getByText('the console needs one of').waitFor();
     });
 
-    it('shows only what the key may see', async () => {
+    it('shows only what the key may see, and says where there is nothing', async () => {
       await openOwn(WIDE, await seeded.keyFor('decisions'));
       const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
       expect(await links.allTextContents()).to.deep.equal(['Now', 'Decisions', 'Backtest']);
       await visit('#/rollout');
       await page.getByText('This key may not see this page').waitFor();
+      await visit('#/nonsense');
+      await page.getByText('Nothing is at this address').waitFor();
       expect(tab.complaints).to.deep.equal([]);
     });
 
@@ -165,7 +180,7 @@ describeWithServer('chromium', 'the console in a browser', function () {
       await page.getByLabel('verdict').selectOption('BLOCK');
       await page.getByLabel('rule', { exact: true }).fill('client-blocked');
       await button('Show').click();
-      await page.getByText(/of the newest/).waitFor();
+      await page.getByText(/^\d+ of all \d+ that are kept$/).waitFor();
       expect(await page.evaluate('location.hash')).to.equal('#/decisions?verdict=BLOCK&rule=client-blocked');
       const rules = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
       expect(rules.length).to.be.above(0);
@@ -176,6 +191,41 @@ describeWithServer('chromium', 'the console in a browser', function () {
       await open();
       await visit('#/decisions?orderRef=no-such-order');
       await page.getByText('No decision fits').waitFor();
+      await page.getByText('Nothing of this name is kept.').waitFor();
+      await visit('#/decisions?rule=no-such-rule');
+      await page.getByText(/^All \d+ that are kept were looked at\. Names are compared exactly\.$/).waitFor();
+    });
+
+    it('say how far was looked when there may be more', async () => {
+      await open();
+      await page.route('**/v1/platform/decisions?**', async (route) => {
+        const answer = await route.fetch();
+        const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false };
+        const { decisions } = await answer.json();
+        const json = {
+          decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],
+          lookedAt,
+        };
+        await route.fulfill({ response: answer, json });
+      });
+      await visit('#/decisions?rule=no-such-rule');
+      await page
+        .getByText(/^The newest 10,000 were looked at, back to 2026-01-0[12] .*; older ones were not\./)
+        .waitFor();
+      await visit('#/decisions?verdict=WAIT');
+      await page
+        .getByText(/^2 of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/)
+        .waitFor();
+      await page.unroute('**/v1/platform/decisions?**');
+    });
+
+    it('are listed up to a hundred, and more when asked for', async () => {
+      await open();
+      await visit('#/decisions');
+      await page.getByText(/^The newest 100, back to /).waitFor();
+      await button('Show up to 500').click();
+      await page.getByText(/^All \d+ that are kept$|^The newest 500, back to /).waitFor();
+      expect(await page.locator('.decisions tbody tr').count()).to.be.above(100);
     });
 
     it('open to the explanation with the values that were seen, reproduced, and with a link to hand on', async () => {
@@ -226,8 +276,129 @@ describeWithServer('chromium', 'the console in a browser', function () {
     await button('Lift the override …').click();
     await button('Lift the override').click();
     await page.getByText('None: the rules decide the group.').waitFor();
+    await page.getByText('the rules decide the group again', { exact: true }).waitFor();
+    await page
+      .locator('.moment-override')
+      .filter({ hasText: 'set by ann' })
+      .getByText('a stolen card')
+      .waitFor();
     expect((await shop.client('doubtful-dora')).body.override).to.equal(null);
     expect(tab.complaints).to.deep.equal([]);
+  });
+
+  describe('the history of a client', () => {
+    it('is one line, newest first, with the waits from their start to their end', async () => {
+      await open();
+      await visit('#/client/impatient-ivan');
+      await page.getByText('20 entries, newest first; 6 waits, asked too early 2 times').waitFor();
+      expect(await page.evaluate(MOMENT_HEADS)).to.deep.equal([
+        'verdict ~WAIT 1800 s',
+        'verdict ~WAIT 300 s',
+        'score PAYING',
+        'outcome UNPAID EXPIRED',
+        'verdict +GET_NEW',
+        'verdict ~WAIT 30 s',
+        'verdict +GET_NEW',
+        'outcome PAID',
+        'verdict ~WAIT 1800 s',
+        'verdict ~WAIT 300 s',
+        'verdict +GET_NEW',
+        'verdict ~WAIT 30 s',
+        'verdict +GET_NEW',
+        'override lifted',
+        'override TRUSTED',
+        'binding removed',
+        'binding set',
+        'outcome PAID',
+        'verdict +GET_NEW',
+        'score NEW',
+      ]);
+      await page.getByText('waits until').waitFor();
+      expect(await page.getByText('wait of level 1 over').count()).to.equal(2);
+      await page.getByText('vouched for by the support desk').waitFor();
+    });
+
+    it('marks a request that came too early inside the wait, and says what became of it', async () => {
+      await open();
+      await visit('#/client/impatient-ivan');
+      await page.getByText(/^▲ asked again after 2 min( \d s)?, so a longer wait began$/).waitFor();
+      // The newest first: at once after a wait of 5 min began, and 2 min into another.
+      const [newest, before, ...more] = await page.evaluate<number[][]>(EARLY_PLACES);
+      expect(more).to.deep.equal([]);
+      expect(newest?.[0]).to.be.within(0, 2);
+      expect(before?.[0]).to.be.within(40, 42);
+      expect(before?.[1]).to.equal(before?.[0]);
+      await page.getByText(/^(3 min|2 min 5\d s) too early$/).waitFor();
+      await page.getByText(/^paid after 1 min( \d s)?, so the wait ended$/).waitFor();
+    });
+
+    it('leads from an order to its decisions, and from a verdict to why it fell', async () => {
+      await open();
+      await visit('#/client/impatient-ivan');
+      const order = page.getByRole('link', { name: 'order-ivan-1' }).first();
+      expect(await order.getAttribute('href')).to.equal('#/decisions?orderRef=order-ivan-1');
+      await page
+        .getByRole('link', { name: /^why the verdict WAIT fell at / })
+        .first()
+        .click();
+      await page.getByText('✓ reproduced').waitFor();
+    });
+
+    it('hides and shows kinds of entries, with the keyboard too', async () => {
+      await open();
+      await visit('#/client/impatient-ivan');
+      const scores = button('scores 2');
+      await scores.focus();
+      await page.keyboard.press('Space');
+      expect(await scores.getAttribute('aria-pressed')).to.equal('false');
+      expect(await page.locator('.moment-score').count()).to.equal(0);
+      expect(await page.locator('.moment-verdict').count()).to.equal(11);
+      expect(await seriousFindings(page)).to.deep.equal([]);
+      await button('verdicts 11').click();
+      expect(await page.getByText('wait of level 1 over').count()).to.equal(0);
+      await scores.focus();
+      await page.keyboard.press('Enter');
+      expect(await page.locator('.moment-score').count()).to.equal(2);
+    });
+
+    it('says that older entries are not shown, and shows them when asked', async () => {
+      for (let order = 0; order < 105; order++) await shop.outcome('long-known-lu', `lu-${order}`, 'PAID');
+      await open();
+      await visit('#/client/long-known-lu');
+      await page.getByText('Older entries are not shown').waitFor();
+      expect(await page.locator('.moment').count()).to.equal(100);
+      await button('Show up to 500').click();
+      await page.getByText('105 entries, newest first; no wait').waitFor();
+      expect(await page.getByText('Older entries are not shown').count()).to.equal(0);
+    });
+
+    it('says so when nothing of it is kept any more, and where to look instead', async () => {
+      await open();
+      await page.route('**/history?**', (route) =>
+        route.fulfill({ json: { clientIdKey: 'impatient-ivan', entries: [], complete: false } }),
+      );
+      await visit('#/client/impatient-ivan');
+      await page.getByText('No entry is kept any more').waitFor();
+      const link = page.getByRole('link', { name: 'Its decisions' });
+      expect(await link.getAttribute('href')).to.equal('#/decisions?clientIdKey=impatient-ivan');
+      await page.unroute('**/history?**');
+    });
+
+    it('of a client that nothing is known of says what to do', async () => {
+      await open();
+      await visit('#/client/Impatient-Ivan');
+      await page.getByText('Nothing is known of this client').waitFor();
+      await page.getByText(/Keys are compared exactly, capital letters too/).waitFor();
+      expect(await page.getByText('Set an override').count()).to.equal(0);
+    });
+
+    it('has no links to decisions for a key that may not see them', async () => {
+      await openOwn(WIDE, await seeded.keyFor('clients'));
+      await visit('#/client/impatient-ivan');
+      await page.getByText('20 entries, newest first').waitFor();
+      expect(await page.locator('.moments a').count()).to.equal(0);
+      expect(tab.complaints).to.deep.equal([]);
+    });
   });
 
   it('sets and removes a binding', async () => {
@@ -253,7 +424,11 @@ describeWithServer('chromium', 'the console in a browser', function () {
       await page.getByText('verdicts.yaml:43:19').waitFor();
       await page.getByText('unknown fact "atemptOpen"; did you mean "attemptOpen"?').first().waitFor();
       await button('Compare').click();
-      await page.getByText('ladder level 1: 30s -> 40s').waitFor();
+      await page.getByText('ladder level 1: 30s → 40s').waitFor();
+      await page.getByText('waitRemainingSeconds = 1', { exact: true }).first().waitFor();
+      expect(await page.locator('.examples > li').first().textContent()).to.match(
+        /p2\.v10 .*WAIT asked-too-early .*p2\.v11 .*GET_NEW otherwise/s,
+      );
     });
   });
 
@@ -266,6 +441,7 @@ describeWithServer('chromium', 'the console in a browser', function () {
     await button('Ask').click();
     await page.getByRole('heading', { name: /p2\.v10 .*WAIT 1800 s/ }).waitFor();
     await page.getByRole('heading', { name: /p2\.v11 .*GET_NEW/ }).waitFor();
+    await page.getByText('p2.v11 and p2.v10 differ in: verdict, wait, rule.').waitFor();
     expect(await page.getByLabel('clientIdKey').inputValue()).to.equal('impatient-ivan');
     expect(await seriousFindings(page)).to.deep.equal([]);
   });
@@ -290,8 +466,64 @@ describeWithServer('chromium', 'the console in a browser', function () {
     await upload(JSON.stringify(backtestResult()));
     await page.getByRole('heading', { name: 'p2.v11 against what was recorded' }).waitFor();
     expect(await page.locator('.matrix .cell-many').allTextContents()).to.deep.equal(['1,234']);
-    expect(await seriousFindings(page)).to.deep.equal([]);
     expect(requests).to.deep.equal([]);
+  });
+
+  describe('opens what the backtest command really printed', () => {
+    const folder = temporaryDirectory();
+    const rulesDir = rulesDirectory();
+    const journal = join(folder, 'journal.ndjson');
+    const run = async (...args: readonly string[]) => {
+      const { exitCode, stdout, stderr } = await scoring(args, {
+        ...seeded.environment,
+        RULES_DIR: rulesDir,
+      });
+      expect(exitCode, stderr).to.equal(0);
+      return stdout;
+    };
+    before(() => {
+      addVersion(rulesDir, 'p2.v13', [BLOCK_OTHERWISE], { draft: true });
+      return run('journal', 'export', '--output', journal);
+    });
+
+    for (const mode of ['recorded', 'closed-loop'] as const) {
+      it(`in mode ${mode}, with the same figures`, async () => {
+        const printed = await run(
+          ...['rules', 'backtest', 'p2.v13', '--mode', mode, '--journal', journal, '--json'],
+        );
+        const report: BacktestReport = JSON.parse(printed);
+        expect(report.compared).to.be.above(300);
+        expect(report.changed).to.be.above(0);
+        const file = join(folder, `${mode}.json`);
+        writeFileSync(file, printed);
+        await open();
+        await visit('#/backtest');
+        await page.getByLabel('Result file').setInputFiles(file);
+        await page.getByRole('heading', { name: 'p2.v13 against what was recorded' }).waitFor();
+        const english = (value: number) => value.toLocaleString('en');
+        expect(await page.locator('.matrix td.num').allTextContents()).to.deep.equal(
+          VERDICTS.flatMap((from) => VERDICTS.map((to) => english(report.transitions[from][to]))),
+        );
+        const figure = (name: string) =>
+          page
+            .locator('.figures div', { has: page.getByText(name, { exact: true }) })
+            .locator('dd')
+            .textContent();
+        expect(await figure('mode')).to.equal(mode);
+        expect(await figure('compared')).to.equal(english(report.compared));
+        expect(await figure('changed')).to.match(new RegExp(`^${english(report.changed)} `));
+        const changes = page.getByRole('region', { name: 'Changes by rule' }).locator('tbody tr');
+        expect(await changes.locator('td:first-child').allTextContents()).to.deep.equal(
+          report.changes.map((change) => english(change.count)),
+        );
+        const waits = page.getByRole('region', { name: 'After a wait' }).locator('tbody td:nth-child(3)');
+        expect(await waits.allTextContents()).to.deep.equal(
+          [...report.ladder.base, ...report.ladder.candidate].map((level) => english(level.waits)),
+        );
+        expect(await seriousFindings(page)).to.deep.equal([]);
+        expect(tab.complaints).to.deep.equal([]);
+      });
+    }
   });
 
   it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
@@ -347,7 +579,7 @@ describeWithServer('chromium', 'the console in a browser', function () {
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     await page.unroute('**/v1/platform/decisions**');
     await button('Try again').click();
-    await page.getByText(/of the newest/).waitFor();
+    await page.getByText(/that are kept|^The newest/).waitFor();
   });
 
   it('leaves when the key is revoked meanwhile', async () => {

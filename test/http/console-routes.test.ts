@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
 import type { Explanation } from '../../src/analysis/explain.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import type { RuleDiff } from '../../src/http/rule-files-routes.ts';
 import { call, type Problem, rawExchange, rawStatus, Tenant, verdictBody } from '../running-service.ts';
 
 interface VersionBody {
@@ -192,6 +193,12 @@ describe('the console over HTTP', function () {
       }
     });
 
+    it('show no hits to a key that may not read decisions', async () => {
+      const reader = new Tenant(shop, await seeded.keyFor('rules'));
+      const { body } = await reader.ask<VersionBody>('GET', 'rules/versions/p2.v10');
+      expect(body).to.include({ sound: true, hits: null });
+    });
+
     it('that are not sound open to their problems, each with its place', async () => {
       const { body } = await shop.ask<VersionBody>('GET', 'rules/versions/p2.v12');
       expect(body).to.include({ sound: false, ladder: null, hits: null, coverage: null });
@@ -215,6 +222,22 @@ describe('the console over HTTP', function () {
         'ladder level 1: 30s -> 40s',
         'asked-too-early: waitRemainingSeconds > 0 -> > 2',
       ]);
+    });
+
+    it('are compared with payers whom the two answer differently', async () => {
+      const compare = (before: string, after: string) =>
+        shop.ask<RuleDiff>('GET', `rules/diff?before=${before}&after=${after}`);
+      const { body } = await compare('p2.v10', 'p2.v11');
+      expect(body.searched).to.equal(true);
+      expect(body.examples[0]?.facts).to.have.property('waitRemainingSeconds');
+      expect(body.examples[0]?.before).to.deep.include({ verdict: 'WAIT', rule: 'asked-too-early' });
+      expect(body.examples[0]?.after).to.deep.include({ verdict: 'GET_NEW', rule: 'otherwise' });
+      expect((await compare('p2.v11', 'p2.v10')).body.examples[0]?.after.verdict).to.equal('WAIT');
+      expect((await compare('p2.v10', 'p2.v10')).body).to.deep.include({
+        differences: [],
+        examples: [],
+        searched: true,
+      });
     });
 
     it('that cannot be compared are refused with what to do', async () => {
@@ -274,6 +297,14 @@ describe('the console over HTTP', function () {
       expect(one?.decision.reason).to.equal(
         'Asked 1 s before the wait was over; wait 300 s, cooldown level 2.',
       );
+    });
+
+    it('leaves out a wait and a requisite that own values take away', async () => {
+      const anna = { clientIdKey: 'regular-anna' };
+      const blocked = whatIf({ facts: { overrideGroup: 'BLOCKED' } }, anna);
+      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', blocked);
+      expect(answer.answers[0]?.decision.verdict).to.equal('BLOCK');
+      expect(answer.answers[0]?.decision).to.not.have.any.keys('stickyRequisiteRef', 'waitSeconds');
     });
 
     it('lets conclusions follow from own values', async () => {

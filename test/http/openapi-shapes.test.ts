@@ -1,16 +1,27 @@
 import { expect } from 'chai';
 import type { Static } from 'typebox';
-import type { Explanation } from '../../src/analysis/explain.ts';
+import type { Explanation, RulesAccount } from '../../src/analysis/explain.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
 import type { Binding, Override } from '../../src/client/client-state.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
 import type { OutcomeEffect } from '../../src/client/outcomes.ts';
 import type { ScoreBody, VerdictBody } from '../../src/decision/bodies.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
+import type { viewOfHistory } from '../../src/http/client-history.ts';
 import type { viewOfClient } from '../../src/http/client-view.ts';
+import type { LastHourView } from '../../src/http/last-hour.ts';
+import type {
+  LastHourSchema,
+  OpenedRuleFolderSchema,
+  RuleDiffSchema,
+  RuleFolderSchema,
+  SessionSchema,
+} from '../../src/http/openapi-console-schemas.ts';
+import type { ClientHistorySchema } from '../../src/http/openapi-history-schemas.ts';
 import type {
   BindingSchema,
   ClientSchema,
+  DecisionListSchema,
   DecisionSchema,
   ExplanationSchema,
   FollowingSchema,
@@ -20,18 +31,22 @@ import type {
   OverrideSchema,
   RolloutSchema,
   RolloutStatusSchema,
+  RulesAccountSchema,
   RuleTraceSchema,
   ScoreAnswerSchema,
   TrialCountsSchema,
   VerdictAnswerSchema,
 } from '../../src/http/openapi-schemas.ts';
+import type { OpenedRuleFolder, RuleDiff, RuleFolderSummary } from '../../src/http/rule-files-routes.ts';
 import type { ScoreBodySchema, VerdictBodySchema } from '../../src/http/schemas.ts';
+import type { Session } from '../../src/http/session-routes.ts';
 import type { NodeReport } from '../../src/rollout/fleet.ts';
 import type { Following, RolloutStatus } from '../../src/rollout/operate.ts';
 import type { Rollout } from '../../src/rollout/rollout.ts';
 import type { TrialCounts } from '../../src/rollout/trial-counts.ts';
 import type { RuleVersion } from '../../src/rules/rule-set.ts';
 import type { RuleTrace } from '../../src/rules/trace.ts';
+import type { FoundDecisions } from '../../src/state/decision-search.ts';
 
 /** A type as JSON carries it: brands and readonly do not travel. */
 type Plain<T> = T extends PlatformName | RuleVersion
@@ -59,6 +74,7 @@ const SHAPES: {
   readonly override: Same<Static<typeof OverrideSchema>, Override>;
   readonly outcomeEffect: Same<Static<typeof OutcomeResultSchema>['result'], OutcomeEffect>;
   readonly client: Same<Omit<Static<typeof ClientSchema>, 'facts'>, ClientView>;
+  readonly history: Same<Static<typeof ClientHistorySchema>, ReturnType<typeof viewOfHistory>>;
   readonly ruleTrace: Same<Static<typeof RuleTraceSchema>, RuleTrace>;
   readonly explanation: Same<Static<typeof ExplanationSchema>, Explanation>;
   readonly trialCounts: Same<Static<typeof TrialCountsSchema>, TrialCounts>;
@@ -66,6 +82,13 @@ const SHAPES: {
   readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
   readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
   readonly following: Same<Static<typeof FollowingSchema>, Following>;
+  readonly foundDecisions: Same<Static<typeof DecisionListSchema>, FoundDecisions>;
+  readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
+  readonly session: Same<Static<typeof SessionSchema>, Session>;
+  readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
+  readonly ruleFolder: Same<Static<typeof RuleFolderSchema>, RuleFolderSummary>;
+  readonly openedRuleFolder: Same<Static<typeof OpenedRuleFolderSchema>, OpenedRuleFolder>;
+  readonly ruleDiff: Same<Static<typeof RuleDiffSchema>, RuleDiff>;
 } = {
   scoreBody: true,
   verdictBody: true,
@@ -77,6 +100,7 @@ const SHAPES: {
   override: true,
   outcomeEffect: true,
   client: true,
+  history: true,
   ruleTrace: true,
   explanation: true,
   trialCounts: true,
@@ -84,6 +108,13 @@ const SHAPES: {
   rollout: true,
   rolloutStatus: true,
   following: true,
+  foundDecisions: true,
+  rulesAccount: true,
+  session: true,
+  lastHour: true,
+  ruleFolder: true,
+  openedRuleFolder: true,
+  ruleDiff: true,
 };
 
 // What the comparison must be able to see.

@@ -31,13 +31,19 @@ const platform = new DescribedApi(platformDocument());
 const TOO_LARGE = 'x'.repeat(40_000);
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** A store that fails as it is told to; what keeps access keys goes on working. */
-function troubled<T extends object>(part: T, trouble: () => Error | null): T {
+/** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
+function troubled<T extends object>(
+  part: T,
+  trouble: () => Error | null,
+  keysTrouble: () => Error | null,
+): T {
   return new Proxy(part, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name === 'registers' && typeof value === 'object' && value !== null)
-        return troubled(value, trouble);
+        return troubled(value, trouble, keysTrouble);
+      if (name === 'documents' && typeof value === 'object' && value !== null)
+        return troubled(value, keysTrouble, keysTrouble);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         const error = name === 'close' ? null : trouble();
@@ -53,6 +59,7 @@ class Live {
   readonly #keys: { readonly all: string; readonly none: string };
   readonly #end: () => Promise<void>;
   static trouble: Error | null = null;
+  static keysTrouble: Error | null = null;
 
   private constructor(
     application: Application,
@@ -67,9 +74,16 @@ class Live {
   static async start(): Promise<Live> {
     const opened = await stores[0]?.open();
     if (opened === undefined) throw new Error('no store');
-    const store: Store = troubled(opened.store, () => Live.trouble);
+    const store: Store = troubled(
+      opened.store,
+      () => Live.trouble,
+      () => Live.keysTrouble,
+    );
     const rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+    addVersion(rulesDir, 'p2.v12', [{ file: 'ladder.yaml', from: 'levels:', to: 'levles:' }], {
+      draft: true,
+    });
     const clock = new MovableClock().now;
     const fleet = new Fleet(store);
     const node = await RolloutNode.start({
@@ -85,6 +99,7 @@ class Live {
       clock,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      rulesDir,
       signalSecret: SIGNAL_SECRET,
       rateLimit: NO_RATE_LIMIT,
       basePath: '',
@@ -122,6 +137,11 @@ class Live {
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   }
 
+  /** A key that no node has read yet, so that the store must be asked about it. */
+  async newKey(): Promise<string> {
+    return (await this.application.keys.issue(platformName('shop'), OPERATIONS, null)).key;
+  }
+
   /** A verdict's decision, to be asked about. */
   async decisionId(clientIdKey: string): Promise<string> {
     const answer = await this.ask(post('/v1/client/verdict', verdictBody({ clientIdKey })));
@@ -153,6 +173,8 @@ interface Case {
   readonly status: number;
   readonly ask: Ask | ((live: Live) => Promise<Ask>);
   readonly trouble?: Error;
+  /** Access keys cannot be read. */
+  readonly keysTrouble?: Error;
 }
 
 const AWAY = new StoreUnavailable('away');
@@ -165,6 +187,19 @@ function shared(operationId: string, good: Ask): readonly Case[] {
     { operationId, status: 403, ask: as('ungranted') },
     { operationId, status: 503, ask: good, trouble: AWAY },
     { operationId, status: 500, ask: good, trouble: new Error('a bug') },
+  ];
+}
+
+/** The same for operations that ask the store about the access key alone. */
+function sharedByKey(operationId: string, good: Ask): readonly Case[] {
+  const asNewcomer = async (live: Live) => ({
+    ...good,
+    headers: { ...good.headers, 'X-KA-Access-Key': await live.newKey() },
+  });
+  return [
+    ...shared(operationId, good).filter(({ trouble }) => trouble === undefined),
+    { operationId, status: 503, ask: asNewcomer, keysTrouble: AWAY },
+    { operationId, status: 500, ask: asNewcomer, keysTrouble: new Error('a bug') },
   ];
 }
 
@@ -216,10 +251,20 @@ const BINDING = put(`${CLIENT}/binding`, {
   expiresAt: '2030-01-01T00:00:00Z',
 });
 const OVERRIDE = put(`${CLIENT}/override`, { group: 'TRUSTED', reason: 'known', by: 'ann' });
+const HISTORY = `${CLIENT}/history`;
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
 const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1';
+
+const VERSIONS = '/v1/platform/rules/versions';
+const DIFF = '/v1/platform/rules/diff?before=p2.v10&after=p2.v11';
+const WHAT_IF = whatIf({});
+
+function whatIf(members: object): Ask {
+  const request = verdictBody({ clientIdKey: 'judged' });
+  return post('/v1/platform/rules/what-if', { versions: ['p2.v10', 'p2.v11'], request, ...members });
+}
 
 function removal(path: string): Ask {
   return { method: 'DELETE', path };
@@ -249,6 +294,11 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readClient', status: 400, ask: get(LONG_CLIENT) },
   { operationId: 'readClient', status: 404, ask: get('/v1/platform/clients/nobody') },
   ...shared('readClient', get(CLIENT)),
+  { operationId: 'readClientHistory', status: 200, ask: async (live) => get(await fullHistory(live)) },
+  { operationId: 'readClientHistory', status: 400, ask: get(`${HISTORY}?limit=501`) },
+  { operationId: 'readClientHistory', status: 400, ask: get(`${LONG_CLIENT}/history`) },
+  { operationId: 'readClientHistory', status: 404, ask: get('/v1/platform/clients/nobody/history') },
+  ...shared('readClientHistory', get(HISTORY)),
   { operationId: 'liftOverride', status: 204, ask: removal(`${CLIENT}/override`) },
   { operationId: 'liftOverride', status: 400, ask: removal(`${LONG_CLIENT}/override`) },
   ...shared('liftOverride', removal(`${CLIENT}/override`)),
@@ -259,7 +309,13 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'eraseClient', status: 400, ask: removal(LONG_CLIENT) },
   ...shared('eraseClient', removal(CLIENT)),
   { operationId: 'listDecisions', status: 200, ask: get('/v1/platform/decisions?limit=5') },
+  {
+    operationId: 'listDecisions',
+    status: 200,
+    ask: get('/v1/platform/decisions?verdict=GET_NEW&rule=otherwise&ruleVersion=p2.v10'),
+  },
   { operationId: 'listDecisions', status: 400, ask: get('/v1/platform/decisions?limit=501') },
+  { operationId: 'listDecisions', status: 400, ask: get('/v1/platform/decisions?verdict=NO') },
   ...shared('listDecisions', get('/v1/platform/decisions')),
   {
     operationId: 'readDecision',
@@ -284,6 +340,28 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'rollBack', status: 200, ask: ROLLBACK },
   ...withBody('rollBack', ROLLBACK),
   { operationId: 'rollBack', status: 409, ask: ROLLBACK },
+  { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
+  ...sharedByKey('readSession', get('/v1/platform/session')),
+  { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
+  ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
+  { operationId: 'listRuleFolders', status: 200, ask: get(VERSIONS) },
+  ...sharedByKey('listRuleFolders', get(VERSIONS)),
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v10`) },
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v11`) },
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v12`) },
+  { operationId: 'readRuleFolder', status: 404, ask: get(`${VERSIONS}/p2.v99`) },
+  ...shared('readRuleFolder', get(`${VERSIONS}/p2.v10`)),
+  { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF) },
+  { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF.replace('p2.v11', 'p2.v10')) },
+  { operationId: 'compareRuleFolders', status: 400, ask: get(DIFF.replace('p2.v11', 'p2.v12')) },
+  { operationId: 'compareRuleFolders', status: 404, ask: get(DIFF.replace('p2.v11', 'p2.v99')) },
+  ...sharedByKey('compareRuleFolders', get(DIFF)),
+  { operationId: 'askWhatIf', status: 200, ask: WHAT_IF },
+  { operationId: 'askWhatIf', status: 200, ask: whatIf({ facts: { honeypotTriggered: true } }) },
+  { operationId: 'askWhatIf', status: 400, ask: whatIf({ facts: { honeypotTriggered: 1 } }) },
+  { operationId: 'askWhatIf', status: 400, ask: whatIf({ versions: ['p2.v12'] }) },
+  { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
+  ...withBody('askWhatIf', WHAT_IF),
   { operationId: 'readLiveness', status: 200, ask: get('/livez') },
   { operationId: 'readReadiness', status: 200, ask: get('/readyz') },
   { operationId: 'readReadiness', status: 503, ask: get('/readyz'), trouble: AWAY },
@@ -296,6 +374,19 @@ async function judged(live: Live): Promise<string> {
   await live.ask(BINDING);
   await live.ask(OVERRIDE);
   return CLIENT;
+}
+
+/** The path of the client's history, once there is an entry of every kind in it, and things were lifted. */
+async function fullHistory(live: Live): Promise<string> {
+  const device = { fingerprint: 'f', ip: '203.0.113.9', userAgent: 'x', clientHints: { jsOk: true } };
+  await live.ask(post('/v1/client/score', scoreBody({ clientIdKey: 'judged', ...device })));
+  await live.ask(post('/v1/client/score', scoreBody({ clientIdKey: 'judged', toPayCurrency: 'EUR' })));
+  await judged(live);
+  const outcome = { clientIdKey: 'judged', orderRef: 'judged-1', outcome: 'UNPAID', cause: 'EXPIRED' };
+  await live.ask(post('/v1/platform/outcomes', outcome));
+  await live.ask(removal(`${CLIENT}/binding`));
+  await live.ask(removal(`${CLIENT}/override`));
+  return HISTORY;
 }
 
 /** The path of the rollout, once a shadow has differed. */
@@ -361,12 +452,14 @@ for (const { name, api, cases } of [
       after(() => live.stop());
       afterEach(() => {
         Live.trouble = null;
+        Live.keysTrouble = null;
       });
 
-      for (const [index, { operationId, status, ask, trouble }] of cases.entries()) {
+      for (const [index, { operationId, status, ask, trouble, keysTrouble }] of cases.entries()) {
         it(`${operationId} answers ${status} (${index + 1})`, async () => {
           const request = typeof ask === 'function' ? await ask(live) : ask;
           Live.trouble = trouble ?? null;
+          Live.keysTrouble = keysTrouble ?? null;
           const answer = await live.ask(request);
           expect(answer.status, answer.text).to.equal(status);
           expect(api.complaints(operationId, answer)).to.deep.equal([]);
@@ -504,7 +597,7 @@ describe('the API documents as served', () => {
     for (const base of [service.application.callerUrl, service.application.platformUrl]) {
       const page = await call<string>('GET', `${base}/docs`, {});
       expect(page.headers.get('Content-Security-Policy')).to.equal(
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       );
       expect(page.body).not.to.match(/https?:\/\//);
       expect(page.body).not.to.match(/<script>/);

@@ -18,6 +18,7 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
   [
     { operation: 'outcomes', method: 'POST', path: 'outcomes' },
     { operation: 'clients', method: 'GET', path: 'clients/a' },
+    { operation: 'clients', method: 'GET', path: 'clients/a/history' },
     { operation: 'clients', method: 'DELETE', path: 'clients/a' },
     { operation: 'clients', method: 'PUT', path: 'clients/a/binding' },
     { operation: 'clients', method: 'DELETE', path: 'clients/a/binding' },
@@ -513,6 +514,7 @@ for (const { name, open } of stores) {
       const allowed: readonly (readonly [string, string])[] = [
         ['outcomes', 'POST'],
         ['clients/a', 'HEAD, GET, DELETE'],
+        ['clients/a/history', 'HEAD, GET'],
         ['clients/a/binding', 'PUT, DELETE'],
         ['decisions', 'HEAD, GET'],
       ];

@@ -21,6 +21,9 @@ const PAGES = [
   { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },
 ];
 
+/** What an address that was typed or cut off leads to. */
+const NO_PAGE = { path: null, title: 'No such page', needs: [], page: null };
+
 function App() {
   const [session, setSession] = useState(null);
   const [refusal, setRefusal] = useState(null);
@@ -80,7 +83,7 @@ function Console({ session, leave }) {
   const allowed = PAGES.filter(({ needs }) =>
     needs.every((operation) => session.operations.includes(operation)),
   );
-  const current = PAGES.find(({ path }) => path === place.page) ?? allowed[0];
+  const current = place.page === '' ? allowed[0] : (PAGES.find(({ path }) => path === place.page) ?? NO_PAGE);
   useEffect(() => {
     document.title = `${current.title} · Client Scoring`;
     scrollTo(0, 0);
@@ -104,9 +107,11 @@ function Console({ session, leave }) {
     <main id="main" ref=${main} tabindex="-1">
       <h1>${current.title}</h1>
       ${
-        allowed.includes(current)
-          ? html`<${current.page} key=${current.path} session=${session} place=${place} />`
-          : html`<${Empty} title="This key may not see this page">It needs ${current.needs.join(' and ')}. Ask the platform owner for a key with more operations.<//>`
+        current === NO_PAGE
+          ? html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`
+          : allowed.includes(current)
+            ? html`<${current.page} key=${current.path} session=${session} place=${place} />`
+            : html`<${Empty} title="This key may not see this page">It needs ${current.needs.join(' and ')}. Ask the platform owner for a key with more operations.<//>`
       }
     </main>`;
 }

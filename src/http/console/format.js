@@ -8,10 +8,23 @@ export function clockTime(epochMs) {
 /** `2026-01-01 14:03:27` in the reader's own time zone. */
 export function dateTime(epochMs) {
   if (epochMs === null || epochMs === undefined) return '–';
+  return `${day(epochMs)} ${clockSeconds(epochMs)}`;
+}
+
+/** `2026-01-01` in the reader's own time zone. */
+export function day(epochMs) {
   const date = new Date(epochMs);
-  const two = (number) => String(number).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** `14:03:27` in the reader's own time zone. */
+export function clockSeconds(epochMs) {
+  const date = new Date(epochMs);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+function two(number) {
+  return String(number).padStart(2, '0');
 }
 
 /** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. */
@@ -45,6 +58,11 @@ export function factText(value) {
   if (Array.isArray(value)) return value.map(factText).join(', ');
   if (value === '') return '(empty)';
   return typeof value === 'number' ? String(Math.round(value * 10000) / 10000) : String(value);
+}
+
+/** `p2.v11` for p2.v10: what a version made from this one would be called. */
+export function versionAfter(version) {
+  return version.replace(/\d+$/, (number) => String(Number(number) + 1));
 }
 
 export function shortDigest(digest) {

@@ -38,11 +38,11 @@ function heightOf(levelsMs) {
   return (ms) => BOTTOM - 22 - ((Math.log(ms) - low) / span) * (BOTTOM - 22 - TOP);
 }
 
-/** Where a client stood on the ladder before a decision, and where after it. */
-export function LadderMove({ before, after, at }) {
+/** Where a client stood on the ladder before a decision, and where after it; told of `beforeAt` and `at`. */
+export function LadderMove({ before, after, at, beforeAt = at }) {
   const rungs = Math.max(3, before.level, after.level);
   return html`<div class="ladder-move">
-    <${Standing} title="before" ladder=${before} rungs=${rungs} at=${at} />
+    <${Standing} title="before" ladder=${before} rungs=${rungs} at=${beforeAt} />
     <span class="arrow" aria-hidden="true">→</span>
     <${Standing} title="after" ladder=${after} rungs=${rungs} at=${at} />
   </div>`;

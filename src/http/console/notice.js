@@ -14,7 +14,7 @@ export function Trouble({ error, retry }) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${titleOf(error.status)}</strong>
     <p>${error.message}</p>
-    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
+    ${retry && error.status !== 400 && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`;
 }
 

@@ -47,8 +47,9 @@ async function readReport(file) {
 }
 
 function Report({ report }) {
-  const { journal, bots } = report;
+  const { journal, bots, groups = [] } = report;
   const base = report.against ?? 'what was recorded';
+  const notes = notesOn(report);
   return html`
     <section class="card"><h2>${report.ruleVersion} against ${base}</h2>
       <${Figures} items=${[
@@ -62,15 +63,48 @@ function Report({ report }) {
           'bot flags',
           html`${count(bots.base)} → ${count(bots.candidate)} <span class="faint">+${count(bots.gained)} −${count(bots.lost)}</span>`,
         ],
-        ['journal', html`${dateTime(journal.from)} to ${dateTime(journal.to)}`],
+        [
+          'journal',
+          html`<span class="when">${dateTime(journal.from)}</span> to <span class="when">${dateTime(journal.to)}</span>`,
+        ],
         ['digest', html`<code>${shortDigest(report.digest)}</code>`],
         ...(report.waits
           ? [['waits', `${count(report.waits.longer)} longer, ${count(report.waits.shorter)} shorter`]]
           : []),
         ...(report.undecidable?.count > 0 ? [['undecidable', count(report.undecidable.count)]] : []),
+        [
+          'client groups',
+          groups.length === 0
+            ? 'no change'
+            : groups.map(({ from, to, count: times }) => html`<div>${from} → ${to} ${count(times)}</div>`),
+        ],
       ]} />
-      ${report.undecidable?.count > 0 && html`<p class="faint">Their records lack: ${report.undecidable.facts.join(', ')}. Use --mode closed-loop.</p>`}
+      ${notes.length > 0 && html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}
     </section>
+    ${report.compared === 0 ? html`<${Empty} title="Nothing to compare">The journal holds no decision that both could decide. Export one with verdicts in it: scoring journal export --output journal.ndjson.<//>` : html`<${Comparison} report=${report} base=${base} />`}`;
+}
+
+/** What a reader must know before trusting the figures; the command line says the same. */
+function notesOn({ journal, undecidable, mode, reproduced, compared, against }) {
+  const notes = [];
+  if (journal.torn) notes.push('The last line of the journal is incomplete and was left out.');
+  if (undecidable?.count > 0)
+    notes.push(
+      `${count(undecidable.count)} decisions cannot be decided again: their records lack ${undecidable.facts.join(', ')}. The mode closed-loop counts these anew.`,
+    );
+  if (mode === 'recorded')
+    notes.push(
+      'Each decision was made again on its recorded facts, so another ladder, currency or smoothing does not show. The mode closed-loop lives through the journal again and shows it.',
+    );
+  if (typeof reproduced === 'number' && against === null && reproduced < compared)
+    notes.push(
+      `Lived through again, the recorded versions repeat ${count(reproduced)} of ${count(compared)} recorded verdicts: the journal does not begin with an empty state, or clients were erased.`,
+    );
+  return notes;
+}
+
+function Comparison({ report, base }) {
+  return html`
     <div class="two two-wide">
       <section class="card"><h2>Verdicts, from row to column</h2><${Matrix} transitions=${report.transitions} compared=${report.compared} /></section>
       <section class="card"><h2>Mix</h2><${Mix} name=${base} amounts=${rowSums(report.transitions)} /><${Mix} name=${report.ruleVersion} amounts=${columnSums(report.transitions)} /></section>
@@ -78,7 +112,7 @@ function Report({ report }) {
     <section class="card"><h2>Changes by rule</h2><${ByRule} changes=${report.changes} /></section>
     <div class="two">
       <section class="card"><h2>Orders with a known outcome</h2><${Outcomes} outcomes=${report.outcomes} base=${base} candidate=${report.ruleVersion} /></section>
-      <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${report.ladder} /></section>
+      <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${report.ladder} names=${{ base: report.against ?? 'recorded', candidate: report.ruleVersion }} /></section>
     </div>`;
 }
 
@@ -124,7 +158,7 @@ function ByRule({ changes }) {
   if (changes.length === 0) return html`<p class="faint">No verdict changed.</p>`;
   const most = Math.max(...changes.map((change) => change.count));
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes by rule"><table>
-    <thead><tr><th scope="col" class="num">count</th><th scope="col">share of the largest</th><th scope="col">from</th><th scope="col">to</th><th scope="col">sample orders</th></tr></thead>
+    <thead><tr><th scope="col" class="num">count</th><th scope="col" class="roomy">share of the largest</th><th scope="col">from</th><th scope="col">to</th><th scope="col">sample orders</th></tr></thead>
     <tbody>${changes.map(
       ({
         from,
@@ -133,7 +167,7 @@ function ByRule({ changes }) {
         toRule,
         count: times,
         samples,
-      }) => html`<tr><td class="num">${count(times)}</td><td><span class="bar"><i style=${{ width: `${(100 * times) / most}%` }}></i></span></td>
+      }) => html`<tr><td class="num">${count(times)}</td><td class="roomy"><span class="bar"><i style=${{ width: `${(100 * times) / most}%` }}></i></span></td>
         <td><${Verdict} verdict=${from} /> ${fromRule}</td><td><${Verdict} verdict=${to} /> ${toRule}</td>
         <td>${samples.map((orderRef) => html`<a class="sample" href=${`#/decisions?orderRef=${encodeURIComponent(orderRef)}`}>${orderRef}</a> `)}</td></tr>`,
     )}</tbody>
@@ -145,6 +179,8 @@ function Outcomes({
   base,
   candidate,
 }) {
+  if (paidOrders + unpaidOrders === 0)
+    return html`<p class="faint">No outcome is known for any order of this journal.</p>`;
   const rows = [
     ['paid orders held back by a wait', before.paidHeldBack, after.paidHeldBack, paidOrders],
     ['paid orders blocked', before.paidBlocked, after.paidBlocked, paidOrders],
@@ -156,11 +192,11 @@ function Outcomes({
   </table></div><p class="faint">Of ${count(paidOrders)} paid and ${count(unpaidOrders)} unpaid orders.</p>`;
 }
 
-function AfterWait({ ladder }) {
+function AfterWait({ ladder, names }) {
   const rows = ['base', 'candidate'].flatMap((side) => ladder[side].map((level) => ({ side, ...level })));
   if (rows.length === 0) return html`<p class="faint">Nobody was told to wait.</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="After a wait"><table>
     <thead><tr><th scope="col">under</th><th scope="col" class="num">level</th><th scope="col" class="num">waits</th><th scope="col" class="num">clients</th><th scope="col" class="num">came back</th><th scope="col" class="num">paid</th></tr></thead>
-    <tbody>${rows.map(({ side, level, waits, clients, cameBack, paid }) => html`<tr><td>${side}</td><td class="num">${level}</td><td class="num">${count(waits)}</td><td class="num">${count(clients)}</td><td class="num">${share(cameBack, clients)}</td><td class="num">${share(paid, clients)}</td></tr>`)}</tbody>
+    <tbody>${rows.map(({ side, level, waits, clients, cameBack, paid }) => html`<tr><td>${names[side]}</td><td class="num">${level}</td><td class="num">${count(waits)}</td><td class="num">${count(clients)}</td><td class="num">${share(cameBack, clients)}</td><td class="num">${share(paid, clients)}</td></tr>`)}</tbody>
   </table></div>`;
 }

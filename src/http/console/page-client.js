@@ -1,12 +1,15 @@
 import { ask, useAnswer } from './api.js';
 import { Confirm, Field, formValues } from './dialog.js';
-import { dateTime, duration } from './format.js';
-import { html, useState } from './html.js';
+import { dateTime } from './format.js';
+import { html, useEffect, useRef, useState } from './html.js';
 import { LadderMove } from './ladder.js';
 import { Answered, Empty } from './notice.js';
-import { DecisionTable } from './page-decisions.js';
+import { groupTone, TimeLine } from './time-line.js';
 import { FactsTable } from './trace.js';
-import { Figures, Pill, VERDICTS } from './verdict.js';
+import { Figures, Pill } from './verdict.js';
+
+const ENTRIES_AT_FIRST = 100;
+const MOST_ENTRIES = 500;
 
 /** One payer: what is known, what happened, and what a person may decide about it. */
 export function ClientPage({ place, session }) {
@@ -27,29 +30,66 @@ export function ClientPage({ place, session }) {
 
 function Known({ clientIdKey, session }) {
   const path = `clients/${encodeURIComponent(clientIdKey)}`;
-  const mayList = session.operations.includes('decisions');
   const client = useAnswer(path);
-  const history = useAnswer(
-    mayList ? `decisions?limit=500&clientIdKey=${encodeURIComponent(clientIdKey)}` : null,
-  );
   const [change, setChange] = useState(null);
+  const [changes, setChanges] = useState(0);
   const done = () => {
     setChange(null);
+    setChanges(changes + 1);
     client.reload();
   };
+  if (client.error?.status === 404) return html`<${Unknown} clientIdKey=${clientIdKey} />`;
   return html`<${Answered} answer=${client}>${(view) => html`
     <${State} view=${view} />
     <${ByHand} view=${view} path=${path} ask=${setChange} session=${session} />
-    <section class="card"><h2>History</h2>
-      <${TimeLine} view=${view} decisions=${history.data?.decisions ?? view.decisions} />
-    </section>
-    <section class="card"><h2>Ladder now</h2><${LadderNow} view=${view} /></section>
-      <section class="card"><h2>Facts now</h2><p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p><${FactsTable} facts=${view.facts} /></section>
-    <section class="card"><h2>Last decisions</h2>
-      ${view.decisions.length === 0 ? html`<p class="faint">No verdict was asked yet.</p>` : html`<${DecisionTable} decisions=${view.decisions} />`}
-    </section>
+    <div class="past-and-now">
+      <${History} path=${path} view=${view} changes=${changes} session=${session} />
+      <div class="now">
+        <section class="card"><h2>Ladder now</h2><${LadderNow} view=${view} /></section>
+        <section class="card"><h2>Facts now</h2><p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p><${FactsTable} facts=${view.facts} /></section>
+      </div>
+    </div>
     ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
   `}<//>`;
+}
+
+function Unknown({ clientIdKey }) {
+  return html`<${Empty} title="Nothing is known of this client">No checkout of this platform has asked about ${clientIdKey}. Keys are compared exactly, capital letters too; copy it from an order, or look for the order on the page <a href="#/decisions">Decisions</a>. A client is known from its first score, verdict or outcome on, until 400 days after the last.<//>`;
+}
+
+/** What happened, newest first; more of it is asked for only when somebody wants it. */
+function History({ path, view, changes, session }) {
+  const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
+  const answer = useAnswer(`${path}/history?limit=${limit}`);
+  const shown = useRef(null);
+  useEffect(() => {
+    if (changes > 0) answer.reload();
+  }, [changes]);
+  // While more is on its way the shorter line stays, so that the page does not jump.
+  if (answer.data !== null) shown.current = answer.data;
+  const mayLook = session.operations.includes('decisions');
+  return html`<section class="card history"><h2>History</h2>
+    <${Answered} answer=${{ ...answer, data: shown.current }}>${({ entries, complete }) => html`
+      ${entries.length > 0 && html`<${TimeLine} entries=${entries} mayLook=${mayLook} />`}
+      ${entries.length === 0 && html`<${NoEntries} view=${view} mayLook=${mayLook} />`}
+      ${entries.length > 0 && !complete && html`<${Older} view=${view} entries=${entries} more=${entries.length === limit && limit < MOST_ENTRIES ? () => setLimit(MOST_ENTRIES) : null} mayLook=${mayLook} />`}
+    `}<//>
+  </section>`;
+}
+
+function NoEntries({ view, mayLook }) {
+  return html`<${Empty} title="No entry is kept any more">The journal keeps the newest million entries of all clients, and this one has been away for longer. ${mayLook && html`<${DecisionsLink} view=${view} /> are kept for 90 days.`}<//>`;
+}
+
+function Older({ view, entries, more, mayLook }) {
+  return html`<div class="notice"><strong>Older entries are not shown</strong>
+    <p>The line ends at ${dateTime(entries.at(-1).at)}; the client is known since ${dateTime(view.firstSeenAt)}. ${more === null && 'What is older than this line is not kept in the journal, or beyond what one page shows. '}${mayLook && html`<${DecisionsLink} view=${view} /> are kept for 90 days.`}</p>
+    ${more !== null && html`<button type="button" onClick=${more}>Show up to ${MOST_ENTRIES}</button>`}
+  </div>`;
+}
+
+function DecisionsLink({ view }) {
+  return html`<a href=${`#/decisions?clientIdKey=${encodeURIComponent(view.clientIdKey)}`}>Its decisions</a>`;
 }
 
 function State({ view }) {
@@ -67,11 +107,6 @@ function State({ view }) {
       ['bot signals', view.signals.length === 0 ? 'none' : view.signals.join(', ')],
     ]} />
   </section>`;
-}
-
-function groupTone(group) {
-  if (group === 'BLOCKED') return 'bad';
-  return group === 'NEW' ? 'plain' : 'good';
 }
 
 /** The override and the binding, each with the form to set it and the button to lift it. */
@@ -170,73 +205,6 @@ function untilOf(days) {
 
 function LadderNow({ view }) {
   const last = view.decisions[0];
-  const at = Date.now();
-  return html`<${LadderMove} before=${last?.ladderBefore ?? view.ladder} after=${view.ladder} at=${at} />
+  return html`<${LadderMove} before=${last?.ladderBefore ?? view.ladder} beforeAt=${last?.at} after=${view.ladder} at=${Date.now()} />
     <p class="faint">Before the last decision, and as it stands now.</p>`;
-}
-
-const LANES = [...VERDICTS.map(({ name }) => name), 'outcome'];
-const WIDTH = 1200;
-const LEFT = 128;
-const SCORE_HEIGHT = 56;
-const LANE_HEIGHT = 24;
-
-/** Score, verdicts, waits, outcomes and what people decided, over one axis of time. */
-function TimeLine({ view, decisions }) {
-  const events = eventsOf(view);
-  const { waitUntil } = view.ladder;
-  const times = [...decisions, ...events].map(({ at }) => at).concat(waitUntil ?? []);
-  if (times.length === 0) return html`<p class="faint">Nothing happened yet.</p>`;
-  const from = Math.min(...times);
-  const to = Math.max(from + 60_000, ...times);
-  const x = (at) => LEFT + ((Math.min(at, to) - from) / (to - from)) * (WIDTH - LEFT - 16);
-  const height = SCORE_HEIGHT + LANES.length * LANE_HEIGHT + 34;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Time line">
-    <svg class="time-line" viewBox=${`0 0 ${WIDTH} ${height}`} role="img" aria-label=${`${decisions.length} decisions from ${dateTime(from)} to ${dateTime(to)}; they are listed below`}>
-      <${ScoreLine} decisions=${decisions} x=${x} end=${WIDTH - 16} />
-      ${LANES.map((lane, index) => html`<path class="lane" d=${`M${LEFT} ${laneY(index)}H${WIDTH - 16}`} /><text x="0" y=${laneY(index) + 4}>${lane}</text>`)}
-      ${decisions.map((decision) => html`<${Mark} decision=${decision} x=${x} />`)}
-      ${events.map((event) => html`<${EventMark} event=${event} x=${x(event.at)} bottom=${laneY(LANES.length - 1) + 10} />`)}
-      <text x=${LEFT} y=${height - 6}>${dateTime(from)}</text>
-      <text x=${WIDTH - 16} y=${height - 6} text-anchor="end">${dateTime(to)} (${duration(to - from)})</text>
-    </svg>
-  </div>
-  <ul class="legend">${events.map(({ at, text }) => html`<li>${dateTime(at)} ${text}</li>`)}</ul>`;
-}
-
-function laneY(index) {
-  return SCORE_HEIGHT + 18 + index * LANE_HEIGHT;
-}
-
-function eventsOf({ firstSeenAt, outcomes, override }) {
-  return [
-    { at: firstSeenAt, text: 'first seen', kind: 'seen' },
-    { at: outcomes.lastPaidAt, text: 'last paid order', kind: 'paid' },
-    { at: outcomes.lastUnpaidAt, text: 'last unpaid order', kind: 'unpaid' },
-    { at: override?.at ?? null, text: `override ${override?.group ?? ''}`, kind: 'override' },
-  ].filter(({ at }) => at !== null);
-}
-
-function ScoreLine({ decisions, x, end }) {
-  const y = (score) => 8 + (1 - Number(score)) * (SCORE_HEIGHT - 14);
-  const [first, ...rest] = decisions.toReversed();
-  if (first === undefined) return null;
-  const path = rest.map(({ at, paymentScore }) => `H${x(at)}V${y(paymentScore)}`).join('');
-  return html`<text x="0" y="20">score 1</text><text x="0" y=${SCORE_HEIGHT}>score 0</text>
-    <path class="lane" d=${`M${LEFT} ${y(1)}H${end}M${LEFT} ${y(0)}H${end}`} />
-    <path class="score-line" d=${`M${x(first.at)} ${y(first.paymentScore)}${path}H${end}`} />`;
-}
-
-function Mark({ decision: { at, verdict, waitSeconds }, x }) {
-  const y = laneY(LANES.indexOf(verdict));
-  const wait = waitSeconds === undefined ? 0 : x(at + waitSeconds * 1000) - x(at);
-  return html`${wait > 0 && html`<rect class="wait-bar" x=${x(at)} y=${y - 5} width=${wait} height="10" />`}
-    <circle class=${`mark-${verdict}`} cx=${x(at)} cy=${y} r="4.5"><title>${verdict} ${dateTime(at)}</title></circle>`;
-}
-
-function EventMark({ event: { kind, text }, x, bottom }) {
-  if (kind === 'seen' || kind === 'override')
-    return html`<path class="event" d=${`M${x} 6V${bottom}`}><title>${text}</title></path>`;
-  const y = laneY(LANES.indexOf('outcome'));
-  return html`<rect class=${`outcome-${kind}`} x=${x - 4} y=${y - 4} width="8" height="8"><title>${text}</title></rect>`;
 }

@@ -1,15 +1,14 @@
 import { useAnswer } from './api.js';
 import { Field, formValues } from './dialog.js';
-import { dateTime, shortDigest } from './format.js';
+import { count, dateTime, shortDigest } from './format.js';
 import { html, useState } from './html.js';
 import { LadderMove } from './ladder.js';
 import { Answered, Empty } from './notice.js';
 import { FactsTable, RulesTrace } from './trace.js';
 import { Figures, Pill, VERDICTS, Verdict } from './verdict.js';
 
-const LOOKED_AT = 500;
-const SHOWN_AT_FIRST = 50;
-const SHOWN_MORE = 150;
+const LISTED_AT_FIRST = 100;
+const MOST_LISTED = 500;
 const FILTERS = ['orderRef', 'clientIdKey', 'verdict', 'rule', 'ruleVersion'];
 
 /** The newest decisions with a filter, or one of them opened. */
@@ -21,7 +20,8 @@ export function DecisionsPage({ place, session }) {
 
 function DecisionList({ query }) {
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']));
-  const answer = useAnswer(`decisions?${listQuery(wanted)}`);
+  const [limit, setLimit] = useState(LISTED_AT_FIRST);
+  const answer = useAnswer(`decisions?${listQuery(wanted, limit)}`);
   const submit = (event) => {
     const values = new URLSearchParams(formValues(event));
     location.hash = `#/decisions${values.size === 0 ? '' : `?${values}`}`;
@@ -36,34 +36,44 @@ function DecisionList({ query }) {
         ${VERDICTS.map(({ name }) => html`<option value=${name} selected=${name === wanted.verdict}>${name}</option>`)}
       </select><//>
       <${Field} label="rule"><input name="rule" defaultValue=${wanted.rule} placeholder="asked-too-early" /><//>
-      <${Field} label="ruleVersion"><input name="ruleVersion" defaultValue=${wanted.ruleVersion} placeholder="p2.v10" /><//>
+      <${Field} label="ruleVersion"><input name="ruleVersion" defaultValue=${wanted.ruleVersion} placeholder="p2.v10" pattern="p[0-9]+[.]v[0-9]+" title="A rule version, like p2.v10" /><//>
       <div class="buttons"><button type="submit" class="button-accent">Show</button><button type="reset">Clear</button></div>
     </form>
-    <${Answered} answer=${answer}>${({ decisions }) => html`<${Matching} decisions=${decisions} wanted=${wanted} />`}<//>`;
+    <${Answered} answer=${answer}>${(found) => html`<${Matching} found=${found} wanted=${wanted} limit=${limit} showMore=${() => setLimit(MOST_LISTED)} />`}<//>`;
 }
 
-/** The store looks up an order or a client; the other filters are applied to what it gives. */
-function listQuery({ orderRef, clientIdKey }) {
-  const query = new URLSearchParams({ limit: String(LOOKED_AT) });
-  if (orderRef !== '') query.set('orderRef', orderRef);
-  else if (clientIdKey !== '') query.set('clientIdKey', clientIdKey);
+/** The service looks for what fits; an orderRef goes before a clientIdKey. */
+function listQuery(wanted, limit) {
+  const query = new URLSearchParams({ limit: String(limit) });
+  for (const name of FILTERS) if (wanted[name] !== '') query.set(name, wanted[name]);
   return query;
 }
 
-function Matching({ decisions, wanted }) {
-  const [shown, setShown] = useState(SHOWN_AT_FIRST);
-  const matching = decisions.filter((decision) =>
-    FILTERS.every((name) => wanted[name] === '' || decision[name] === wanted[name]),
-  );
-  if (decisions.length === 0 && FILTERS.every((name) => wanted[name] === '')) {
+function Matching({ found: { decisions, lookedAt }, wanted, limit, showMore }) {
+  const filtered = FILTERS.some((name) => wanted[name] !== '');
+  if (decisions.length === 0 && !filtered && lookedAt.complete)
     return html`<${Empty} title="No decision yet">Each POST /v1/client/verdict becomes one, and is kept for 90 days.<//>`;
-  }
-  if (matching.length === 0) {
-    return html`<${Empty} title="No decision fits">The newest ${decisions.length} were looked at. Names are compared exactly; an orderRef or clientIdKey looks further back.<//>`;
-  }
-  return html`<p class="faint" role="status">${matching.length} of the newest ${decisions.length}</p>
-    <${DecisionTable} decisions=${matching.slice(0, shown)} />
-    ${matching.length > shown && html`<button type="button" onClick=${() => setShown(shown + SHOWN_MORE)}>Show more of the ${matching.length}</button>`}`;
+  if (decisions.length === 0)
+    return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>`;
+  const full = decisions.length === limit && !lookedAt.complete;
+  return html`<p class="faint" role="status">${howMany(decisions.length, full, filtered, lookedAt)}</p>
+    <${DecisionTable} decisions=${decisions} />
+    ${full && limit < MOST_LISTED && html`<button type="button" onClick=${showMore}>Show up to ${MOST_LISTED}</button>`}
+    ${full && limit === MOST_LISTED && html`<p class="faint">More are not listed. An orderRef or a clientIdKey leads to older ones.</p>`}`;
+}
+
+function nothingFits({ decisions, backTo, complete }) {
+  if (decisions === 0) return 'Nothing of this name is kept.';
+  if (complete) return `All ${count(decisions)} that are kept were looked at.`;
+  return `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}; older ones were not. An orderRef or a clientIdKey looks further back.`;
+}
+
+function howMany(listed, full, filtered, { decisions, backTo, complete }) {
+  if (full) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
+  const all = complete
+    ? `all ${count(decisions)} that are kept`
+    : `the newest ${count(decisions)}, back to ${dateTime(backTo)}; older ones were not looked at`;
+  return filtered ? `${count(listed)} of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
 }
 
 /** Decisions as rows, each leading to its explanation. */
@@ -72,7 +82,7 @@ export function DecisionTable({ decisions }) {
     <thead><tr><th scope="col">time</th><th scope="col">verdict</th><th scope="col">order</th><th scope="col">client</th><th scope="col">rule</th><th scope="col">version</th><th scope="col">group</th><th scope="col" class="num">score</th></tr></thead>
     <tbody>${decisions.map(
       (decision) => html`<tr key=${decision.decisionId}>
-        <td class="num"><a href=${linkTo(decision.decisionId)}>${dateTime(decision.at)}</a></td>
+        <td class="num"><a href=${linkTo(decision.decisionId)}><${DayAndTime} at=${decision.at} /></a></td>
         <td><${Verdict} ...${decision} /></td>
         <td class="key">${decision.orderRef}</td>
         <td class="key"><a href=${`#/client/${encodeURIComponent(decision.clientIdKey)}`}>${decision.clientIdKey}</a></td>
@@ -83,6 +93,12 @@ export function DecisionTable({ decisions }) {
       </tr>`,
     )}</tbody>
   </table></div>`;
+}
+
+/** In one line, or in two where there is little room. */
+function DayAndTime({ at }) {
+  const [day, time] = dateTime(at).split(' ');
+  return html`<span class="when">${day}</span> <span class="when">${time}</span>`;
 }
 
 function linkTo(decisionId) {

@@ -188,18 +188,20 @@ function Errors({ at, minutes }) {
 }
 
 function Nodes({ status: { nodes, rollout } }) {
+  if (nodes.length === 0)
+    return html`<${Empty} title="No node was heard of in the last 10 s">Nodes report themselves to the store. Look at their logs, and at whether they reach it.<//>`;
   return html`<section class="card">
     <h2>Nodes</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="Nodes"><table>
-      <thead><tr><th scope="col">node</th><th scope="col">follows</th><th scope="col">versions</th><th scope="col">seen</th><th scope="col">state</th></tr></thead>
+      <thead><tr><th scope="col">node</th><th scope="col">state</th><th scope="col">revision</th><th scope="col">versions</th><th scope="col">seen</th></tr></thead>
       <tbody>${nodes.map(
         (node) => html`<tr>
           <td><b>${node.host}</b>/<span class="num">${node.pid}</span></td>
+          <td>${node.trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${node.trouble}</span>`}</td>
           <td class="when">${node.revision} of ${rollout?.revision ?? '–'}</td>
           <td><ul class="plain">${node.versions.map(({ version, digest, released }) => html`<li>${version} <code>${shortDigest(digest)}</code> ${!released && html`<${Pill}>draft<//>`}</li>`)}
             ${node.refused.map(({ version }) => html`<li>${version} <${Pill} tone="bad">refused<//></li>`)}</ul></td>
           <td class="when">${dateTime(node.seenAt)}</td>
-          <td>${node.trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${node.trouble}</span>`}</td>
         </tr>`,
       )}</tbody>
     </table></div>

@@ -1,6 +1,6 @@
 import { ask, useAnswer } from './api.js';
 import { Confirm, Field, formValues } from './dialog.js';
-import { count, dateTime, share, shortDigest } from './format.js';
+import { count, dateTime, share, shortDigest, versionAfter } from './format.js';
 import { html, useState } from './html.js';
 import { Answered, Empty } from './notice.js';
 import { Figures, Pill } from './verdict.js';
@@ -108,7 +108,7 @@ function Changes({ rollout, versions, propose }) {
     <section class="card"><h2>Bring a version in</h2>
       ${
         others.length === 0
-          ? html`<${Empty} title="No other sound version">Make one with: scoring rules new p2.v11 --from ${rollout.active.version}. Nodes pick up the folder by themselves.<//>`
+          ? html`<${Empty} title="No other sound version">Make one with: scoring rules new ${versionAfter(rollout.active.version)} --from ${rollout.active.version}. Nodes pick up the folder by themselves.<//>`
           : html`<${BringIn} rollout=${rollout} others=${others} propose=${propose} />`
       }
     </section>
@@ -199,12 +199,12 @@ function TakeBack({ rollout, propose }) {
 function History({ history }) {
   return html`<section class="card"><h2>History</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="History"><table>
-      <thead><tr><th scope="col">time</th><th scope="col">what</th><th scope="col">from</th><th scope="col">to</th><th scope="col">who</th><th scope="col">reason</th></tr></thead>
+      <thead><tr><th scope="col">time</th><th scope="col">what</th><th scope="col">version</th><th scope="col">who</th><th scope="col">reason</th></tr></thead>
       <tbody>${history
         .toReversed()
         .map(
           ({ at, action, from, to, percent, who, reason }) =>
-            html`<tr><td class="num">${dateTime(at)}</td><td><${Pill} tone=${toneOf(action)}>${action}<//>${percent !== undefined && html` <span class="num">${percent} %</span>`}</td><td>${from ?? '–'}</td><td>${to}</td><td>${who}</td><td class="wide">${reason}</td></tr>`,
+            html`<tr><td class="num">${dateTime(at)}</td><td><${Pill} tone=${toneOf(action)}>${action}<//>${percent !== undefined && html` <span class="num">${percent} %</span>`}</td><td class="when">${from === null || from === to ? to : `${from} → ${to}`}</td><td>${who}</td><td class="wide">${reason}</td></tr>`,
         )}</tbody>
     </table></div>
   </section>`;

@@ -1,10 +1,10 @@
 import { useAnswer } from './api.js';
 import { Field, formValues } from './dialog.js';
-import { count, shortDigest } from './format.js';
+import { count, factText, shortDigest, versionAfter } from './format.js';
 import { html, useMemo, useState } from './html.js';
 import { LadderSteps } from './ladder.js';
 import { Answered, Empty } from './notice.js';
-import { Pill } from './verdict.js';
+import { Pill, Verdict } from './verdict.js';
 
 /** The rule sets on this node, what is in them, and in what two of them differ. */
 export function RulesPage({ place }) {
@@ -26,13 +26,12 @@ export function RulesPage({ place }) {
 function Versions({ list, rollout, chosen }) {
   return html`<section class="card"><h2>Versions</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="Versions"><table>
-      <thead><tr><th scope="col">version</th><th scope="col">state</th><th scope="col">digest</th><th scope="col">description</th></tr></thead>
+      <thead><tr><th scope="col">version, digest</th><th scope="col">state</th><th scope="col">description</th></tr></thead>
       <tbody>${list.map(
         (one) => html`<tr class=${one.version === chosen ? 'chosen' : ''}>
-          <td><a href=${`#/rules/${one.version}`} aria-current=${one.version === chosen ? 'true' : undefined}><b>${one.version}</b></a></td>
+          <td><a href=${`#/rules/${one.version}`} aria-current=${one.version === chosen ? 'true' : undefined}><b>${one.version}</b></a>${one.digest && html`<div><code>${shortDigest(one.digest)}</code></div>`}</td>
           <td><${VersionState} one=${one} rollout=${rollout} /></td>
-          <td><code>${shortDigest(one.digest)}</code></td>
-          <td class="wide">${one.description}</td>
+          <td class="wide">${one.sound ? one.description : html`<span class="faint">Open it to read what is wrong, with line and column.</span>`}</td>
         </tr>`,
       )}</tbody>
     </table></div>
@@ -52,7 +51,8 @@ function Compare({ list }) {
   const [pair, setPair] = useState(null);
   const path = pair === null ? null : `rules/diff?${new URLSearchParams(pair)}`;
   const diff = useAnswer(path);
-  if (sound.length < 2) return null;
+  if (sound.length < 2)
+    return html`<p class="faint">Two sound versions can be compared. ${sound[0] && html`A second one is made with: <code>scoring rules new ${versionAfter(sound[0])} --from ${sound[0]}</code>`}</p>`;
   return html`<section class="card"><h2>Compare two versions</h2>
     <form class="filters" onSubmit=${(event) => setPair(formValues(event))}>
       <${Field} label="before"><select name="before">${sound.map((version) => html`<option selected=${version === sound[1]}>${version}</option>`)}</select><//>
@@ -63,15 +63,41 @@ function Compare({ list }) {
   </section>`;
 }
 
-function Differences({ data: { before, after, differences } }) {
+function Differences({ data: { before, after, differences, examples, searched } }) {
   if (differences.length === 0) return html`<p role="status">${before} and ${after} decide alike.</p>`;
   const parts = [...new Set(differences.map(({ part }) => part))];
   return html`<div role="status">${parts.map(
     (part) =>
       html`<h3>${part}</h3><ul class="differences">${differences
         .filter((difference) => difference.part === part)
-        .map(({ kind, text }) => html`<li><${Pill} tone=${toneOf(kind)}>${kind}<//> ${text}</li>`)}</ul>`,
-  )}</div>`;
+        .map(
+          ({ kind, text }) =>
+            html`<li><${Pill} tone=${toneOf(kind)}>${kind}<//> ${text.replaceAll(' -> ', ' → ')}</li>`,
+        )}</ul>`,
+  )}
+    <h3>Payers answered differently</h3>
+    <${Examples} before=${before} after=${after} examples=${examples} searched=${searched} />
+  </div>`;
+}
+
+/** Who notices the difference: the fewest facts on which the two part ways at once. */
+function Examples({ before, after, examples, searched }) {
+  const stopped = searched
+    ? ''
+    : ' The search was stopped because this node is busy; compare again for the rest.';
+  if (examples.length === 0)
+    return html`<p class="faint">No payer was found whom the two answer differently at once. What differs over time, like a longer wait, shows in a backtest with --mode closed-loop.${stopped}</p>`;
+  return html`<p class="faint">Found by search, the simplest first. Facts that are not named are those of an ordinary first request.${stopped}</p>
+    <ol class="examples">${examples.map(
+      ({ facts, before: was, after: is }) => html`<li>
+        <p>${Object.keys(facts).length === 0 ? 'an ordinary first request' : Object.entries(facts).map(([label, value]) => html`<code class="fact">${label} = ${factText(value)}</code> `)}</p>
+        <p class="example-answers"><span><b>${before}</b> <${Answer} answer=${was} /></span><span><b>${after}</b> <${Answer} answer=${is} /></span></p>
+      </li>`,
+    )}</ol>`;
+}
+
+function Answer({ answer: { verdict, rule, clientGroup, isBot } }) {
+  return html`<${Verdict} verdict=${verdict} /> ${rule} <span class="faint">${clientGroup}</span>${isBot && html` <${Pill} tone="bad">bot<//>`}`;
 }
 
 function toneOf(kind) {
@@ -121,7 +147,7 @@ function Covered({ name, share: { tested, total, percent } }) {
   return html`<p class="covered"><span>${name}</span><span class="bar"><i style=${{ width: `${percent}%` }}></i></span><b class="num">${tested} of ${total}</b></p>`;
 }
 
-function Files({ data: { files, hits, problems } }) {
+function Files({ data: { files, hits, problems, sound } }) {
   const [chosen, setChosen] = useState(
     () => files.find(({ path }) => path === 'verdicts.yaml')?.path ?? files[0]?.path,
   );
@@ -132,6 +158,7 @@ function Files({ data: { files, hits, problems } }) {
       ({ path }) =>
         html`<button type="button" aria-pressed=${path === chosen ? 'true' : 'false'} onClick=${() => setChosen(path)}>${path}${problems.some(({ at }) => at.file === path) ? ' ✗' : ''}</button>`,
     )}</div>
+    ${hits === null && sound && html`<p class="faint">How often each rule decided is shown to keys with the operation decisions.</p>`}
     ${hits && html`<p class="faint">Beside each rule: how often it decided (and held) among the newest ${count(hits.decisions)} decisions of ${hits.platform} under this digest.</p>`}
     <${FileText} file=${file} hits=${hits} problems=${problems} />
   </section>`;

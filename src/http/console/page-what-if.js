@@ -52,7 +52,7 @@ function Question({ sound }) {
     <button type="submit" class="button-accent">Ask</button>
   </form>
   ${state.error && html`<${Trouble} error=${state.error} />`}
-  <div role="status">${state.answers && html`<${Answers} answers=${state.answers} />`}</div>`;
+  <div role="status" class="answers">${state.answers && html`<${Answers} answers=${state.answers} />`}</div>`;
 }
 
 function requestOf(values) {
@@ -98,9 +98,25 @@ function FactInput({ fact: { label, domain } }) {
   }
 }
 
+const COMPARED = [
+  ['verdict', 'verdict'],
+  ['waitSeconds', 'wait'],
+  ['rule', 'rule'],
+  ['clientGroup', 'group'],
+  ['isBot', 'bot flag'],
+  ['paymentScore', 'payment score'],
+];
+
+/** In a sentence what one would otherwise look for in two columns. */
+function compared(one, two) {
+  const different = COMPARED.filter(([member]) => one.decision[member] !== two.decision[member]);
+  if (different.length === 0) return `${one.version} and ${two.version} answer alike.`;
+  return html`${one.version} and ${two.version} differ in: <b>${different.map(([, name]) => name).join(', ')}</b>.`;
+}
+
 function Answers({ answers }) {
   const [one, two] = answers;
-  return html`<div class="two">${answers.map(
+  return html`${two && html`<p class="notice"><span>${compared(one, two)}</span></p>`}<div class="two">${answers.map(
     ({ version, decision, rules }, index) => html`<section class="card" key=${version}>
       <h2>${version} <${Verdict} ...${decision} /></h2>
       <p>${decision.reason}</p>
