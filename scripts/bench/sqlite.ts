@@ -6,7 +6,8 @@ import { type Figure, median } from './figure.ts';
 import { type LoadTool, runLoad } from './load.ts';
 import { startMeasured } from './measured-process.ts';
 
-const CONNECTIONS = 64;
+/** As many as the service takes when its event loop has no pause (`src/http/overload.ts`): more it refuses. */
+const CONNECTIONS = 48;
 
 export interface SqlitePlan {
   readonly tool: LoadTool;

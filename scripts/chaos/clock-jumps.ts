@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { notRun } from './needed-programs.ts';
 import { type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
-import { removeFolder, type ServiceProcess, startService, temporaryFolder } from './service-process.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+import { removeFolder, temporaryFolder } from './temporary-folder.ts';
 
 const HOUR_SECONDS = 3600;
 /** A wait is over in its last second, rounded up. */

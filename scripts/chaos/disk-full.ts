@@ -1,30 +1,21 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AccessKeys, OPERATIONS } from '../../src/access/access-keys.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import { openStore } from '../../src/state/open-store.ts';
-import { command, freePort, until } from '../../test/servers/redis.ts';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { until } from '../../test/servers/redis.ts';
+import { startDurableRedis } from './durable-redis.ts';
+import { failed, Load, latencyPercentile, type Sample } from './load.ts';
 import { missingPrograms, notRun } from './needed-programs.ts';
 import { lost, type Recorded, recordedDecisions } from './records.ts';
 import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
-import {
-  endWithRunner,
-  removeFolder,
-  type ServiceProcess,
-  startService,
-  temporaryFolder,
-} from './service-process.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+import { removeFolder, temporaryFolder } from './temporary-folder.ts';
 
 const DISK_MIB = 16;
 /** Left free on the disk once the service runs: it is full after a few seconds of load. */
 const FREE_BYTES = 1_000_000;
 const RATE_PER_SECOND = 200;
 const CONNECTIONS = 16;
-const TIMEOUT_MS = 5000;
 const FULL_LIMIT_MS = 60_000;
 const RECOVERY_LIMIT_MS = 20_000;
 const FULL_FOR_MS = 5000;
@@ -77,13 +68,11 @@ export const diskFull: Scenario = {
 async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   const disk = requireDisk();
   try {
-    const dataDir = join(disk.folder, 'data');
-    const key = await issueKey(dataDir);
-    const service = await startService({ key, env: { DATA_DIR: dataDir } });
+    const service = await startService({ dataDir: join(disk.folder, 'data') });
     try {
       const seen = await fillUnderLoad('SQLite', service, disk, run);
       // Whatever only memory held is gone after this.
-      await service.kill('SIGKILL');
+      await service.kill();
       await service.restart();
       return await figures('SQLite', service, seen);
     } finally {
@@ -96,19 +85,18 @@ async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
 
 async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   const disk = requireDisk();
-  const port = await freePort();
   try {
-    let redis = await startRedis(disk.folder, port);
-    const service = await startService({ redisUrl: `redis://127.0.0.1:${port}` });
+    const redis = await startDurableRedis(disk.folder);
+    const service = await startService({ redisUrl: redis.url });
     try {
       const seen = await fillUnderLoad('Redis', service, disk, run);
       await delay(FLUSHED_AFTER_MS);
-      await killed(redis);
-      redis = await startRedis(disk.folder, port);
+      await redis.kill();
+      await redis.restart();
       return await figures('Redis', service, seen);
     } finally {
       await service.stop();
-      await killed(redis);
+      await redis.kill();
     }
   } finally {
     disk.remove();
@@ -127,12 +115,10 @@ async function fillUnderLoad(
     target: service,
     connections: CONNECTIONS,
     ratePerSecond: RATE_PER_SECOND,
-    idempotent: false,
-    timeoutMs: TIMEOUT_MS,
     ask: (n) => ({ clientIdKey: `payer-${store}-${n}`, orderRef: `full-${store}-${n}` }),
   });
   try {
-    const isFull = async () => load.samples.some(({ status }) => status !== 200);
+    const isFull = async () => failed(load.samples).length > 0;
     await until(`the disk under ${store} is full`, isFull, FULL_LIMIT_MS);
     const fullAtMs = performance.now();
     report(`${store}: the disk is full after ${load.samples.length} verdicts`);
@@ -169,7 +155,7 @@ async function figures(store: string, service: ServiceProcess, seen: FullDisk): 
     ),
     reported(
       `${store}: slowest answer while the disk is full`,
-      `${percentile(whileFull.map(latencyMs), 100).toFixed(0)} ms`,
+      `${latencyPercentile(whileFull, 100).toFixed(0)} ms`,
     ),
   ];
 }
@@ -191,22 +177,6 @@ export function account(samples: readonly Sample[], recorded: Recorded): Kept {
 export function firstVerdictMs(samples: readonly Sample[], afterMs: number): number | null {
   const given = samples.filter(({ status, sentAtMs }) => status === 200 && sentAtMs >= afterMs);
   return given.length === 0 ? null : Math.min(...given.map(({ answeredAtMs }) => answeredAtMs));
-}
-
-async function issueKey(dataDir: string): Promise<string> {
-  const store = await openStore({ redisUrl: null, dataDir }, () => {
-    // SQLite reports nothing this way.
-  });
-  try {
-    const issued = await new AccessKeys(store.documents, Date.now).issue(
-      platformName('shop'),
-      OPERATIONS,
-      null,
-    );
-    return issued.key;
-  } finally {
-    await store.close();
-  }
 }
 
 function requireDisk(): SmallDisk {
@@ -239,23 +209,4 @@ function smallDisk(): SmallDisk | null {
       removeFolder(folder);
     },
   };
-}
-
-async function startRedis(folder: string, port: number): Promise<ChildProcess> {
-  const persistence = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''];
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...persistence];
-  const child = spawn('redis-server', args, { stdio: 'ignore' });
-  endWithRunner(child);
-  await until(`redis-server answers on ${port}`, async () => {
-    const pong = await command(port, ['PING']).catch(() => null);
-    return pong === 'PONG';
-  });
-  return child;
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGKILL');
-  await gone;
 }

@@ -1,42 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { command, freePort, until } from '../../test/servers/redis.ts';
-import { endWithRunner, removeFolder, temporaryFolder } from './service-process.ts';
+import { end, endWithRunner } from './own-process.ts';
 
 /** One redis-server that writes an append-only file, flushed to disk every second. */
 export interface DurableRedis {
-  readonly port: number;
   readonly url: string;
   /** kill -9. */
   kill(): Promise<void>;
   /** Starts it again on the same port with what its file holds. */
   restart(): Promise<void>;
-  stop(): Promise<void>;
 }
 
-/** Starts it on a free port of 127.0.0.1 in a folder of its own. */
-export async function startDurableRedis(): Promise<DurableRedis> {
-  const folder = temporaryFolder();
+/** Starts it on a free port of 127.0.0.1 with its file in this folder. */
+export async function startDurableRedis(folder: string): Promise<DurableRedis> {
   const port = await freePort();
   const persistence = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''];
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...persistence];
   let child = await start(args, port);
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGKILL');
-    await gone;
-  };
   return {
-    port,
     url: `redis://127.0.0.1:${port}`,
-    kill,
+    kill: () => end(child),
     restart: async () => {
       child = await start(args, port);
-    },
-    stop: async () => {
-      await kill();
-      removeFolder(folder);
     },
   };
 }

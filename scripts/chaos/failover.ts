@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisServers, startCluster, startSentinel } from '../../test/servers/redis.ts';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { Load, latencyPercentile, payersInTurn, type Sample } from './load.ts';
 import { type Recorded, recordedDecisions } from './records.ts';
 import { atLeast, atMost, type Figure, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { startService } from './service-process.ts';
@@ -9,7 +9,6 @@ const RATE_PER_SECOND = 300;
 const CONNECTIONS = 60;
 const CLIENTS = 300;
 const WARM_UP_MS = 3_000;
-const TIMEOUT_MS = 5_000;
 const ANSWER_LIMIT_MS = 300;
 
 /** The master dies; its replica takes over. */
@@ -42,9 +41,7 @@ async function failOver(
       target: service,
       connections: CONNECTIONS,
       ratePerSecond: RATE_PER_SECOND,
-      idempotent: false,
-      timeoutMs: TIMEOUT_MS,
-      ask: (n) => ({ clientIdKey: `payer-${n % CLIENTS}`, orderRef: `order-${n}` }),
+      ask: payersInTurn(CLIENTS),
     });
     await delay(WARM_UP_MS);
     await redis.nodes[0]?.kill();
@@ -79,7 +76,7 @@ function figuresOf(
     atMost(`${kind}: verdict for every one of them`, allBackMs / 1000, 15, 's'),
     reported(`${kind}: steps lost, found by a number given twice`, String(lost)),
     reported(`${kind}: acknowledged verdicts no longer recorded`, String(neverFound)),
-    atMost(`${kind}: slowest answer`, percentile(after.map(latencyMs), 100), ANSWER_LIMIT_MS, 'ms'),
+    atMost(`${kind}: slowest answer`, latencyPercentile(after, 100), ANSWER_LIMIT_MS, 'ms'),
     atMost(`${kind}: requests without an answer`, after.filter(({ status }) => status === null).length, 0),
   ];
 }

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { localRateBuckets } from '../../src/state/rate-buckets.ts';
 import { KeepAliveConnection } from './keep-alive.ts';
-import { post } from './load.ts';
+import { scoreRequest } from './requests.ts';
 import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 
@@ -118,7 +118,7 @@ async function oneByOne(service: ServiceProcess, header: HeaderOf, values: numbe
   const startedMs = performance.now();
   let answered = 0;
   for (let n = 0; n < values; n++) {
-    const exchange = await connection.ask(score(service, header(n)), TIMEOUT_MS);
+    const exchange = await connection.ask(requestFrom(service, header(n)), TIMEOUT_MS);
     if (typeof exchange !== 'string') answered++;
   }
   connection.close();
@@ -130,7 +130,7 @@ async function floodWith(service: ServiceProcess, header: HeaderOf): Promise<For
   const startedMs = performance.now();
   let answered = 0;
   for (let sent = 0; sent < VALUES; sent += AT_ONCE) {
-    const requests = Array.from({ length: AT_ONCE }, (_, n) => score(service, header(sent + n)));
+    const requests = Array.from({ length: AT_ONCE }, (_, n) => requestFrom(service, header(sent + n)));
     answered += countAnswers(await sendAtOnce(service.callerUrl, requests.join('')));
   }
   return { sent: VALUES, answered, tookMs: performance.now() - startedMs };
@@ -158,16 +158,8 @@ export function countAnswers(text: string): number {
   return text.match(/^HTTP\/1\.1 \d{3} /gm)?.length ?? 0;
 }
 
-function score({ callerUrl, key }: ServiceProcess, forwardedFor: string): string {
-  const body = {
-    sellPointKey: 'shop-1',
-    clientIdKey: 'payer-1',
-    amountRequested: '25.00',
-    selectedMethodKey: 'card',
-  };
-  return post(`${callerUrl}/v1/client/score`, key, JSON.stringify(body), [
-    `X-Forwarded-For: ${forwardedFor}`,
-  ]);
+function requestFrom(service: ServiceProcess, forwardedFor: string): string {
+  return scoreRequest(service, 'payer-1', [`X-Forwarded-For: ${forwardedFor}`]);
 }
 
 /** A different public address for each number. */

@@ -4,7 +4,7 @@ import { type RedisProcess, startStandalone } from '../../test/servers/redis.ts'
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { isLinearizable, type Operation, type Seen } from './history-checker.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
-import { post, type Target, verdictRequest } from './load.ts';
+import { post, type Target, verdictRequest } from './requests.ts';
 import { atLeast, type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { startService } from './service-process.ts';
 

@@ -1,15 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
-import type { ServiceProcess } from './service-process.ts';
+import { scoreRequest, type Target, verdictRequest } from './requests.ts';
 
-/** Where requests go, and the key that opens it. */
-export type Target = Pick<ServiceProcess, 'callerUrl' | 'platformUrl' | 'key'>;
-
-/** One verdict to be asked for. */
+/** One verdict to be asked for, or where it is said one score. */
 export interface Ask {
   readonly clientIdKey: string;
-  /** Also the request id and, in a load that retries, the Idempotency-Key. */
+  /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
   readonly orderRef: string;
+  readonly operation?: 'score' | 'verdict';
 }
 
 /** What became of one request. Moments are on the clock of `performance.now()`. */
@@ -26,9 +24,10 @@ export interface LoadSettings {
   readonly connections: number;
   /** Requests are due at this rate however fast they are answered; null sends the next when one is answered. */
   readonly ratePerSecond: number | null;
-  /** Whether each request carries its orderRef as Idempotency-Key. */
-  readonly idempotent: boolean;
-  readonly timeoutMs: number;
+  /** Whether each verdict carries its orderRef as Idempotency-Key; not when absent. */
+  readonly idempotent?: boolean;
+  /** How long an answer is waited for; 10 s when absent. */
+  readonly timeoutMs?: number;
   /** The n-th request, from 0. */
   readonly ask: (n: number) => Ask;
   /** Bounds what is remembered; the load ends by itself there. */
@@ -37,6 +36,7 @@ export interface LoadSettings {
 
 const TICK_MS = 2;
 const RECONNECT_MS = 20;
+const TIMEOUT_MS = 10_000;
 const MOST_SAMPLES = 500_000;
 
 /** Verdicts asked for over keep-alive connections until it is stopped, each remembered with its fate. */
@@ -99,9 +99,9 @@ export class Load {
   }
 
   async #send(connection: KeepAliveConnection, ask: Ask): Promise<void> {
-    const { target, idempotent, timeoutMs } = this.#settings;
+    const { target, idempotent = false, timeoutMs = TIMEOUT_MS } = this.#settings;
     const sentAtMs = performance.now();
-    const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+    const exchange = await connection.ask(requestFor(target, ask, idempotent), timeoutMs);
     if (exchange === 'not sent') await delay(RECONNECT_MS);
     else this.samples.push(sampleOf(ask, sentAtMs, exchange));
     this.#idle.push(connection);
@@ -118,7 +118,7 @@ export async function askOnce(
   timeoutMs: number,
 ): Promise<Sample> {
   const sentAtMs = performance.now();
-  const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+  const exchange = await connection.ask(requestFor(target, ask, idempotent), timeoutMs);
   return sampleOf(ask, sentAtMs, exchange);
 }
 
@@ -133,38 +133,26 @@ function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
   };
 }
 
-/** The bytes of a request for a verdict (contract, section 2.3). */
-export function verdictRequest(
-  { callerUrl, key }: Target,
-  { clientIdKey, orderRef }: Ask,
-  idempotent: boolean,
-): string {
-  const body = JSON.stringify({
-    sellPointKey: 'shop-1',
-    clientIdKey,
-    method: 'card',
-    amountRequested: '25.00',
-    orderRef,
-  });
-  return post(`${callerUrl}/v1/client/verdict`, key, body, [
-    `X-Request-Id: ${orderRef}`,
-    ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
-  ]);
+function requestFor(target: Target, ask: Ask, idempotent: boolean): string {
+  const { operation = 'verdict' } = ask;
+  switch (operation) {
+    case 'verdict':
+      return verdictRequest(target, ask, idempotent);
+    case 'score':
+      return scoreRequest(target, ask.clientIdKey);
+    default:
+      return operation satisfies never;
+  }
 }
 
-/** The bytes of any POST of JSON. */
-export function post(url: string, key: string, body: string, more: readonly string[] = []): string {
-  const { host, pathname } = new URL(url);
-  return [
-    `POST ${pathname} HTTP/1.1`,
-    `Host: ${host}`,
-    'Content-Type: application/json',
-    `X-KA-Access-Key: ${key}`,
-    ...more,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    '',
-    body,
-  ].join('\r\n');
+/** Asks for so many payers in turn, each time for another order. */
+export function payersInTurn(payers: number, prefix = ''): (n: number) => Ask {
+  return (n) => ({ clientIdKey: `${prefix}payer-${n % payers}`, orderRef: `${prefix}order-${n}` });
+}
+
+/** Requests that got no answer, or another than 200. */
+export function failed(samples: readonly Sample[]): readonly Sample[] {
+  return samples.filter(({ status }) => status !== 200);
 }
 
 /** The value below which so many percent of the values lie; NaN of nothing. */
@@ -173,6 +161,10 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-export function latencyMs({ sentAtMs, answeredAtMs }: Sample): number {
-  return answeredAtMs - sentAtMs;
+/** How long so many percent of the requests took at most, ms; NaN of nothing. */
+export function latencyPercentile(samples: readonly Sample[], percent: number): number {
+  return percentile(
+    samples.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
+    percent,
+  );
 }

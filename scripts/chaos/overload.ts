@@ -1,109 +1,182 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { startStandalone } from '../../test/servers/redis.ts';
+import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from './load.ts';
+import { missingPrograms } from './needed-programs.ts';
 import { atLeast, atMost, type Figure, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 
 const TIMES = [2, 5, 10] as const;
+/** How many times as many callers ask for the mix of scores and verdicts. */
+const MIX_TIMES = 5;
 /** Enough for the service to have work at any time, and no more: where it gives most verdicts. */
 const CALLERS_AT_PEAK = 32;
 const CLIENTS = 5_000;
-const TIMEOUT_MS = 10_000;
 const WARM_UP_MS = 4_000;
 /** What a load does before this is left out of its figures. */
 const SETTLE_MS = 1_000;
 const NORMAL_WITHIN_MS = 5_000;
+const LOAD_MS = 8_000;
+const QUICK_LOAD_MS = 3_000;
 
 /** More callers than the service can serve, each asking again as soon as it is answered. */
 export const overload: Scenario = {
   name: 'overload',
-  does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts: goodput, latency and memory hold, and all is normal within 5 s',
-  limitSeconds: 240,
-  run,
+  does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, verdicts go before scores, and all is normal within 5 s',
+  limitSeconds: 300,
+  run: async (run) => {
+    const onSqlite = await underSqlite(run);
+    const missing = missingPrograms(['redis-server'], run);
+    return [...onSqlite, ...(missing === null ? await underRedis(run) : [missing])];
+  },
 };
 
+type Operation = 'score' | 'verdict';
+
+/** What so many payers ask for. */
+type Asks = (payers: number, prefix: string) => (n: number) => Ask;
+
 /** What a load came to, after it had settled. */
-interface Measured {
-  readonly goodputPerSecond: number;
-  readonly acceptedP99Ms: number;
-  readonly offeredPerSecond: number;
+export interface Measured {
+  /** Answered while it was measured. */
+  readonly answered: readonly Sample[];
+  readonly seconds: number;
   readonly memoryMib: number;
 }
 
-async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
-  const loadMs = quick ? 3_000 : 8_000;
+async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startService();
   try {
-    await measure(service, 'warm-up', CALLERS_AT_PEAK, WARM_UP_MS);
-    const peak = await measure(service, 'peak', CALLERS_AT_PEAK, loadMs);
-    const figures = [
-      reported('peak: verdicts a second', String(Math.round(peak.goodputPerSecond))),
-      reported('peak: p99', `${Math.round(peak.acceptedP99Ms * 10) / 10} ms`),
-    ];
-    for (const times of TIMES) {
-      report(`${times} times as many callers`);
-      const over = await measure(service, `over-${times}`, times * CALLERS_AT_PEAK, loadMs);
-      figures.push(...figuresOf(times, over, peak));
-    }
-    const normal = await measure(service, 'normal', CALLERS_AT_PEAK, NORMAL_WITHIN_MS);
-    figures.push(
-      atLeast(
-        '5 s after: goodput of peak',
-        percentOf(normal.goodputPerSecond, peak.goodputPerSecond),
-        90,
-        '%',
-      ),
-      atMost('5 s after: p99 of peak', percentOf(normal.acceptedP99Ms, peak.acceptedP99Ms), 150, '%'),
-    );
-    return figures;
+    return await overloadOn('SQLite', service, run);
   } finally {
     await service.stop();
   }
 }
 
-function figuresOf(times: number, over: Measured, peak: Measured): readonly Figure[] {
-  const name = `${times} x callers`;
-  return [
-    reported(`${name}: offered, of peak`, `${percentOf(over.offeredPerSecond, peak.goodputPerSecond)} %`),
-    atLeast(`${name}: goodput of peak`, percentOf(over.goodputPerSecond, peak.goodputPerSecond), 90, '%'),
-    atMost(`${name}: accepted p99 of peak`, percentOf(over.acceptedP99Ms, peak.acceptedP99Ms), 300, '%'),
-    atMost(`${name}: memory above peak`, over.memoryMib - peak.memoryMib, 50, 'MiB'),
-  ];
+async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
+  const redis = await startStandalone();
+  try {
+    const service = await startService({ redisUrl: redis.url });
+    const figures = await overloadOn('Redis', service, run);
+    await service.stop();
+    return figures;
+  } finally {
+    await redis.stop();
+  }
 }
 
-function percentOf(value: number, whole: number): number {
-  return Math.round((100 * value) / whole);
+async function overloadOn(
+  store: string,
+  service: ServiceProcess,
+  { quick, report }: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const loadMs = quick ? QUICK_LOAD_MS : LOAD_MS;
+  const load = (name: string, times: number, ms = loadMs, asks: Asks = payersInTurn) => {
+    report(`${store}: ${name}`);
+    return measure(service, times * CALLERS_AT_PEAK, ms, asks(CLIENTS, `${name}-`));
+  };
+  await load('warm-up', 1, WARM_UP_MS);
+  const before = await load('peak-before', 1);
+  const overloads = [];
+  for (const times of TIMES) overloads.push({ times, over: await load(`callers-${times}-times`, times) });
+  const normal = await load('normal-again', 1, NORMAL_WITHIN_MS);
+  const after = await load('peak-after', 1);
+  const mixBefore = await load('mix-before', 1, loadMs, scoresAndVerdicts);
+  const mix = await load(`mix-${MIX_TIMES}-times`, MIX_TIMES, loadMs, scoresAndVerdicts);
+  const mixAfter = await load('mix-after', 1, loadMs, scoresAndVerdicts);
+  const peak = better(before, after);
+  return [
+    reported('verdicts a second at peak, before and after', `${perSecond(before)} and ${perSecond(after)}`),
+    reported('peak: p99', `${acceptedP99Ms(peak).toFixed(1)} ms`),
+    ...overloads.flatMap(({ times, over }) => [
+      ...overFigures(`${times} x callers`, over, peak),
+      atMost(`${times} x callers: memory above that before`, over.memoryMib - before.memoryMib, 50, 'MiB'),
+    ]),
+    atLeast('5 s after: goodput of peak', percentOf(given(normal), given(peak)), 90, '%'),
+    atMost('5 s after: p99 of peak', percentOf(acceptedP99Ms(normal), acceptedP99Ms(peak)), 150, '%'),
+    ...mixFigures(`${MIX_TIMES} x mix`, mix, better(mixBefore, mixAfter)),
+  ].map((figure) => ({ ...figure, figure: `${store}: ${figure.figure}` }));
+}
+
+/** Each payer is scored first, as in a checkout. */
+function scoresAndVerdicts(payers: number, prefix: string): (n: number) => Ask {
+  const ask = payersInTurn(payers, prefix);
+  return (n) => ({ ...ask(Math.floor(n / 2)), operation: n % 2 === 0 ? 'score' : 'verdict' });
 }
 
 async function measure(
   service: ServiceProcess,
-  name: string,
   connections: number,
   loadMs: number,
+  ask: (n: number) => Ask,
 ): Promise<Measured> {
-  const load = new Load({
-    target: service,
-    connections,
-    ratePerSecond: null,
-    idempotent: false,
-    timeoutMs: TIMEOUT_MS,
-    ask: (n) => ({ clientIdKey: `${name}-payer-${n % CLIENTS}`, orderRef: `${name}-order-${n}` }),
-  });
+  const load = new Load({ target: service, connections, ratePerSecond: null, ask });
   await delay(SETTLE_MS);
   const fromMs = performance.now();
   await delay(loadMs);
   const untilMs = performance.now();
   const memoryMib = service.memoryMib();
   const samples = await load.stop();
-  return { ...rates(samples, fromMs, untilMs), memoryMib };
+  return {
+    answered: samples.filter(({ answeredAtMs }) => answeredAtMs >= fromMs && answeredAtMs < untilMs),
+    seconds: (untilMs - fromMs) / 1000,
+    memoryMib,
+  };
 }
 
-function rates(samples: readonly Sample[], fromMs: number, untilMs: number): Omit<Measured, 'memoryMib'> {
-  const answered = samples.filter(({ answeredAtMs }) => answeredAtMs >= fromMs && answeredAtMs < untilMs);
-  const accepted = answered.filter(({ status }) => status === 200);
-  const seconds = (untilMs - fromMs) / 1000;
-  return {
-    goodputPerSecond: accepted.length / seconds,
-    offeredPerSecond: answered.length / seconds,
-    acceptedP99Ms: percentile(accepted.map(latencyMs), 99),
-  };
+function overFigures(name: string, over: Measured, peak: Measured): readonly Figure[] {
+  const offered = over.answered.length / over.seconds;
+  return [
+    reported(`${name}: offered, of peak`, `${percentOf(offered, given(peak))} %`),
+    atLeast(`${name}: goodput of peak`, percentOf(given(over), given(peak)), 90, '%'),
+    atMost(`${name}: accepted p99 of peak`, percentOf(acceptedP99Ms(over), acceptedP99Ms(peak)), 300, '%'),
+  ];
+}
+
+/** Under a mix of both, it is scores that are refused first: what was left of each, of what there was at peak. */
+export function mixFigures(name: string, mix: Measured, peak: Measured): readonly Figure[] {
+  const scores = percentOf(given(mix, 'score'), given(peak, 'score'));
+  const verdicts = percentOf(given(mix), given(peak));
+  const scoresRefused = refusedPercent(mix, 'score');
+  const verdictsRefused = refusedPercent(mix, 'verdict');
+  return [
+    reported(`${name}: scores a second, of the mix at peak`, `${scores} %`),
+    atLeast(`${name}: verdicts a second, of the mix at peak`, verdicts, 90, '%'),
+    reported(`${name}: refused of scores and of verdicts`, `${scoresRefused} % and ${verdictsRefused} %`),
+    atLeast(`${name}: scores refused beyond verdicts`, scoresRefused - verdictsRefused, 1, '%'),
+  ];
+}
+
+/** The one that gave more verdicts: a machine that was busier at first would flatter what comes later. */
+export function better(one: Measured, other: Measured): Measured {
+  return given(one) >= given(other) ? one : other;
+}
+
+/** Answered 200, a second. */
+function given({ answered, seconds }: Measured, operation: Operation = 'verdict'): number {
+  return answered.filter((sample) => isOf(sample, operation) && sample.status === 200).length / seconds;
+}
+
+function acceptedP99Ms({ answered }: Measured): number {
+  return latencyPercentile(
+    answered.filter(({ status }) => status === 200),
+    99,
+  );
+}
+
+/** NaN when none was answered. */
+function refusedPercent({ answered }: Measured, operation: Operation): number {
+  const asked = answered.filter((sample) => isOf(sample, operation));
+  return percentOf(asked.filter(({ status }) => status === 503).length, asked.length);
+}
+
+function isOf({ operation = 'verdict' }: Ask, wanted: Operation): boolean {
+  return operation === wanted;
+}
+
+function perSecond(measured: Measured): string {
+  return String(Math.round(given(measured)));
+}
+
+function percentOf(value: number, whole: number): number {
+  return Math.round((100 * value) / whole);
 }

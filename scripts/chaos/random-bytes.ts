@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { KeepAliveConnection } from './keep-alive.ts';
-import { post, type Target } from './load.ts';
 import { firstSuccess } from './records.ts';
+import { post, type Target } from './requests.ts';
 import {
   atLeast,
   atMost,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../test/servers/redis.ts';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { failed, Load, latencyPercentile, payersInTurn, percentile, type Sample } from './load.ts';
 import { firstSuccess, recordedDecisions } from './records.ts';
 import {
   atLeast,
@@ -20,7 +20,6 @@ const WARM_UP_MS = 3_000;
 const SETTLE_MS = 1_000;
 const ANSWER_LIMIT_MS = 300;
 const RECOVERY_LIMIT_MS = 10_000;
-const TIMEOUT_MS = 5_000;
 const MEMORY_EVERY_MS = 100;
 
 /** Redis stands still without closing its connections, like a machine that hangs. */
@@ -51,9 +50,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
       target: service,
       connections: CONNECTIONS,
       ratePerSecond: RATE_PER_SECOND,
-      idempotent: false,
-      timeoutMs: TIMEOUT_MS,
-      ask: (n) => ({ clientIdKey: `payer-${n % CLIENTS}`, orderRef: `order-${n}` }),
+      ask: payersInTurn(CLIENTS),
     });
     const memory: { readonly atMs: number; readonly mib: number }[] = [];
     const watch = setInterval(
@@ -101,18 +98,17 @@ async function figuresOf(
   const sentDuring = samples.filter(({ sentAtMs }) => sentAtMs >= fromMs && sentAtMs < untilMs);
   // One that was sent just before the end may be answered by a Redis that is back.
   const hopeless = sentDuring.filter(({ sentAtMs }) => sentAtMs < untilMs - ANSWER_LIMIT_MS);
-  const refused = samples.filter(({ status }) => status !== 200);
+  const refused = failed(samples);
   const recorded = await recordedDecisions(
     service,
     refused.map(({ orderRef }) => orderRef),
   );
   const appliedLater = refused.filter(({ orderRef }) => recorded.get(orderRef)?.length);
-  const latencies = sentDuring.map(latencyMs);
   return [
     atLeast('requests sent while Redis stood still', sentDuring.length, 1),
     never('answers other than 503', hopeless.filter(({ status }) => status !== 503).length),
-    reported('median answer', `${Math.round(percentile(latencies, 50) * 10) / 10} ms`),
-    atMost('slowest answer', percentile(latencies, 100), ANSWER_LIMIT_MS, 'ms'),
+    reported('median answer', `${Math.round(latencyPercentile(sentDuring, 50) * 10) / 10} ms`),
+    atMost('slowest answer', latencyPercentile(sentDuring, 100), ANSWER_LIMIT_MS, 'ms'),
     never('refused requests that were applied', appliedLater.length),
     atMost('first verdict after Redis went on', firstSuccessMs - untilMs, 1_000, 'ms'),
     atMost('memory growth', memoryPeakMib - memoryBeforeMib, 20, 'MiB'),

@@ -1,27 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, startStandalone, until } from '../../test/servers/redis.ts';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { failed, Load, latencyPercentile, payersInTurn, type Sample } from './load.ts';
 import { missingPrograms } from './needed-programs.ts';
+import { end, endWithRunner } from './own-process.ts';
 import { doubled, lost, recordedDecisions } from './records.ts';
 import { type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
-import {
-  endWithRunner,
-  removeFolder,
-  type ServiceProcess,
-  startService,
-  temporaryFolder,
-} from './service-process.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+import { removeFolder, temporaryFolder } from './temporary-folder.ts';
 
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
 const RATE_PER_SECOND = 100;
 const CONNECTIONS = 16;
-const TIMEOUT_MS = 10_000;
+const CLIENTS = 500;
 /** The load goes on between two restarts, so that each meets warm connections. */
 const PAUSE_MS = 1000;
 
@@ -59,9 +54,7 @@ async function restartInTurn(nodes: readonly ServiceProcess[], run: ScenarioRun)
     target: { callerUrl: balancer.url, platformUrl: first.platformUrl, key: first.key },
     connections: CONNECTIONS,
     ratePerSecond: RATE_PER_SECOND,
-    idempotent: false,
-    timeoutMs: TIMEOUT_MS,
-    ask: (n) => ({ clientIdKey: `payer-${n % 500}`, orderRef: `rolling-${n}` }),
+    ask: payersInTurn(CLIENTS),
   });
   try {
     await delay(PAUSE_MS);
@@ -101,14 +94,9 @@ function figures(
     never('acknowledged verdicts lost', steps.lost),
     never('verdicts that took two steps', steps.doubled),
     ...(failures.length === 0 ? [] : [reported('what the failures were', countsByStatus(failures))]),
-    reported('p99 over the restarts', `${percentile(samples.map(latencyMs), 99).toFixed(1)} ms`),
-    reported('slowest answer', `${percentile(samples.map(latencyMs), 100).toFixed(0)} ms`),
+    reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
+    reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
-}
-
-/** Requests that got no answer, or another than 200. */
-export function failed(samples: readonly Sample[]): readonly Sample[] {
-  return samples.filter(({ status }) => status !== 200);
 }
 
 /** `503: 2, no answer: 1` */
@@ -137,17 +125,10 @@ async function startBalancer(nodes: readonly ServiceProcess[]): Promise<Balancer
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {
-      await ended(child);
+      await end(child);
       removeFolder(folder);
     },
   };
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGKILL');
-  await gone;
 }
 
 /** The configuration that operators are advised to use: nothing in it repeats a request that was sent. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Load, latencyMs, percentile, type Sample } from './load.ts';
+import { failed, Load, latencyPercentile, percentile } from './load.ts';
 import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 
@@ -10,7 +10,6 @@ const LOOKS = 60;
 const CAPACITY_MS = 4000;
 const CONNECTIONS = 16;
 const CLIENTS = 5000;
-const TIMEOUT_MS = 10_000;
 /** Caches fill and code is compiled during the first part, which is not compared. */
 const WARM_UP_SHARE = 0.2;
 const MOST_HEAP_GROWTH_MIB = 10;
@@ -59,7 +58,7 @@ async function soakAtHalfLoad(
     const samples = await load.stop();
     asked += samples.length + load.skipped;
     failures += failed(samples).length;
-    latenciesMs.push(percentile(samples.map(latencyMs), 99));
+    latenciesMs.push(latencyPercentile(samples, 99));
     if (look % 10 === 0) report(`look ${look} of ${LOOKS}: ${describe(looks.at(-1))}`);
   }
   return [
@@ -112,8 +111,6 @@ function startLoad(target: ServiceProcess, ratePerSecond: number | null, from: n
     target,
     connections: CONNECTIONS,
     ratePerSecond,
-    idempotent: false,
-    timeoutMs: TIMEOUT_MS,
     ask: (n) => ({ clientIdKey: `payer-${(from + n) % CLIENTS}`, orderRef: `soak-${from + n}` }),
   });
 }
@@ -144,8 +141,4 @@ export function lookOf(metrics: string): Look {
 function describe(look: Look | undefined): string {
   if (look === undefined) return 'nothing seen';
   return `heap ${look.heapMib.toFixed(0)} MiB, resident ${look.residentMib.toFixed(0)} MiB, ${look.handles} handles`;
-}
-
-function failed(samples: readonly Sample[]): readonly Sample[] {
-  return samples.filter(({ status }) => status !== 200);
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { type Figure, judge, median, medianRatio, ratiosFirst } from '../../scripts/bench/figure.ts';
 import { figureTable, formatNumber } from '../../scripts/bench/figure-table.ts';
-import { parseWrk } from '../../scripts/bench/load.ts';
 import { clientCommands } from '../../scripts/bench/round-trips.ts';
 import { measureRules, ruleSetOf } from '../../scripts/bench/rules.ts';
 
@@ -59,17 +58,6 @@ describe('the bench', () => {
   it('compares round by round, so that a slow round does not turn the ratio', () => {
     expect(medianRatio([2, 20, 4], [1, 10, 2])).to.equal(2);
     expect(medianRatio([2, 4], [1])).to.equal(2);
-  });
-
-  it('reads the line that wrk prints at the end', () => {
-    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
-      requests: 2000,
-      perSecond: 2000,
-      p50Ms: 0.5,
-      p99Ms: 12.5,
-      failures: 3,
-    });
-    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
   });
 
   it('counts the commands of a client, not those of its scripts or its upkeep', () => {

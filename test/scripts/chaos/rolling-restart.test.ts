@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Sample } from '../../../scripts/chaos/load.ts';
-import { balancerConfig, countsByStatus, failed } from '../../../scripts/chaos/rolling-restart.ts';
+import { failed, type Sample } from '../../../scripts/chaos/load.ts';
+import { balancerConfig, countsByStatus } from '../../../scripts/chaos/rolling-restart.ts';
 
 function sample(status: number | null): Sample {
   return { clientIdKey: 'a', orderRef: 'b', status, sentAtMs: 0, answeredAtMs: 1, decisionId: null };

@@ -1,0 +1,31 @@
+import type { RuleResult } from 'json-rules-engine';
+import { type Decision, OTHERWISE } from '../../../src/decision/decision.ts';
+import type { FactValue } from '../../../src/facts/fact.ts';
+import { runEngine } from '../../../src/rules/engine.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+
+/** The values that a decision saw, in the order of the rule set's facts; throws when it lacks one. */
+export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactValue[] {
+  return rules.facts.map(({ label }) => {
+    const value = facts[label];
+    // A fact without a value would make the peer look faster than it is.
+    if (value === undefined) throw new Error(`no value for ${label}`);
+    return value;
+  });
+}
+
+/**
+ * Lets json-rules-engine judge all three rule files, and gives the name of the rule that decides the
+ * verdict. Each call builds its engines: two overlapping runs of one engine silently lose rules, so a user
+ * who kept them between requests would have a faster service that gives wrong verdicts.
+ */
+export async function naiveVerdictRule(rules: RuleSet, values: readonly FactValue[]): Promise<string> {
+  await runEngine(rules.groups.rules, rules.facts, values);
+  await runEngine(rules.signals.rules, rules.facts, values);
+  const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);
+  return results.toSorted((a, b) => priorityOf(b) - priorityOf(a))[0]?.name ?? OTHERWISE;
+}
+
+function priorityOf({ priority = 0 }: RuleResult): number {
+  return priority;
+}

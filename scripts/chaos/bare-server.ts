@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { cutOffSlowReaders } from '../../src/http/slow-readers.ts';
+
+/**
+ * The control of slow-clients, in a process of its own: a bare node:http server that keeps slow sockets just
+ * as long as the service does (`src/application.ts`), and does nothing else. It takes whatever is posted,
+ * and answers with ANSWER_BYTES.
+ */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const UNREAD_TIMEOUT_MS = 5_000;
+const TIMEOUT_CHECK_MS = 100;
+
+const answer = Buffer.alloc(Number(process.env['ANSWER_BYTES']), 'x');
+const timeouts = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+};
+const server = createServer(timeouts, (req, res) => {
+  // As the service does with its documents, the only large answers.
+  if (req.method === 'GET') res.setHeader('Connection', 'close');
+  req.resume().once('end', () => res.end(answer));
+});
+cutOffSlowReaders(server, UNREAD_TIMEOUT_MS);
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const address = server.address();
+if (address === null || typeof address === 'string') throw new Error('no port');
+console.log(`callers http://127.0.0.1:${address.port}, no platform`);

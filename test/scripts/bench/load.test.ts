@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { parseWrk, runLoad } from '../../../scripts/bench/load.ts';
+
+/** What the server was asked. */
+interface Asked {
+  readonly line: string;
+  readonly key: string | undefined;
+  readonly type: string | undefined;
+  readonly body: {
+    readonly sellPointKey: string;
+    readonly clientIdKey: string;
+    readonly orderRef: string;
+    readonly amountRequested: string;
+    readonly method: string;
+  };
+}
+
+describe('a load of the bench', () => {
+  let server: Server;
+  let asked: Asked[];
+  let status: number;
+
+  beforeEach(async () => {
+    asked = [];
+    status = 200;
+    server = createServer(async (req, res) => {
+      const body: Asked['body'] = JSON.parse(await text(req));
+      const { 'x-ka-access-key': key, 'content-type': type } = req.headers;
+      asked.push({ line: `${req.method} ${req.url}`, key: key?.toString(), type, body });
+      res.writeHead(status).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  function load(rate: number | null) {
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const url = `http://127.0.0.1:${address.port}`;
+    return runLoad('autocannon', { url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate });
+  }
+
+  it('by autocannon asks for verdicts, each of a client and an order of its own', async () => {
+    await load(50);
+    const [first] = asked;
+    expect(first?.line).to.equal('POST /v1/client/verdict');
+    expect(first?.key).to.equal('ka_bench');
+    expect(first?.type).to.equal('application/json');
+    expect(first?.body).to.include({ sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card' });
+    expect(new Set(asked.map(({ body }) => body.clientIdKey)).size).to.equal(asked.length);
+    expect(new Set(asked.map(({ body }) => body.orderRef)).size).to.equal(asked.length);
+  });
+
+  it('by autocannon is told as what was answered', async () => {
+    const { requests, perSecond, p50Ms, p99Ms, failures } = await load(null);
+    expect(failures).to.equal(0);
+    // Those under way at the end were asked, and not answered any more.
+    expect(requests).to.be.within(asked.length - 2, asked.length);
+    // The load lasted about a second, whatever the tool calls its length.
+    expect(perSecond).to.be.within(requests / 5, requests * 2);
+    expect(p99Ms).to.be.at.least(p50Ms);
+  });
+
+  it('by autocannon keeps to its rate', async () => {
+    const { requests } = await load(50);
+    expect(requests).to.be.within(1, 100);
+  });
+
+  it('by autocannon counts what is not answered 2xx as failed', async () => {
+    status = 503;
+    const { requests, failures } = await load(50);
+    expect(requests).to.be.greaterThan(0);
+    expect(failures).to.equal(requests);
+  });
+
+  it('reads the line that wrk prints at the end', () => {
+    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
+      requests: 2000,
+      perSecond: 2000,
+      p50Ms: 0.5,
+      p99Ms: 12.5,
+      failures: 3,
+    });
+    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
+  });
+});

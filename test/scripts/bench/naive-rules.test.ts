@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import {
+  loadBenchRules,
+  SAMPLE_CLIENT,
+  SAMPLE_REQUEST,
+  sampleVerdict,
+} from '../../../scripts/bench/sample.ts';
+import { factsOf, naiveVerdictRule } from '../../../scripts/bench/servers/naive-rules.ts';
+import { decideVerdict } from '../../../src/decision/decide.ts';
+import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+
+const rules = loadBenchRules();
+const { decision: first, nextState } = sampleVerdict();
+
+/** The same client asks again at once, so that a rule decides. */
+const { decision: again } = decideVerdict(
+  rules,
+  SAMPLE_CLIENT,
+  nextState,
+  NO_SIGHTINGS,
+  SAMPLE_REQUEST,
+  first.at + 1000,
+);
+
+describe('the naive peer of the bench', () => {
+  it('finds the rule by which the service decides the sample', async () => {
+    expect(await naiveVerdictRule(rules, factsOf(rules, first))).to.equal(first.rule);
+  });
+
+  it('finds the rule that makes a client wait', async () => {
+    expect(again.verdict).to.equal('WAIT');
+    expect(await naiveVerdictRule(rules, factsOf(rules, again))).to.equal(again.rule);
+  });
+
+  it('finds it in overlapping requests, too', async () => {
+    const found = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        // A shared engine loses rules in runs that begin while another is half done, so they begin apart.
+        for (let turns = 0; turns < 20 * index; turns++) await Promise.resolve();
+        return naiveVerdictRule(rules, factsOf(rules, again));
+      }),
+    );
+    expect(new Set(found)).to.deep.equal(new Set([again.rule]));
+  });
+
+  it('is not measured with a fact that has no value', () => {
+    const { paidCount: _, ...facts } = first.facts;
+    expect(() => factsOf(rules, { ...first, facts })).to.throw('no value for paidCount');
+  });
+});
