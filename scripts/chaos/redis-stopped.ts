@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../test/servers/redis.ts';
-import { failed, Load, latencyPercentile, payersInTurn, percentile, type Sample } from './load.ts';
+import { KeepAliveConnection } from './keep-alive.ts';
+import { askOnce, failed, Load, latencyPercentile, payersInTurn, percentile, type Sample } from './load.ts';
 import { firstSuccess, recordedDecisions } from './records.ts';
 import {
   atLeast,
@@ -11,11 +12,12 @@ import {
   type Scenario,
   type ScenarioRun,
 } from './scenario.ts';
-import { startService } from './service-process.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
 
 const RATE_PER_SECOND = 500;
 const CONNECTIONS = 100;
 const CLIENTS = 500;
+const LONE_ROUNDS = 8;
 const WARM_UP_MS = 3_000;
 const SETTLE_MS = 1_000;
 const ANSWER_LIMIT_MS = 300;
@@ -31,6 +33,8 @@ export const redisStopped: Scenario = {
 };
 
 interface Stop {
+  /** Of requests that came alone, each right after a stop: nobody before them had found out. */
+  readonly loneMs: readonly number[];
   readonly samples: readonly Sample[];
   readonly fromMs: number;
   readonly untilMs: number;
@@ -43,9 +47,12 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   const stoppedMs = quick ? 3_000 : 10_000;
   const redis = await startStandalone();
   try {
-    const service = await startService({ redisUrl: redis.url });
+    // The rate limit asks Redis, too, and waits for it before anything else does.
+    const env = { RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' };
+    const service = await startService({ redisUrl: redis.url, env });
     const [node] = redis.nodes;
     if (node === undefined) throw new Error('Redis has no node');
+    const loneMs = await loneRequests(service, node);
     const load = new Load({
       target: service,
       connections: CONNECTIONS,
@@ -71,6 +78,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
     const before = memory.filter(({ atMs }) => atMs > fromMs - SETTLE_MS && atMs < fromMs);
     const during = memory.filter(({ atMs }) => atMs >= fromMs);
     const figures = await figuresOf(service, {
+      loneMs,
       samples,
       fromMs,
       untilMs,
@@ -91,9 +99,27 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   }
 }
 
+async function loneRequests(
+  service: ServiceProcess,
+  node: { suspend(): void; resume(): void },
+): Promise<readonly number[]> {
+  const tookMs: number[] = [];
+  for (let round = 0; round < LONE_ROUNDS; round++) {
+    await firstSuccess(service, `before-${round}`, RECOVERY_LIMIT_MS);
+    node.suspend();
+    const connection = new KeepAliveConnection(service.callerUrl);
+    const ask = { clientIdKey: `alone-${round}`, orderRef: `alone-${round}` };
+    const { sentAtMs, answeredAtMs } = await askOnce(connection, service, ask, false, RECOVERY_LIMIT_MS);
+    connection.close();
+    node.resume();
+    tookMs.push(answeredAtMs - sentAtMs);
+  }
+  return tookMs;
+}
+
 async function figuresOf(
   service: Parameters<typeof recordedDecisions>[0],
-  { samples, fromMs, untilMs, firstSuccessMs, memoryBeforeMib, memoryPeakMib }: Stop,
+  { loneMs, samples, fromMs, untilMs, firstSuccessMs, memoryBeforeMib, memoryPeakMib }: Stop,
 ): Promise<readonly Figure[]> {
   const sentDuring = samples.filter(({ sentAtMs }) => sentAtMs >= fromMs && sentAtMs < untilMs);
   // One that was sent just before the end may be answered by a Redis that is back.
@@ -109,6 +135,7 @@ async function figuresOf(
     never('answers other than 503', hopeless.filter(({ status }) => status !== 503).length),
     reported('median answer', `${Math.round(latencyPercentile(sentDuring, 50) * 10) / 10} ms`),
     atMost('slowest answer', latencyPercentile(sentDuring, 100), ANSWER_LIMIT_MS, 'ms'),
+    atMost('slowest answer to a request alone', percentile(loneMs, 100), ANSWER_LIMIT_MS, 'ms'),
     never('refused requests that were applied', appliedLater.length),
     atMost('first verdict after Redis went on', firstSuccessMs - untilMs, 1_000, 'ms'),
     atMost('memory growth', memoryPeakMib - memoryBeforeMib, 20, 'MiB'),

@@ -50,8 +50,8 @@ import {
 /** A caller hears within this that the store did not answer. */
 const COMMAND_TIMEOUT_MS = 200;
 
-/** The rate limit has a fallback, so it waits less. */
-const TOKEN_TIMEOUT_MS = 100;
+/** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
+const TOKEN_TIMEOUT_MS = 50;
 
 /** A change that takes effect must have this long to be heard of before it is given up. */
 const ANSWER_MARGIN_MS = 20;

@@ -2,7 +2,13 @@ import type { Guard } from './documents.ts';
 import { StoreUnavailable } from './store.ts';
 
 /** How often waiting calls are looked at: one timer for all of them, none a call. */
-const SWEEP_MS = 20;
+const SWEEP_MS = 10;
+
+/**
+ * A call is late only if it was also looked at this often: once it was sent, and its answer would have been
+ * read. Otherwise a pause of this process would be taken for the server's.
+ */
+const LEAST_SWEEPS = 3;
 
 /** How often a stalled server is asked whether it is back, beside the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
@@ -12,6 +18,8 @@ const PROBE_LOST_MS = 5000;
 
 interface Call {
   readonly startedMs: number;
+  /** How many sweeps there had been. */
+  readonly startedSweep: number;
   /** It is given up as soon as the server is known to stand still, however short it has waited itself. */
   readonly onlyReads: boolean;
   readonly reject: (error: StoreUnavailable) => void;
@@ -31,9 +39,7 @@ export class StallGuard {
   /** Given up, but the client may still deliver them. */
   readonly #overdue = new Set<Call>();
   #timer: NodeJS.Timeout | null = null;
-  #sweptMs = 0;
-  /** Counts the time of waiting. A pause of this process is not the server's delay and hardly counts. */
-  #clockMs = 0;
+  #sweeps = 0;
   /** When a probe was last sent, and whether it is still out. */
   #probedMs = Number.NEGATIVE_INFINITY;
   #probing = false;
@@ -61,8 +67,7 @@ export class StallGuard {
   #guard<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
     if (this.stalled) return Promise.reject(new StoreUnavailable(`${this.#server} does not answer`));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // From the next sweep on, so that no call is given up early.
-    const waiting: Call = { startedMs: this.#clockMs + SWEEP_MS, onlyReads, reject };
+    const waiting: Call = { startedMs: performance.now(), startedSweep: this.#sweeps, onlyReads, reject };
     this.#waiting.add(waiting);
     this.#watch();
     Promise.try(call).then(
@@ -85,23 +90,22 @@ export class StallGuard {
 
   #watch(): void {
     if (this.#timer !== null) return;
-    this.#sweptMs = performance.now();
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   #sweep(): void {
     const now = performance.now();
-    this.#clockMs += Math.min(now - this.#sweptMs, 2 * SWEEP_MS);
-    this.#sweptMs = now;
+    this.#sweeps++;
     for (const call of this.#waiting) {
-      if (this.#clockMs - call.startedMs < this.#limitMs) break;
+      const inTime = now - call.startedMs < this.#limitMs;
+      if (inTime || this.#sweeps - call.startedSweep < LEAST_SWEEPS) break;
       this.#giveUp(call, `${this.#server} did not answer within ${this.#limitMs} ms`);
     }
     if (this.stalled) {
       for (const call of this.#waiting) {
         if (call.onlyReads) this.#giveUp(call, `${this.#server} does not answer`);
       }
-      this.#askAgain();
+      this.#askAgain(now);
     }
     if (this.#waiting.size + this.#overdue.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
@@ -115,10 +119,10 @@ export class StallGuard {
   }
 
   /** A probe that is answered proves that whatever still waits is lost. */
-  #askAgain(): void {
+  #askAgain(now: number): void {
     const patienceMs = this.#probing ? PROBE_LOST_MS : PROBE_INTERVAL_MS;
-    if (this.#clockMs - this.#probedMs < patienceMs) return;
-    this.#probedMs = this.#clockMs;
+    if (now - this.#probedMs < patienceMs) return;
+    this.#probedMs = now;
     this.#probing = true;
     Promise.try(this.#probe).then(
       () => {
