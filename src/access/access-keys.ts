@@ -34,6 +34,12 @@ export interface IssuedKey {
   readonly record: AccessKey;
 }
 
+/** A record as it is compared with what a caller sends. */
+interface KnownKey {
+  readonly record: AccessKey;
+  readonly sha256: Buffer;
+}
+
 const COLLECTION = 'access-keys';
 
 /** A key revoked anywhere is refused everywhere within this time and the time of one read. */
@@ -47,7 +53,7 @@ const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;
-  readonly #cache: LRUCache<string, { readonly record: AccessKey | null }>;
+  readonly #cache: LRUCache<string, KnownKey | 'unknown'>;
 
   constructor(documents: Documents, now: () => number) {
     this.#documents = documents;
@@ -101,17 +107,16 @@ export class AccessKeys {
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1];
     if (id === undefined) return null;
-    const record = await this.#record(id);
-    if (record === null || !sameHash(hash('sha256', key, 'hex'), record.sha256)) return null;
-    return keyStatus(record, this.#now()) === 'live' ? record : null;
+    const known = this.#cache.get(id) ?? (await this.#read(id));
+    if (known === 'unknown' || !sameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
+    return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
   }
 
-  async #record(id: string): Promise<AccessKey | null> {
-    const cached = this.#cache.get(id);
-    if (cached !== undefined) return cached.record;
-    const record = (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
-    this.#cache.set(id, { record });
-    return record;
+  async #read(id: string): Promise<KnownKey | 'unknown'> {
+    const record = await this.#documents.get<AccessKey>(COLLECTION, id);
+    const known = record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
+    this.#cache.set(id, known);
+    return known;
   }
 }
 
@@ -123,8 +128,6 @@ export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): Key
 }
 
 /** In constant time, so that the time of a refusal tells nothing about the hash. */
-function sameHash(a: string, b: string): boolean {
-  const left = Buffer.from(a, 'hex');
-  const right = Buffer.from(b, 'hex');
-  return left.length === right.length && timingSafeEqual(left, right);
+function sameHash(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -70,7 +70,8 @@ function wholeBody(req: IncomingMessage): Promise<Buffer> {
     req.off('data', take).pause();
     reject(tooLarge(MAX_BODY_BYTES));
   };
-  const breakOff = () => reject(brokenOff());
+  // Every request closes in the end; a problem with its stack is not made for those that are well.
+  const breakOff = () => req.complete || reject(brokenOff());
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
   req.on('error', breakOff).on('close', breakOff);
   return promise;
