@@ -12,10 +12,13 @@ export type Seen =
   /** It took effect, and this is what was answered. */
   | { readonly kind: 'verdict'; readonly answer: VerdictSeen }
   | { readonly kind: 'paid' }
-  /** Nobody heard the answer: it took effect once, at any time since it was sent, or never. */
+  /** Nobody heard what became of it: it took effect once, between its start and its end, or never. */
   | { readonly kind: 'unknown'; readonly operation: 'verdict' | 'paid' };
 
-/** One operation on one client. Moments are on one clock; an unknown one never ends (Infinity). */
+/**
+ * One operation on one client. Moments are on one clock. One whose answer nobody heard never ends (Infinity);
+ * one that was refused (503) ends with the refusal, after which it must not take effect any more.
+ */
 export interface Operation {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -61,11 +64,20 @@ export function isLinearizable(history: readonly Operation[], waitsSeconds: read
   return search(0, START);
 }
 
-/** Those that may be the next: none that is still to come ended before they started. */
+/**
+ * Those that may be the next: none that must still come ended before they started, and none that was done
+ * started after they ended.
+ */
 function nextOperations(history: readonly Operation[], done: number): readonly number[] {
-  const left = history.flatMap((_, index) => ((done & (1 << index)) === 0 ? [index] : []));
-  const firstEnd = Math.min(...left.map((index) => history[index]?.endedAtMs ?? Number.POSITIVE_INFINITY));
-  return left.filter((index) => (history[index]?.startedAtMs ?? 0) <= firstEnd);
+  const isDone = (index: number) => (done & (1 << index)) !== 0;
+  const missing = history.filter(({ seen }, index) => !isDone(index) && seen.kind !== 'unknown');
+  const firstEndMs = Math.min(...missing.map(({ endedAtMs }) => endedAtMs));
+  const latestStartMs = Math.max(
+    ...history.filter((_, index) => isDone(index)).map(({ startedAtMs }) => startedAtMs),
+  );
+  return history.flatMap(({ startedAtMs, endedAtMs }, index) =>
+    !isDone(index) && startedAtMs <= firstEndMs && endedAtMs >= latestStartMs ? [index] : [],
+  );
 }
 
 /** The ladder after an operation; null when the operation cannot have been answered like that here. */

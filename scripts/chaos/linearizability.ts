@@ -4,6 +4,7 @@ import { type RedisProcess, startStandalone } from '../../test/servers/redis.ts'
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { isLinearizable, type Operation, type Seen } from './history-checker.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
+import { type Recorded, recordedDecisions } from './records.ts';
 import { post, type Target, verdictRequest } from './requests.ts';
 import { atLeast, type Figure, never, reported, type Scenario, type ScenarioRun } from './scenario.ts';
 import { startService } from './service-process.ts';
@@ -30,7 +31,7 @@ export const linearizability: Scenario = {
 interface Totals {
   operations: number;
   unknown: number;
-  refused: number;
+  readonly refusedOrders: string[];
   violations: number;
 }
 
@@ -48,7 +49,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
     const callers = [one, other].flatMap((target) =>
       Array.from({ length: CALLERS_A_NODE }, () => new Caller(target)),
     );
-    const totals: Totals = { operations: 0, unknown: 0, refused: 0, violations: 0 };
+    const totals: Totals = { operations: 0, unknown: 0, refusedOrders: [], violations: 0 };
     for (let n = 0; n < histories; n++) {
       const stalled = n % EVERY_NTH_STALLS === EVERY_NTH_STALLS - 1 ? node : null;
       const history = await makeHistory(callers, `payer-${n}`, random, stalled);
@@ -59,32 +60,39 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
       report(`history ${n} is not linearizable: ${JSON.stringify(checked)}`);
     }
     for (const caller of callers) caller.close();
+    const recorded = await recordedDecisions(one, totals.refusedOrders);
     await Promise.all([one.stop(), other.stop()]);
-    return figuresOf(totals, histories, seed);
+    return figuresOf(totals, recorded, histories, seed);
   } finally {
     await redis.stop();
   }
 }
 
-function figuresOf(totals: Totals, histories: number, seed: number): readonly Figure[] {
+function figuresOf(totals: Totals, recorded: Recorded, histories: number, seed: number): readonly Figure[] {
+  const taken = totals.refusedOrders.filter((orderRef) => recorded.get(orderRef)?.length);
   return [
     reported('histories, and the seed of their chance', `${histories}, ${seed}`),
     atLeast('operations', totals.operations, histories),
     atLeast('callers that gave up before they heard the answer', totals.unknown, 1),
-    reported('answers 503', String(totals.refused)),
+    reported('verdicts answered 503', String(totals.refusedOrders.length)),
+    reported('of these, steps that had been taken', String(taken.length)),
     never('histories that no order of steps explains', totals.violations),
   ];
 }
 
 function count(totals: Totals, history: readonly Asked[]): void {
   totals.operations += history.length;
-  totals.unknown += history.filter(({ operation }) => operation?.seen.kind === 'unknown').length;
-  totals.refused += history.filter(({ operation }) => operation === null).length;
+  totals.unknown += history.filter(
+    ({ operation }) => operation?.endedAtMs === Number.POSITIVE_INFINITY,
+  ).length;
+  totals.refusedOrders.push(...history.flatMap(({ refusedOrder }) => refusedOrder ?? []));
 }
 
 interface Asked {
-  /** Null: refused, which must have changed nothing. */
+  /** Null: it was never sent. */
   readonly operation: Operation | null;
+  /** The order of a verdict that was answered 503; it may be the answer of Redis that was lost. */
+  readonly refusedOrder: string | null;
 }
 
 /** Everybody asks at random moments; then one patient caller asks once more, so that lost steps show. */
@@ -139,11 +147,11 @@ class Caller {
   ): Promise<Asked> {
     const startedAtMs = performance.now();
     const exchange = await this.#exchange(kind, clientIdKey, orderRef, patienceMs);
-    if (exchange === 'not sent' || (exchange !== 'no answer' && exchange.status === 503))
-      return { operation: null };
+    if (exchange === 'not sent') return { operation: null, refusedOrder: null };
     const seen = seenOf(kind, exchange);
-    const endedAtMs = seen.kind === 'unknown' ? Number.POSITIVE_INFINITY : performance.now();
-    return { operation: { startedAtMs, endedAtMs, seen } };
+    const endedAtMs = exchange === 'no answer' ? Number.POSITIVE_INFINITY : performance.now();
+    const refused = exchange !== 'no answer' && exchange.status === 503 && kind === 'verdict';
+    return { operation: { startedAtMs, endedAtMs, seen }, refusedOrder: refused ? orderRef : null };
   }
 
   close(): void {
@@ -168,7 +176,7 @@ class Caller {
 }
 
 function seenOf(kind: 'verdict' | 'paid', exchange: Exclude<Exchange, 'not sent'>): Seen {
-  if (exchange === 'no answer') return { kind: 'unknown', operation: kind };
+  if (exchange === 'no answer' || exchange.status === 503) return { kind: 'unknown', operation: kind };
   if (exchange.status !== 200) throw new Error(`answered ${exchange.status}: ${exchange.body}`);
   if (kind === 'paid') return { kind };
   const { verdict, waitSeconds }: VerdictAnswer = JSON.parse(exchange.body);

@@ -22,7 +22,7 @@ const TICK_MS = 50;
  * answers take would not tell: a Redis that is far away makes them late without any overload here.
  */
 const BUSY = 0.95;
-const SHRINK = 0.9;
+const SHRINK = 0.75;
 const GROW = 8;
 
 /** A refusal waits this long, so that a caller who asks again at once, against Retry-After, costs little. */

@@ -58,7 +58,7 @@ describe('the limit of work under way', () => {
   it('shrinks while the event loop has no pause, down to 48', () => {
     const limit = new WorkLimit();
     limit.observe(0.96);
-    expect(limit.limit).to.equal(230);
+    expect(limit.limit).to.equal(192);
     for (let tick = 0; tick < 50; tick++) limit.observe(1);
     expect(limit.limit).to.equal(48);
   });

@@ -112,6 +112,24 @@ describe('the history checker', () => {
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
 
+  const refused = operation(20, 30, { kind: 'unknown', operation: 'verdict' });
+
+  it('lets a refused request have taken its step before the refusal, or not', () => {
+    const first = operation(0, 10, verdict(1, null));
+    for (const later of [verdict(2, 30), verdict(3, 300)])
+      expect(isLinearizable([first, refused, operation(40, 50, later)], WAITS)).to.equal(true);
+  });
+
+  it('catches a refused request that took its step after the refusal', () => {
+    const history = [
+      operation(0, 10, verdict(1, null)),
+      refused,
+      operation(40, 50, verdict(2, 30)),
+      operation(60, 70, verdict(4, 1800)),
+    ];
+    expect(isLinearizable(history, WAITS)).to.equal(false);
+  });
+
   it('refuses a history that is too long to be checked', () => {
     const history = Array.from({ length: 31 }, () => operation(0, 1, PAID));
     expect(() => isLinearizable(history, WAITS)).to.throw('at most 30 operations');
