@@ -12,6 +12,14 @@ import type { RateLimit } from './http/rate-limit.ts';
 import type { RequestState } from './http/request-state.ts';
 import type { RolloutView } from './http/rollout-routes.ts';
 import { cutOffSlowReaders } from './http/slow-readers.ts';
+import {
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  PLATFORM_REQUEST_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+  UNREAD_TIMEOUT_MS,
+} from './http/time-limits.ts';
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-choice.ts';
@@ -54,17 +62,6 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** A client that sends its headers or body slower than this is cut off. */
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-/** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
-const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
-/** A client that does not take its answer is cut off, too. Half of the others: one late write may start it anew. */
-const UNREAD_TIMEOUT_MS = 5_000;
-/** All that are late at a check are cut off in one go, and everybody else waits for it: so there are never many. */
-const TIMEOUT_CHECK_MS = 100;
-/** Longer than the idle timeout of common load balancers, so that they close first. */
-const KEEP_ALIVE_MS = 75_000;
 const MAX_CONNECTIONS = 10_000;
 
 /** A request still under way after this long is cut off by a drain. */

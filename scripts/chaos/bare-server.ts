@@ -1,17 +1,18 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { cutOffSlowReaders } from '../../src/http/slow-readers.ts';
+import {
+  HEADERS_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+  UNREAD_TIMEOUT_MS,
+} from '../../src/http/time-limits.ts';
 
 /**
  * The control of slow-clients, in a process of its own: a bare node:http server that keeps slow sockets just
- * as long as the service does (`src/application.ts`), and does nothing else. It takes whatever is posted,
+ * as long as the service does (`src/http/time-limits.ts`), and does nothing else. It takes whatever is posted,
  * and answers with ANSWER_BYTES.
  */
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-const UNREAD_TIMEOUT_MS = 5_000;
-const TIMEOUT_CHECK_MS = 100;
-
 const answer = Buffer.alloc(Number(process.env['ANSWER_BYTES']), 'x');
 const timeouts = {
   headersTimeout: HEADERS_TIMEOUT_MS,

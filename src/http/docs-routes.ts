@@ -59,11 +59,11 @@ const HEADERS = {
 /** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
 const PART_BYTES = 256 * 1024;
 
-/** The package's files that the page needs, by content type. */
+/** The package's files that the page needs; read once, for both listeners. */
 const ASSETS = [
-  { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
-  { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
-] as const;
+  asset('swagger-ui.css', 'text/css; charset=utf-8'),
+  asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+];
 
 /**
  * `/openapi.json` and `/docs` of a listener, below its base path; no key is needed, since they tell
@@ -82,17 +82,16 @@ export function docsRoutes(document: OpenApiDocument, basePath: string): Router<
   serve('/openapi.json', 'application/json; charset=utf-8', () => text);
   serve('/docs', 'text/html; charset=utf-8', () => PAGE);
   serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
-  for (const { name, type } of ASSETS) {
-    const parts = partsOf(readFileSync(join(SWAGGER_UI, name)));
-    serve(`/docs/${name}`, type, () => Readable.from(parts));
-  }
+  for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts));
   return router;
 }
 
 /** Part by part it shows whether a reader takes anything, and all readers share the same parts. */
-function partsOf(file: Buffer): readonly Buffer[] {
+function asset(name: string, type: string) {
+  const file = readFileSync(join(SWAGGER_UI, name));
   const count = Math.ceil(file.length / PART_BYTES);
-  return Array.from({ length: count }, (_, index) =>
+  const parts = Array.from({ length: count }, (_, index) =>
     file.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),
   );
+  return { name, type, parts };
 }

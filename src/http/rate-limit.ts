@@ -37,17 +37,14 @@ export function limitRate(
   metrics: Metrics,
 ): Middleware<RequestState> {
   const settings = bucketSettings(limit);
-  const bucketNames = new LRUCache<string, string>({ max: REMEMBERED_NAMES });
-  const bucketOf = (address: string): string => {
-    const known = bucketNames.get(address);
-    if (known !== undefined) return known;
-    const name = pseudonym('ip', networkOf(address));
-    bucketNames.set(address, name);
-    return name;
-  };
+  const bucketNames = new LRUCache<string, string>({
+    max: REMEMBERED_NAMES,
+    memoMethod: (address) => pseudonym('ip', networkOf(address)),
+  });
   return async (ctx, next) => {
     if (limit.ratePerSecond === 0) return next();
-    const admission = await buckets.take(bucketOf(callerAddress(ctx.req, limit.trustedProxies)), settings);
+    const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
+    const admission = await buckets.take(bucket, settings);
     if (!admission.admitted) {
       metrics.rateLimited('dropped');
       // Nobody receives it: it is what log and metrics show instead of a "not found".
