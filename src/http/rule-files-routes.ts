@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type Router from '@koa/router';
+import { LRUCache } from 'lru-cache';
 import type { AccessKeys } from '../access/access-keys.ts';
 import { runCases } from '../analysis/cases.ts';
 import { type Difference, diffRuleSets } from '../analysis/diff.ts';
@@ -36,6 +37,9 @@ const KEPT_COVERAGES = 20;
 const EXAMPLES_LIMIT_MS = 3000;
 const KEPT_DIFFS = 20;
 
+/** By digest. */
+type Coverages = LRUCache<string, ReturnType<typeof coverageOf>>;
+
 /** In what two versions differ, and payers whom they answer differently. */
 export interface RuleDiff {
   readonly before: RuleVersion;
@@ -57,7 +61,7 @@ export interface RuleFolderSummary {
 /** Adds what the console shows of the rule sets on this node: their list, their files, their differences. */
 export function ruleFilesRoutes(router: Router<RequestState>, parts: RuleFilesParts): void {
   const { service, keys, loadedRules, rulesDir } = parts;
-  const coverages = new Map<string, ReturnType<typeof coverageOf>>();
+  const coverages: Coverages = new LRUCache({ max: KEPT_COVERAGES });
   const diffs = new RuleDiffs();
 
   router.get('/rules/versions', async (ctx) => {
@@ -171,15 +175,13 @@ function hitsOf(ruleSet: RuleSet, newest: readonly Decision[], platform: Platfor
 
 /** Diffs of the last pairs that were asked for; whoever asks for a pair meanwhile waits for the same search. */
 class RuleDiffs {
-  readonly #kept = new Map<string, Promise<RuleDiff>>();
+  readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: KEPT_DIFFS });
 
   of(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
     const key = `${before.digest} ${after.digest}`;
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
     const diff = this.#search(before, after);
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size >= KEPT_DIFFS) this.#kept.delete(oldest);
     this.#kept.set(key, diff);
     const forget = () => this.#kept.delete(key);
     // What a busy node did not finish may be asked for again.
@@ -207,16 +209,10 @@ function coverageOf(ruleSet: RuleSet, files: RuleFiles) {
   return { problems, passed, failed: failures.length, coverage };
 }
 
-function cached(
-  coverages: Map<string, ReturnType<typeof coverageOf>>,
-  ruleSet: RuleSet,
-  files: RuleFiles,
-): ReturnType<typeof coverageOf> {
+function cached(coverages: Coverages, ruleSet: RuleSet, files: RuleFiles): ReturnType<typeof coverageOf> {
   const known = coverages.get(ruleSet.digest);
   if (known !== undefined) return known;
   const coverage = coverageOf(ruleSet, files);
-  const [oldest] = coverages.keys();
-  if (oldest !== undefined && coverages.size >= KEPT_COVERAGES) coverages.delete(oldest);
   coverages.set(ruleSet.digest, coverage);
   return coverage;
 }
