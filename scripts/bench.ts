@@ -5,15 +5,15 @@ import { Command, CommanderError } from 'commander';
 import { EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { issueBenchKey } from './bench/access-key.ts';
-import { measureCost } from './bench/cost.ts';
 import { type Figure, judge, ratiosFirst } from './bench/figure.ts';
 import { figureTable } from './bench/figure-table.ts';
-import { measureGrowth } from './bench/growth.ts';
 import { loadTool } from './bench/load.ts';
 import { describeMachine, thisMachine } from './bench/machine.ts';
-import { measureRoundTrips } from './bench/round-trips.ts';
-import { measureRules, RULE_COUNTS } from './bench/rules.ts';
-import { measureSqlite } from './bench/sqlite.ts';
+import { measureCost } from './bench/measures/cost.ts';
+import { measureGrowth } from './bench/measures/growth.ts';
+import { measureRoundTrips } from './bench/measures/round-trips.ts';
+import { measureRules, RULE_COUNTS } from './bench/measures/rules.ts';
+import { measureSqlite } from './bench/measures/sqlite.ts';
 
 const PARTS = ['rules', 'cost', 'sqlite', 'growth'] as const;
 

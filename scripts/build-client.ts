@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 
 /**
- * Makes JavaScript with types out of `src/client-library`: `npm run build:client [-- FOLDER]`, dist/client
+ * Makes JavaScript with types out of `src/sdk`: `npm run build:client [-- FOLDER]`, dist/client
  * when no folder is given. The folder is a package of its own without dependencies, so that
  * `npm pack ./dist/client` gives a caller no more than the client.
  */

@@ -7,7 +7,7 @@ import {
   sleepUntil,
   type VerdictAnswer,
   waitUntil,
-} from '../src/client-library/client.ts';
+} from '../src/sdk/client.ts';
 
 /**
  * A checkout from the payer's arrival to the outcome, against a running service:

@@ -10,7 +10,7 @@ import { consolePages, type Look, launchBrowser, openConsole, signIn } from './s
 import { type SeededConsole, startSeededConsole } from './screenshots/seeded-console.ts';
 import { smallPng } from './screenshots/small-png.ts';
 
-const FOLDER = join(import.meta.dirname, 'screenshots');
+const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 
 /** Pictures are part of every clone. */
 const MAX_BYTES = 80_000;

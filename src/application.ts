@@ -4,14 +4,14 @@ import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import type { Address } from './config.ts';
-import { callerApi } from './http/caller-api.ts';
-import type { Readiness } from './http/health.ts';
-import { LastHour } from './http/last-hour.ts';
-import { platformApi } from './http/platform-api.ts';
-import type { RateLimit } from './http/rate-limit.ts';
-import type { RequestState } from './http/request-state.ts';
-import type { RolloutView } from './http/rollout-routes.ts';
-import { cutOffSlowReaders } from './http/slow-readers.ts';
+import { callerApi } from './http/caller/caller-api.ts';
+import { platformApi } from './http/platform/platform-api.ts';
+import type { RolloutView } from './http/platform/rollout.ts';
+import type { RateLimit } from './http/request/rate-limit.ts';
+import type { RequestState } from './http/request/request-state.ts';
+import type { Readiness } from './http/server/health.ts';
+import { LastHour } from './http/server/last-hour.ts';
+import { cutOffSlowReaders } from './http/server/slow-readers.ts';
 import {
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
@@ -19,10 +19,10 @@ import {
   REQUEST_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
   UNREAD_TIMEOUT_MS,
-} from './http/time-limits.ts';
+} from './http/server/time-limits.ts';
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
-import type { RuleSource } from './rollout/rule-choice.ts';
+import type { RuleSource } from './rollout/rule-source.ts';
 import { ScoringService } from './service.ts';
 import type { Store } from './state/store.ts';
 

@@ -6,7 +6,7 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
-import { RolloutNode } from './rollout/node.ts';
+import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Pseudonym } from './decision/bodies.ts';
+import type { Pseudonym } from './decision/requests.ts';
 
 /** Fingerprints and IPs as the first 132 bits of their HMAC-SHA256 under the fleet's secret. */
 export function hmacPseudonym(secret: string): Pseudonym {

@@ -6,13 +6,6 @@ import type { Binding, ClientState, Hints, Override } from './client/client-stat
 import type { OrderOutcome, OutcomeEffect } from './client/outcomes.ts';
 import { ClientQueue } from './client-queue.ts';
 import type { Assessment } from './decision/assess.ts';
-import {
-  type Pseudonym,
-  type ScoreBody,
-  scoreRequest,
-  type VerdictBody,
-  verdictRequest,
-} from './decision/bodies.ts';
 import { decideScore, decideVerdict, factsNow, type VerdictResult } from './decision/decide.ts';
 import {
   type Arm,
@@ -22,10 +15,17 @@ import {
   verdictAnswer,
 } from './decision/decision.ts';
 import type { DecisionFilter } from './decision/decision-filter.ts';
+import {
+  type Pseudonym,
+  type ScoreBody,
+  scoreRequest,
+  type VerdictBody,
+  verdictRequest,
+} from './decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from './facts/fact.ts';
 import { currentHints } from './facts/hints.ts';
 import type { Metrics } from './metrics.ts';
-import { type RuleChoice, type RuleSource, sharingWindowsMs } from './rollout/rule-choice.ts';
+import { type RuleChoice, type RuleSource, sharingWindowsMs } from './rollout/rule-source.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import type { FoundDecisions } from './state/decision-search.ts';
 import type { Change, ClientHistory, LoadAlso, Snapshot, Store } from './state/store.ts';

@@ -9,13 +9,13 @@ import { AccessKeys, OPERATIONS, type Operation } from '../src/access/access-key
 import { type Application, startApplication } from '../src/application.ts';
 import { platformName } from '../src/client/client-key.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../src/decision/decision.ts';
-import type { RateLimit } from '../src/http/rate-limit.ts';
+import type { RateLimit } from '../src/http/request/rate-limit.ts';
 import { createLog } from '../src/log.ts';
-import { fixedRules } from '../src/rollout/rule-choice.ts';
-import { loadRuleSet } from '../src/rules/library.ts';
+import { fixedRules } from '../src/rollout/rule-source.ts';
+import { loadRuleSet } from '../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../src/rules/rule-set.ts';
-import { openRedisStore } from '../src/state/redis-store.ts';
-import { openSqliteStore } from '../src/state/sqlite-store.ts';
+import { openRedisStore } from '../src/state/redis/store.ts';
+import { openSqliteStore } from '../src/state/sqlite/store.ts';
 import type { Store } from '../src/state/store.ts';
 import { hasServer } from './servers/needs-server.ts';
 import { command, type RedisServers, startStandalone } from './servers/redis.ts';

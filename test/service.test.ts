@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { platformName } from '../src/client/client-key.ts';
 import type { Decision } from '../src/decision/decision.ts';
 import { Metrics } from '../src/metrics.ts';
-import { fixedRules } from '../src/rollout/rule-choice.ts';
+import { fixedRules } from '../src/rollout/rule-source.ts';
 import { ScoringService, TooManyWaiting } from '../src/service.ts';
 import {
   type Answer,

@@ -4,7 +4,7 @@ import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decideVerdict, type VerdictRequest, type VerdictResult } from '../../src/decision/decide.ts';
 import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
-import { formatProblems, loadRuleSet } from '../../src/rules/library.ts';
+import { formatProblems, loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 
 /** The rule set that everything is measured with. */

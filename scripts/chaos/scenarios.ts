@@ -1,17 +1,17 @@
-import { clockJumps } from './clock-jumps.ts';
-import { diskFull } from './disk-full.ts';
-import { failover } from './failover.ts';
-import { forgedAddresses } from './forged-addresses.ts';
-import { linearizability } from './linearizability.ts';
-import { overload } from './overload.ts';
-import { randomBytes } from './random-bytes.ts';
-import { redisKills } from './redis-kills.ts';
-import { redisStopped } from './redis-stopped.ts';
-import { rollingRestart } from './rolling-restart.ts';
+import { clockJumps } from './accidents/clock-jumps.ts';
+import { diskFull } from './accidents/disk-full.ts';
+import { failover } from './accidents/failover.ts';
+import { redisKills } from './accidents/redis-kills.ts';
+import { redisStopped } from './accidents/redis-stopped.ts';
+import { rollingRestart } from './accidents/rolling-restart.ts';
+import { serviceKills } from './accidents/service-kills.ts';
+import { forgedAddresses } from './attacks/forged-addresses.ts';
+import { overload } from './attacks/overload.ts';
+import { randomBytes } from './attacks/random-bytes.ts';
+import { slowClients } from './attacks/slow-clients.ts';
+import { linearizability } from './endurance/linearizability.ts';
+import { soak } from './endurance/soak.ts';
 import type { Scenario } from './scenario.ts';
-import { serviceKills } from './service-kills.ts';
-import { slowClients } from './slow-clients.ts';
-import { soak } from './soak.ts';
 
 /** Every scenario, in the order in which `npm run chaos` runs them. */
 export const scenarios: readonly Scenario[] = [

@@ -7,7 +7,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { fixedRules } from '../../src/rollout/rule-choice.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { openStore } from '../../src/state/open-store.ts';
 import type { Store } from '../../src/state/store.ts';

@@ -1,4 +1,4 @@
-import type { BacktestReport } from '../../src/analysis/backtest.ts';
+import type { BacktestReport } from '../../src/evidence/backtest/backtest.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */

@@ -7,10 +7,10 @@ import { platformName } from '../../src/client/client-key.ts';
 import { createLog } from '../../src/log.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { RolloutNode } from '../../src/rollout/node.ts';
-import { readRuleFiles } from '../../src/rules/library.ts';
-import { makeRelease } from '../../src/rules/release.ts';
-import { openSqliteStore } from '../../src/state/sqlite-store.ts';
+import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { makeRelease } from '../../src/rules/folder/release.ts';
+import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 
 /** A node with an hour of a shop's life behind it, three versions on its disk, and one of them on trial. */

@@ -1,6 +1,6 @@
 import type { FactValue } from '../facts/fact.ts';
-import { formatValue } from '../rules/example.ts';
 import type { OperatorName } from '../rules/operators.ts';
+import { formatValue } from '../rules/proof/example.ts';
 import type { Condition } from '../rules/rule-set.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {

@@ -1,13 +1,13 @@
 import type { FactValue } from '../facts/fact.ts';
-import { matcher } from '../rules/compile.ts';
-import { textForm } from '../rules/domain.ts';
-import { type Example, exampleOf } from '../rules/example.ts';
-import type { RuleFiles } from '../rules/parse.ts';
+import { matcher } from '../rules/evaluate/compile.ts';
+import type { RuleFiles } from '../rules/parse/parse.ts';
+import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
-import { type Knowledge, knowledgeOf, signalFact } from '../rules/relations.ts';
+import { textForm } from '../rules/proof/domain.ts';
+import { type Example, exampleOf } from '../rules/proof/example.ts';
+import { type Answer, factsNamed, Reasoner } from '../rules/proof/reasoner.ts';
+import { type Knowledge, knowledgeOf, signalFact } from '../rules/proof/relations.ts';
 import type { Condition, FactRef, ParsedRules, Rule } from '../rules/rule-set.ts';
-import { type Answer, factsNamed, Reasoner } from '../rules/satisfy.ts';
-import { YamlFile } from '../rules/yaml-file.ts';
 import { conditionInWords, inWords } from './condition-words.ts';
 
 /** Something about a rule set that cannot be meant, although every file is sound by itself. */

@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { parsePlatform } from './platform-argument.ts';
+import { parsePlatform } from './platform-option.ts';
 import { table } from './table.ts';
 import { withStore } from './with-store.ts';
 

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../state/store.ts';
-import { decisionsCommands } from './decisions.ts';
+import { decisionsCommands } from './decisions/decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
-import { rulesCommands } from './rules.ts';
+import { rulesCommands } from './rules/rules.ts';
 
 /** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
 async function main(): Promise<void> {

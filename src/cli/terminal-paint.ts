@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Tone } from '../analysis/trace-text.ts';
+import type { Tone } from '../analysis/explain/trace-text.ts';
 
 const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
   Tone,

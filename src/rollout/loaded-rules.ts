@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatProblems, listRuleVersions, loadRuleSet, RELEASE_FILE } from '../rules/library.ts';
+import { formatProblems, listRuleVersions, loadRuleSet, RELEASE_FILE } from '../rules/folder/rule-folder.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
 /** A version folder that is refused: it decides nothing, and what was loaded before stays. */

@@ -1,4 +1,4 @@
-import { openSqliteStore } from './sqlite-store.ts';
+import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
 /** Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. */
@@ -8,6 +8,6 @@ export async function openStore(
 ): Promise<Store> {
   if (redisUrl === null) return openSqliteStore(dataDir);
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
-  const { openRedisStore } = await import('./redis-store.ts');
+  const { openRedisStore } = await import('./redis/store.ts');
   return openRedisStore(redisUrl, onError);
 }

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Proofs, prove, proveOrdered } from '../../src/analysis/prove.ts';
 import type { FactValue } from '../../src/facts/fact.ts';
-import { matcher } from '../../src/rules/compile.ts';
-import { conflicts } from '../../src/rules/equal-priorities.ts';
+import { matcher } from '../../src/rules/evaluate/compile.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
+import { conflicts } from '../../src/rules/proof/equal-priorities.ts';
+import { Reasoner } from '../../src/rules/proof/reasoner.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
-import { Reasoner } from '../../src/rules/satisfy.ts';
 import { allAssignments, anyCondition, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 import {
   type Edit,

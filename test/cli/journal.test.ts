@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { openSqliteStore } from '../../src/state/sqlite-store.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { JournalEntry, Store } from '../../src/state/store.ts';
-import { History, liveThroughJuly, SCORING, Workplace } from '../analysis/backtest-history.ts';
+import { History, liveThroughJuly, SCORING, Workplace } from '../evidence/backtest/backtest-history.ts';
 
 describe('journal export', () => {
   let place: Workplace;

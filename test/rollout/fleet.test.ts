@@ -1,14 +1,14 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { RolloutNode } from '../../src/rollout/node.ts';
-import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/operate.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
+import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
-import { openRedisStore } from '../../src/state/redis-store.ts';
-import { openSqliteStore } from '../../src/state/sqlite-store.ts';
+import { openRedisStore } from '../../src/state/redis/store.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../running-service.ts';
 import { describeWithServer } from '../servers/needs-server.ts';

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRuleFiles } from '../../src/rules/library.ts';
-import { makeRelease } from '../../src/rules/release.ts';
+import { makeRelease } from '../../src/rules/folder/release.ts';
+import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { RULES_FOLDER, temporaryDirectory } from '../running-service.ts';
 
 /** A RULES_DIR of a test's own, with p2.v10 in it. */

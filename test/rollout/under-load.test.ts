@@ -4,10 +4,10 @@ import { AccessKeys, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { conclude, verdictRule } from '../../src/decision/assess.ts';
 import type { Decision, VerdictAnswer } from '../../src/decision/decision.ts';
+import type { Following } from '../../src/rollout/change-rollout.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import type { Following } from '../../src/rollout/operate.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
-import { openRedisStore } from '../../src/state/redis-store.ts';
+import { openRedisStore } from '../../src/state/redis/store.ts';
 import {
   type Answer,
   type ServiceProcess,

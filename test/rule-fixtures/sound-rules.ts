@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { compile } from '../../src/rules/compile.ts';
-import { readRuleFiles } from '../../src/rules/library.ts';
-import { parse, type RuleFiles } from '../../src/rules/parse.ts';
+import { compile } from '../../src/rules/evaluate/compile.ts';
+import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
+import { parse, type RuleFiles } from '../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 

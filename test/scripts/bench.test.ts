@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type Figure, judge, median, medianRatio, ratiosFirst } from '../../scripts/bench/figure.ts';
 import { figureTable, formatNumber } from '../../scripts/bench/figure-table.ts';
-import { clientCommands } from '../../scripts/bench/round-trips.ts';
-import { measureRules, ruleSetOf } from '../../scripts/bench/rules.ts';
+import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
+import { measureRules, ruleSetOf } from '../../scripts/bench/measures/rules.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };
 const RATIO: Figure = { part: 'cost', name: 'service / floor', value: 5, unit: 'x', target: null };

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../src/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-choice.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../src/service.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
 import { currentRules } from '../running-service.ts';

@@ -1,8 +1,8 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { commitCall, commitScript } from '../../../src/state/redis-commit.ts';
-import { connectRedis } from '../../../src/state/redis-connection.ts';
-import { RedisScript } from '../../../src/state/redis-script.ts';
-import { parseRedisUrl } from '../../../src/state/redis-url.ts';
+import { commitCall, commitScript } from '../../../src/state/redis/commit.ts';
+import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
+import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
+import { RedisScript } from '../../../src/state/redis/script.ts';
 import { RETENTION } from '../../../src/state/store.ts';
 import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';

@@ -1,0 +1,143 @@
+import { command } from '../../../test/servers/redis.ts';
+import { type Figure, median, medianRatio } from '../figure.ts';
+import { type LoadTool, runLoad } from '../load.ts';
+import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
+
+export interface CostPlan {
+  readonly tool: LoadTool;
+  readonly rounds: number;
+  /** How long each server is loaded in a round, at full load and again at half. */
+  readonly seconds: number;
+  readonly redisPort: number;
+  readonly dataDir: string;
+  readonly accessKey: string;
+  readonly onProgress: (text: string) => void;
+}
+
+const CONNECTIONS = 32;
+
+const PEERS = ['floor', 'skeleton', 'naive peer', 'service'] as const;
+
+type Peer = (typeof PEERS)[number];
+
+const SCRIPTS: Readonly<Record<Peer, string>> = {
+  floor: 'scripts/bench/servers/floor.ts',
+  skeleton: 'scripts/bench/servers/skeleton.ts',
+  'naive peer': 'scripts/bench/servers/naive-peer.ts',
+  service: 'src/main.ts',
+};
+
+/** One round of one server. */
+interface Round {
+  readonly cpuMicros: number;
+  readonly redisCpuMicros: number;
+  readonly perSecond: number;
+  readonly fullP50Ms: number;
+  readonly fullP99Ms: number;
+  readonly halfP50Ms: number;
+  readonly halfP99Ms: number;
+  readonly failures: number;
+}
+
+/** A limit that nobody reaches, so that every request still asks for its token. */
+export const OPEN_SERVICE = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  PLATFORM_PORT: '0',
+  RATE_LIMIT_PER_SECOND: '1000000',
+  RATE_LIMIT_BURST: '1000000',
+  LOG_LEVEL: 'info',
+} as const;
+
+/** CPU time a request on Redis: the service beside what it is compared with, in turns. */
+export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
+  const env = {
+    ...OPEN_SERVICE,
+    DATA_DIR: plan.dataDir,
+    REDIS_URL: `redis://127.0.0.1:${plan.redisPort}`,
+    SIGNAL_SECRET: 'a secret of the bench',
+  };
+  const servers = new Map<Peer, MeasuredProcess>();
+  const rounds = new Map<Peer, Round[]>(PEERS.map((peer) => [peer, []]));
+  try {
+    for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], env));
+    // Round 0 warms everything up and is thrown away.
+    for (let round = 0; round <= plan.rounds; round++) {
+      for (const [peer, server] of servers) {
+        plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${peer}`);
+        const measured = await measureRound(plan, server);
+        if (round > 0) rounds.get(peer)?.push(measured);
+      }
+    }
+  } finally {
+    await Promise.all([...servers.values()].map((server) => server.stop()));
+  }
+  return figures((peer) => rounds.get(peer) ?? []);
+}
+
+async function measureRound(plan: CostPlan, server: MeasuredProcess): Promise<Round> {
+  const { tool, seconds, accessKey, redisPort } = plan;
+  const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds };
+  const cpuBefore = await server.cpuMicros();
+  const redisBefore = await redisCpuMicros(redisPort);
+  const full = await runLoad(tool, { ...load, rate: null });
+  const redisAfter = await redisCpuMicros(redisPort);
+  const cpuAfter = await server.cpuMicros();
+  const half = await runLoad(tool, { ...load, rate: full.perSecond / 2 });
+  return {
+    cpuMicros: (cpuAfter - cpuBefore) / full.requests,
+    redisCpuMicros: (redisAfter - redisBefore) / full.requests,
+    perSecond: full.perSecond,
+    fullP50Ms: full.p50Ms,
+    fullP99Ms: full.p99Ms,
+    halfP50Ms: half.p50Ms,
+    halfP99Ms: half.p99Ms,
+    failures: full.failures + half.failures,
+  };
+}
+
+async function redisCpuMicros(port: number): Promise<number> {
+  const info = String(await command(port, ['INFO', 'cpu']));
+  const seconds = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1_000_000;
+}
+
+function figures(roundsOf: (peer: Peer) => readonly Round[]): readonly Figure[] {
+  const all = (peer: Peer, what: keyof Round) => roundsOf(peer).map((round) => round[what]);
+  const cpu = (peer: Peer) => all(peer, 'cpuMicros');
+  const part = 'cost';
+  const ratio = (peer: Peer, target: Figure['target']): Figure => ({
+    part,
+    name: `service CPU / ${peer} CPU`,
+    value: medianRatio(cpu('service'), cpu(peer)),
+    unit: 'x',
+    target,
+  });
+  const column = (what: keyof Round, name: string, unit: string): readonly Figure[] =>
+    PEERS.map((peer) => ({
+      part,
+      name: `${peer}: ${name}`,
+      value: median(all(peer, what)),
+      unit,
+      target: null,
+    }));
+  return [
+    ratio('skeleton', { atMost: 1.35 }),
+    ratio('naive peer', { atMost: 1 / 6 }),
+    ratio('floor', null),
+    ...column('cpuMicros', 'CPU a request', 'us'),
+    ...column('redisCpuMicros', 'redis-server CPU a request', 'us').slice(1),
+    ...column('perSecond', 'throughput at full load', '/s'),
+    ...column('fullP50Ms', 'p50 at full load', 'ms'),
+    ...column('fullP99Ms', 'p99 at full load', 'ms'),
+    ...column('halfP50Ms', 'p50 at half load', 'ms'),
+    ...column('halfP99Ms', 'p99 at half load', 'ms'),
+    ...PEERS.map((peer) => failed(peer, all(peer, 'failures'))),
+  ];
+}
+
+/** On a machine that is too busy the service gives up Redis after its 200 ms, and says 503. */
+function failed(peer: Peer, failures: readonly number[]): Figure {
+  const value = failures.reduce((sum, count) => sum + count, 0);
+  return { part: 'cost', name: `${peer}: requests that failed`, value, unit: '', target: { atMost: 0 } };
+}

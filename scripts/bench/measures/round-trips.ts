@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { command } from '../../../test/servers/redis.ts';
+import type { Figure } from '../figure.ts';
+import { startMeasured } from '../measured-process.ts';
+import { OPEN_SERVICE } from './cost.ts';
+
+const VERDICTS = 500;
+
+/** What a connection sends for itself, whether or not there are verdicts. */
+const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)"/i;
+
+/** Redis commands and round trips of one verdict, counted on the server with one verdict at a time. */
+export async function measureRoundTrips(
+  redisPort: number,
+  dataDir: string,
+  accessKey: string,
+): Promise<readonly Figure[]> {
+  const service = await startMeasured('src/main.ts', {
+    ...OPEN_SERVICE,
+    DATA_DIR: dataDir,
+    REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+    SIGNAL_SECRET: 'a secret of the bench',
+  });
+  try {
+    await askVerdicts(service.url, accessKey, 'warm', 20);
+    const monitor = await startMonitor(redisPort);
+    const readsBefore = await readsProcessed(redisPort);
+    await askVerdicts(service.url, accessKey, 'counted', VERDICTS);
+    const reads = (await readsProcessed(redisPort)) - readsBefore;
+    const lines = await monitor.stop();
+    const part = 'cost';
+    return [
+      {
+        part,
+        name: 'Redis commands a verdict',
+        value: toTenths(clientCommands(lines) / VERDICTS),
+        unit: '',
+        target: { atMost: 5 },
+      },
+      {
+        part,
+        name: 'Redis round trips a verdict',
+        value: toTenths(reads / VERDICTS),
+        unit: '',
+        target: { atMost: 4 },
+      },
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Lines of MONITOR that a client sent for a verdict; what a script calls inside the server is left out. */
+export function clientCommands(lines: readonly string[]): number {
+  return lines.filter(
+    (line) => line.startsWith('+') && line !== '+OK' && !line.includes(' lua] ') && !UPKEEP.test(line),
+  ).length;
+}
+
+/** The upkeep of connections and the re-reading of keys are parts of a hundredth. */
+function toTenths(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+async function askVerdicts(url: string, accessKey: string, prefix: string, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const name = `${prefix}-${index}`;
+    const answer = await fetch(`${url}/v1/client/verdict`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-KA-Access-Key': accessKey },
+      body: JSON.stringify({
+        sellPointKey: 'shop-1',
+        clientIdKey: name,
+        method: 'card',
+        amountRequested: '25.00',
+        orderRef: name,
+      }),
+    });
+    if (!answer.ok) throw new Error(`a verdict was answered with ${answer.status}: ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+}
+
+/** How often the server read from any client: while one waits for the other that is one a round trip. */
+async function readsProcessed(port: number): Promise<number> {
+  const info = String(await command(port, ['INFO', 'stats']));
+  return Number(/^total_reads_processed:(\d+)/m.exec(info)?.[1]);
+}
+
+async function startMonitor(port: number): Promise<{ stop(): Promise<readonly string[]> }> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.write('MONITOR\r\n');
+  await once(socket, 'data');
+  return {
+    stop: async () => {
+      socket.end();
+      await once(socket, 'close');
+      return text.split('\r\n');
+    },
+  };
+}

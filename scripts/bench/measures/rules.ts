@@ -1,0 +1,138 @@
+import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
+import { conclude, verdictRule } from '../../../src/decision/assess.ts';
+import { decideVerdict } from '../../../src/decision/decide.ts';
+import { type FactValue, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { compile } from '../../../src/rules/evaluate/compile.ts';
+import { buildEngine } from '../../../src/rules/evaluate/engine.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { parse } from '../../../src/rules/parse/parse.ts';
+import { formatProblem } from '../../../src/rules/problem.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { type Figure, median, medianRatio } from '../figure.ts';
+import { loadBenchRules, RULES_FOLDER, SAMPLE_CLIENT, SAMPLE_REQUEST } from '../sample.ts';
+
+/** Numbers of rules that are compared. */
+export const RULE_COUNTS: readonly number[] = [10, 30, 100, 300];
+const SAMPLES = 9;
+
+export interface RulesPlan {
+  readonly ruleCounts: readonly number[];
+  /** How long one sample of one size runs. */
+  readonly sampleMs: number;
+}
+
+/** Microseconds a decision takes with so many rules, compiled and in json-rules-engine, in turns. */
+export async function measureRules({ ruleCounts, sampleMs }: RulesPlan): Promise<readonly Figure[]> {
+  const ratios: Figure[] = [];
+  const times: Figure[] = [];
+  for (const size of ruleCounts) {
+    const { compiledMicros, engineMicros } = await compare(size, sampleMs);
+    const part = 'rules';
+    const name = (what: string) => `${size} rules, ${what}`;
+    const target = size === 30 ? { atMost: 3 } : null;
+    ratios.push({
+      part,
+      name: name('json-rules-engine / compiled'),
+      value: medianRatio(engineMicros, compiledMicros),
+      unit: 'x',
+      target: null,
+    });
+    times.push(
+      { part, name: name('compiled'), value: median(compiledMicros), unit: 'us', target },
+      { part, name: name('json-rules-engine'), value: median(engineMicros), unit: 'us', target: null },
+    );
+  }
+  return [...ratios, ...times, ...measureWhole(sampleMs)];
+}
+
+async function compare(size: number, sampleMs: number) {
+  const rules = ruleSetOf(size);
+  const values = valuesFor(rules);
+  const engine = buildEngine(rules.verdicts.rules);
+  for (const { name, index } of rules.facts) engine.addFact(name, values[index]);
+  const { events } = await engine.run();
+  if (events.length > 0 || verdictRule(rules, values).rule !== 'otherwise') {
+    throw new Error('a rule matched: then not all of them are asked, and the sizes mean nothing');
+  }
+  const compiledMicros: number[] = [];
+  const engineMicros: number[] = [];
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    compiledMicros.push(timeOf(() => verdictRule(rules, values), sampleMs));
+    engineMicros.push(await timeOfRuns(() => engine.run(), sampleMs));
+  }
+  return { compiledMicros, engineMicros };
+}
+
+/** The rule set of today: its rules alone, and the whole pure decision around them. */
+function measureWhole(sampleMs: number): readonly Figure[] {
+  const rules = loadBenchRules();
+  const { groups, signals, verdicts } = rules;
+  const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
+  const decide = () =>
+    decideVerdict(rules, SAMPLE_CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, SAMPLE_REQUEST, 1_800_000_000_000);
+  const facts = Object.values(decide().decision.facts);
+  const judge = () => verdictRule(rules, conclude(rules, facts, false).values);
+  const medianOf = (work: () => unknown) =>
+    median(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
+  const part = 'rules';
+  return [
+    { part, name: `${rules.version}: its ${count} rules`, value: medianOf(judge), unit: 'us', target: null },
+    { part, name: `${rules.version}: a whole decision`, value: medianOf(decide), unit: 'us', target: null },
+  ];
+}
+
+/** A rule set with so many verdict rules, none of which matches before its last comparison fails. */
+export function ruleSetOf(size: number): RuleSet {
+  const files = readRuleFiles(RULES_FOLDER, []);
+  if (files === null) throw new Error(`${RULES_FOLDER} is missing`);
+  const result = parse('p2.v10', new Map([...files, ['verdicts.yaml', verdictsYaml(size)]]));
+  if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
+  return compile(result.rules, 'bench', false);
+}
+
+function verdictsYaml(size: number): string {
+  const rules = Array.from({ length: size }, (_, index) => {
+    const conditions = [
+      `{ fact: amount, operator: greaterThanInclusive, value: ${index % 20} }`,
+      '{ fact: method, operator: in, value: [card, wallet, transfer] }',
+      `{ fact: paidCount, operator: greaterThan, value: ${100 + index} }`,
+    ];
+    return `  - name: rule-${index}
+    description: Made for the bench.
+    priority: ${index + 1}
+    conditions: { all: [ ${conditions.join(', ')} ] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: Made for the bench. } }`;
+  });
+  return `rules:\n${rules.join('\n')}\notherwise: { verdict: GET_NEW, reason: No rule matched. }\n`;
+}
+
+function valuesFor(rules: RuleSet): readonly FactValue[] {
+  const known: Readonly<Record<string, FactValue>> = { amount: 25, method: 'card', paidCount: 3 };
+  return rules.facts.map(({ name }) => known[name] ?? 0);
+}
+
+/** Mean us of one call over about so many ms. */
+function timeOf(work: () => unknown, sampleMs: number): number {
+  const batch = 64;
+  const start = performance.now();
+  let calls = 0;
+  let elapsed = 0;
+  do {
+    for (let index = 0; index < batch; index++) work();
+    calls += batch;
+    elapsed = performance.now() - start;
+  } while (elapsed < sampleMs);
+  return (elapsed * 1000) / calls;
+}
+
+async function timeOfRuns(work: () => Promise<unknown>, sampleMs: number): Promise<number> {
+  const start = performance.now();
+  let calls = 0;
+  let elapsed = 0;
+  do {
+    await work();
+    calls += 1;
+    elapsed = performance.now() - start;
+  } while (elapsed < sampleMs);
+  return (elapsed * 1000) / calls;
+}

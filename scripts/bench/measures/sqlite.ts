@@ -1,0 +1,65 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { issueBenchKey } from '../access-key.ts';
+import { type Figure, median } from '../figure.ts';
+import { type LoadTool, runLoad } from '../load.ts';
+import { startMeasured } from '../measured-process.ts';
+import { OPEN_SERVICE } from './cost.ts';
+
+/** As many as the service takes when its event loop has no pause (`src/http/overload.ts`): more it refuses. */
+const CONNECTIONS = 48;
+
+export interface SqlitePlan {
+  readonly tool: LoadTool;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly dataDir: string;
+  readonly onProgress: (text: string) => void;
+}
+
+/** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays as it is. */
+export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]> {
+  const dataDir = join(plan.dataDir, 'sqlite');
+  mkdirSync(dataDir);
+  const accessKey = await issueBenchKey(null, dataDir);
+  const service = await startMeasured('src/main.ts', { ...OPEN_SERVICE, DATA_DIR: dataDir, REDIS_URL: '' });
+  try {
+    const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds: plan.seconds, rate: null };
+    plan.onProgress('sqlite: warming up');
+    await runLoad(plan.tool, load);
+    const heapBefore = await service.heapBytes();
+    const cpuBefore = await service.cpuMicros();
+    const results = [];
+    for (let round = 1; round <= plan.rounds; round++) {
+      plan.onProgress(`sqlite: round ${round} of ${plan.rounds}`);
+      results.push(await runLoad(plan.tool, load));
+    }
+    const cpu = (await service.cpuMicros()) - cpuBefore;
+    const heapAfter = await service.heapBytes();
+    const failures = results.reduce((sum, each) => sum + each.failures, 0);
+    const requests = results.reduce((sum, each) => sum + each.requests, 0);
+    const part = 'sqlite';
+    return [
+      {
+        part,
+        name: 'heap after / before the load',
+        value: heapAfter / heapBefore,
+        unit: 'x',
+        target: { atMost: 1.1 },
+      },
+      {
+        part,
+        name: 'verdicts a second in one process',
+        value: median(results.map(({ perSecond }) => perSecond)),
+        unit: '/s',
+        target: { atLeast: 5000 },
+      },
+      { part, name: 'requests that failed', value: failures, unit: '', target: { atMost: 0 } },
+      { part, name: 'CPU a verdict', value: cpu / requests, unit: 'us', target: null },
+      { part, name: 'p50', value: median(results.map(({ p50Ms }) => p50Ms)), unit: 'ms', target: null },
+      { part, name: 'p99', value: median(results.map(({ p99Ms }) => p99Ms)), unit: 'ms', target: null },
+    ];
+  } finally {
+    await service.stop();
+  }
+}

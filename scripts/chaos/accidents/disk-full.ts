@@ -1,0 +1,212 @@
+import { spawnSync } from 'node:child_process';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../test/servers/redis.ts';
+import { startDurableRedis } from '../processes/durable-redis.ts';
+import { missingPrograms, notRun } from '../processes/needed-programs.ts';
+import { type ServiceProcess, startService } from '../processes/service-process.ts';
+import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
+import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';
+import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
+
+const DISK_MIB = 16;
+/** Left free on the disk once the service runs: it is full after a few seconds of load. */
+const FREE_BYTES = 1_000_000;
+const RATE_PER_SECOND = 200;
+const CONNECTIONS = 16;
+const FULL_LIMIT_MS = 60_000;
+const RECOVERY_LIMIT_MS = 20_000;
+const FULL_FOR_MS = 5000;
+const QUICK_FULL_FOR_MS = 1500;
+const AFTERWARDS_MS = 2000;
+/** Redis flushes its file every second, and looks after a failed write as often. */
+const FLUSHED_AFTER_MS = 3000;
+
+/** A disk of a few MiB in memory, mounted for the scenario alone. */
+interface SmallDisk {
+  readonly folder: string;
+  fill(): void;
+  free(): void;
+  remove(): void;
+}
+
+/** What the load saw, and when the disk was full and free again (ms of `performance.now()`). */
+interface FullDisk {
+  readonly samples: readonly Sample[];
+  readonly fullAtMs: number;
+  readonly freedAtMs: number;
+  readonly crashed: boolean;
+}
+
+/** What the store holds of what was answered. */
+export interface Kept {
+  readonly acknowledged: number;
+  readonly lost: number;
+  readonly refused: number;
+  /** Answered 503, and the step was taken all the same. */
+  readonly refusedButTaken: number;
+  readonly otherAnswers: number;
+}
+
+export const diskFull: Scenario = {
+  name: 'disk-full',
+  does: 'fills the disk under SQLite and under the append-only file of Redis: no 200 that was not saved, recovery within 5 s of space',
+  limitSeconds: 300,
+  run: async (run) => {
+    const disk = smallDisk();
+    if (disk === null)
+      return [notRun('run as root on Linux, so that a small disk can be mounted', run.report)];
+    disk.remove();
+    const missing = missingPrograms(['redis-server'], run);
+    const onRedis = missing === null ? await underRedis(run) : [missing];
+    return [...(await underSqlite(run)), ...onRedis];
+  },
+};
+
+async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
+  const disk = requireDisk();
+  try {
+    const service = await startService({ dataDir: join(disk.folder, 'data') });
+    try {
+      const seen = await fillUnderLoad('SQLite', service, disk, run);
+      // Whatever only memory held is gone after this.
+      await service.kill();
+      await service.restart();
+      return await figures('SQLite', service, seen);
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    disk.remove();
+  }
+}
+
+async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
+  const disk = requireDisk();
+  try {
+    const redis = await startDurableRedis(disk.folder);
+    const service = await startService({ redisUrl: redis.url });
+    try {
+      const seen = await fillUnderLoad('Redis', service, disk, run);
+      await delay(FLUSHED_AFTER_MS);
+      await redis.kill();
+      await redis.restart();
+      return await figures('Redis', service, seen);
+    } finally {
+      await service.stop();
+      await redis.kill();
+    }
+  } finally {
+    disk.remove();
+  }
+}
+
+/** Load throughout: until the disk is full, while it is, and after there is space again. */
+async function fillUnderLoad(
+  store: string,
+  service: ServiceProcess,
+  disk: SmallDisk,
+  { quick, report }: ScenarioRun,
+): Promise<FullDisk> {
+  disk.fill();
+  const load = new Load({
+    target: service,
+    connections: CONNECTIONS,
+    ratePerSecond: RATE_PER_SECOND,
+    ask: (n) => ({ clientIdKey: `payer-${store}-${n}`, orderRef: `full-${store}-${n}` }),
+  });
+  try {
+    const isFull = async () => failed(load.samples).length > 0;
+    await until(`the disk under ${store} is full`, isFull, FULL_LIMIT_MS);
+    const fullAtMs = performance.now();
+    report(`${store}: the disk is full after ${load.samples.length} verdicts`);
+    await delay(quick ? QUICK_FULL_FOR_MS : FULL_FOR_MS);
+    disk.free();
+    const freedAtMs = performance.now();
+    const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
+    await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
+      // The figure tells it as a miss.
+      report(String(error));
+    });
+    await delay(AFTERWARDS_MS);
+    return { samples: await load.stop(), fullAtMs, freedAtMs, crashed: !service.isRunning() };
+  } finally {
+    await load.stop();
+  }
+}
+
+async function figures(store: string, service: ServiceProcess, seen: FullDisk): Promise<readonly Figure[]> {
+  const { samples, fullAtMs, freedAtMs } = seen;
+  const orderRefs = samples.map(({ orderRef }) => orderRef);
+  const kept = account(samples, await recordedDecisions(service, orderRefs));
+  const whileFull = samples.filter((each) => each.sentAtMs > fullAtMs && each.answeredAtMs < freedAtMs);
+  const recoveryMs = (firstVerdictMs(samples, freedAtMs) ?? Number.NaN) - freedAtMs;
+  return [
+    never(`${store}: 200s not saved, of ${kept.acknowledged}`, kept.lost),
+    never(`${store}: 503s whose step was taken all the same, of ${kept.refused}`, kept.refusedButTaken),
+    never(`${store}: answers that are neither 200 nor 503`, kept.otherAnswers),
+    never(`${store}: service crashed`, seen.crashed ? 1 : 0),
+    atMost(`${store}: first verdict after there is space`, recoveryMs / 1000, 5, 's'),
+    reported(
+      `${store}: 200s while the disk is full`,
+      `${whileFull.filter(({ status }) => status === 200).length} of ${whileFull.length}`,
+    ),
+    reported(
+      `${store}: slowest answer while the disk is full`,
+      `${latencyPercentile(whileFull, 100).toFixed(0)} ms`,
+    ),
+  ];
+}
+
+/** Compares what was answered with what the store holds. */
+export function account(samples: readonly Sample[], recorded: Recorded): Kept {
+  const refused = samples.filter(({ status }) => status === 503);
+  const acknowledged = samples.filter(({ status }) => status === 200).length;
+  return {
+    acknowledged,
+    lost: lost(samples, recorded).length,
+    refused: refused.length,
+    refusedButTaken: refused.filter(({ orderRef }) => (recorded.get(orderRef)?.length ?? 0) > 0).length,
+    otherAnswers: samples.length - acknowledged - refused.length,
+  };
+}
+
+/** When the first request sent after a moment was given a verdict; null when none was. */
+export function firstVerdictMs(samples: readonly Sample[], afterMs: number): number | null {
+  const given = samples.filter(({ status, sentAtMs }) => status === 200 && sentAtMs >= afterMs);
+  return given.length === 0 ? null : Math.min(...given.map(({ answeredAtMs }) => answeredAtMs));
+}
+
+function requireDisk(): SmallDisk {
+  const disk = smallDisk();
+  if (disk === null) throw new Error('no small disk can be mounted');
+  return disk;
+}
+
+/** Null where this user may not mount one. */
+function smallDisk(): SmallDisk | null {
+  const folder = temporaryFolder();
+  const size = `size=${DISK_MIB}m`;
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]).status !== 0) {
+    removeFolder(folder);
+    return null;
+  }
+  const unmount = () => spawnSync('umount', ['--lazy', folder]);
+  process.prependListener('exit', unmount);
+  const ballast = join(folder, 'ballast');
+  return {
+    folder,
+    fill: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - FREE_BYTES)));
+    },
+    free: () => rmSync(ballast),
+    remove: () => {
+      unmount();
+      process.removeListener('exit', unmount);
+      removeFolder(folder);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type RedisServers, startCluster, startSentinel } from '../../../test/servers/redis.ts';
+import { startService } from '../processes/service-process.ts';
+import { atLeast, atMost, type Figure, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { type Recorded, recordedDecisions } from '../traffic/records.ts';
+
+const RATE_PER_SECOND = 300;
+const CONNECTIONS = 60;
+const CLIENTS = 300;
+const WARM_UP_MS = 3_000;
+const ANSWER_LIMIT_MS = 300;
+
+/** The master dies; its replica takes over. */
+export const failover: Scenario = {
+  name: 'failover',
+  does: 'the master of a Redis Cluster and of a Sentinel group is killed under load: when verdicts are given again, and which steps are lost',
+  limitSeconds: 180,
+  run,
+};
+
+async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
+  const watchMs = quick ? 10_000 : 20_000;
+  const figures: Figure[] = [];
+  report('a cluster of three masters, each with a replica');
+  figures.push(...(await failOver('cluster', await startCluster(), watchMs, report)));
+  report('a master and a replica, watched by three sentinels');
+  figures.push(...(await failOver('sentinel', await startSentinel(), watchMs, report)));
+  return figures;
+}
+
+async function failOver(
+  kind: string,
+  redis: RedisServers,
+  watchMs: number,
+  report: (line: string) => void,
+): Promise<readonly Figure[]> {
+  try {
+    const service = await startService({ redisUrl: redis.url });
+    const load = new Load({
+      target: service,
+      connections: CONNECTIONS,
+      ratePerSecond: RATE_PER_SECOND,
+      ask: payersInTurn(CLIENTS),
+    });
+    await delay(WARM_UP_MS);
+    await redis.nodes[0]?.kill();
+    const killedAtMs = performance.now();
+    await delay(watchMs);
+    const samples = await load.stop();
+    report(`seconds since the kill, and refusals in each: ${refusalsBySecond(samples, killedAtMs)}`);
+    const orders = samples.filter(({ status }) => status === 200).map(({ orderRef }) => orderRef);
+    const recorded = await recordedDecisions(service, orders);
+    await service.stop();
+    return figuresOf(kind, samples, recorded, killedAtMs);
+  } finally {
+    await redis.stop();
+  }
+}
+
+function figuresOf(
+  kind: string,
+  samples: readonly Sample[],
+  recorded: Recorded,
+  killedAtMs: number,
+): readonly Figure[] {
+  const { affected, firstSuccessMs, allBackMs } = outage(samples, killedAtMs);
+  const acknowledged = samples.filter(({ status }) => status === 200);
+  const after = samples.filter(({ sentAtMs }) => sentAtMs >= killedAtMs);
+  const { lost, neverFound } = lostSteps(acknowledged, recorded);
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  return [
+    atLeast(`${kind}: verdicts acknowledged`, acknowledged.length, 1),
+    atLeast(`${kind}: payers that the failover touched`, affected, 1),
+    reported(`${kind}: first verdict for one of them`, seconds(firstSuccessMs)),
+    atMost(`${kind}: verdict for every one of them`, allBackMs / 1000, 15, 's'),
+    reported(`${kind}: steps lost, found by a number given twice`, String(lost)),
+    reported(`${kind}: acknowledged verdicts no longer recorded`, String(neverFound)),
+    atMost(`${kind}: slowest answer`, latencyPercentile(after, 100), ANSWER_LIMIT_MS, 'ms'),
+    atMost(`${kind}: requests without an answer`, after.filter(({ status }) => status === null).length, 0),
+  ];
+}
+
+function refusalsBySecond(samples: readonly Sample[], killedAtMs: number): string {
+  const counts = new Map<number, number>();
+  for (const { status, answeredAtMs } of samples) {
+    const second = Math.floor((answeredAtMs - killedAtMs) / 1000);
+    if (status !== 200) counts.set(second, (counts.get(second) ?? 0) + 1);
+  }
+  return [...counts].map(([second, count]) => `${second}: ${count}`).join(', ');
+}
+
+/** From the kill on: who was refused, when the first of them got a verdict again, and when the last. */
+export function outage(samples: readonly Sample[], killedAtMs: number) {
+  const backAtMs = new Map<string, number>();
+  const byAnswer = samples
+    .filter(({ answeredAtMs }) => answeredAtMs >= killedAtMs)
+    .toSorted((a, b) => a.answeredAtMs - b.answeredAtMs);
+  for (const { clientIdKey, status, answeredAtMs } of byAnswer) {
+    const known = backAtMs.get(clientIdKey);
+    // Refused once more after a verdict: it was not back yet.
+    if (status !== 200) backAtMs.set(clientIdKey, Number.POSITIVE_INFINITY);
+    else if (known === Number.POSITIVE_INFINITY) backAtMs.set(clientIdKey, answeredAtMs - killedAtMs);
+  }
+  const times = [...backAtMs.values()];
+  return {
+    affected: times.length,
+    firstSuccessMs: Math.min(...times),
+    allBackMs: Math.max(...times),
+  };
+}
+
+/**
+ * A replica that had not heard of a step yet gives its number again. Each number is therefore given to
+ * one acknowledged verdict; one more is a step that was lost.
+ */
+export function lostSteps(acknowledged: readonly Sample[], recorded: Recorded) {
+  const numbers = new Set(acknowledged.map(({ decisionId }) => decisionId));
+  const missing = acknowledged.filter(
+    ({ orderRef, decisionId }) =>
+      !recorded.get(orderRef)?.some((decision) => decision.decisionId === decisionId),
+  );
+  return { lost: acknowledged.length - numbers.size, neverFound: missing.length };
+}

@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort, startStandalone, until } from '../../../test/servers/redis.ts';
+import { missingPrograms } from '../processes/needed-programs.ts';
+import { end, endWithRunner } from '../processes/own-process.ts';
+import { type ServiceProcess, startService } from '../processes/service-process.ts';
+import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
+import { type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { doubled, lost, recordedDecisions } from '../traffic/records.ts';
+
+const RESTARTS = 10;
+const QUICK_RESTARTS = 2;
+const RATE_PER_SECOND = 100;
+const CONNECTIONS = 16;
+const CLIENTS = 500;
+/** The load goes on between two restarts, so that each meets warm connections. */
+const PAUSE_MS = 1000;
+
+/** The load balancer in front of the nodes. */
+interface Balancer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export const rollingRestart: Scenario = {
+  name: 'rolling-restart',
+  does: 'restarts each of two nodes behind HAProxy in turn, ten times under load: no request may fail',
+  limitSeconds: 240,
+  run: async (run) => {
+    const missing = missingPrograms(['haproxy', 'redis-server'], run);
+    if (missing !== null) return [missing];
+    const redis = await startStandalone();
+    const nodes: ServiceProcess[] = [];
+    try {
+      nodes.push(await startService({ redisUrl: redis.url }));
+      for (const { key } of [...nodes]) nodes.push(await startService({ redisUrl: redis.url, key }));
+      return await restartInTurn(nodes, run);
+    } finally {
+      await Promise.all(nodes.map((node) => node.stop()));
+      await redis.stop();
+    }
+  },
+};
+
+async function restartInTurn(nodes: readonly ServiceProcess[], run: ScenarioRun): Promise<readonly Figure[]> {
+  const [first] = nodes;
+  if (first === undefined) throw new Error('there is no node');
+  const balancer = await startBalancer(nodes);
+  const load = new Load({
+    target: { callerUrl: balancer.url, platformUrl: first.platformUrl, key: first.key },
+    connections: CONNECTIONS,
+    ratePerSecond: RATE_PER_SECOND,
+    ask: payersInTurn(CLIENTS),
+  });
+  try {
+    await delay(PAUSE_MS);
+    const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
+    for (let round = 1; round <= restarts; round++) {
+      for (const node of nodes) {
+        await node.kill('SIGTERM');
+        await node.restart();
+        await until('HAProxy knows that the node is back', () => isReady(node));
+        await delay(PAUSE_MS);
+      }
+      run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} failed so far`);
+    }
+    const samples = await load.stop();
+    const recorded = await recordedDecisions(
+      first,
+      samples.map(({ orderRef }) => orderRef),
+    );
+    return figures(samples, restarts * nodes.length, {
+      lost: lost(samples, recorded).length,
+      doubled: doubled(recorded).length,
+    });
+  } finally {
+    await load.stop();
+    await balancer.stop();
+  }
+}
+
+function figures(
+  samples: readonly Sample[],
+  restarts: number,
+  steps: { readonly lost: number; readonly doubled: number },
+): readonly Figure[] {
+  const failures = failed(samples);
+  return [
+    never(`failed requests of ${samples.length} in ${restarts} restarts`, failures.length),
+    never('acknowledged verdicts lost', steps.lost),
+    never('verdicts that took two steps', steps.doubled),
+    ...(failures.length === 0 ? [] : [reported('what the failures were', countsByStatus(failures))]),
+    reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
+    reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
+  ];
+}
+
+/** `503: 2, no answer: 1` */
+export function countsByStatus(samples: readonly Sample[]): string {
+  const groups = Object.groupBy(samples, ({ status }) => String(status ?? 'no answer'));
+  return Object.entries(groups)
+    .map(([status, group]) => `${status}: ${group?.length ?? 0}`)
+    .join(', ');
+}
+
+async function isReady({ platformUrl }: ServiceProcess): Promise<boolean> {
+  const answer = await fetch(`${platformUrl}/readyz`);
+  await answer.arrayBuffer();
+  return answer.ok;
+}
+
+/** HAProxy asks the platform listener whether a node is ready, and sends again only what it could not connect. */
+async function startBalancer(nodes: readonly ServiceProcess[]): Promise<Balancer> {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const file = join(folder, 'haproxy.cfg');
+  writeFileSync(file, balancerConfig(port, nodes));
+  const child = spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' });
+  endWithRunner(child);
+  await until('HAProxy listens', () => accepts(port));
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      await end(child);
+      removeFolder(folder);
+    },
+  };
+}
+
+/** The configuration that operators are advised to use: nothing in it repeats a request that was sent. */
+export function balancerConfig(
+  port: number,
+  nodes: readonly Pick<ServiceProcess, 'callerUrl' | 'platformUrl'>[],
+): string {
+  const servers = nodes.map(({ callerUrl, platformUrl }, index) => {
+    const check = `check port ${new URL(platformUrl).port} inter 50ms fastinter 20ms rise 1 fall 1`;
+    return `  server node-${index + 1} ${new URL(callerUrl).host} ${check} pool-max-conn 64`;
+  });
+  return [
+    'defaults',
+    '  mode http',
+    '  timeout connect 1s',
+    '  timeout client 30s',
+    '  timeout server 10s',
+    '  timeout check 1s',
+    '  retries 3',
+    '  option redispatch 1',
+    '  retry-on conn-failure',
+    `listen scoring`,
+    `  bind 127.0.0.1:${port}`,
+    '  balance roundrobin',
+    '  option httpchk GET /readyz',
+    '  http-check expect status 200',
+    ...servers,
+    '',
+  ].join('\n');
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect({ host: '127.0.0.1', port });
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  const accepted = await promise;
+  socket.destroy();
+  return accepted;
+}

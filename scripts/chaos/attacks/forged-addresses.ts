@@ -1,0 +1,178 @@
+import { connect } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { localRateBuckets } from '../../../src/state/rate-buckets.ts';
+import { type ServiceProcess, startService } from '../processes/service-process.ts';
+import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { KeepAliveConnection } from '../traffic/keep-alive.ts';
+import { scoreRequest } from '../traffic/requests.ts';
+
+const VALUES = 10_000;
+const RATE_PER_SECOND = 20;
+const BURST = 20;
+/** Sent at once on a socket; the service drops the socket when more than 40 wait. */
+const AT_ONCE = 200;
+const ONE_BY_ONE = 300;
+const QUICK_ONE_BY_ONE = 100;
+const TIMEOUT_MS = 10_000;
+const BUCKETS = 1_000_000;
+const MIB = 1024 * 1024;
+/** What the proxy in front of the service saw. */
+const REAL_ADDRESS = '203.0.113.9';
+
+/** What a forger got through, in how long. */
+export interface Forged {
+  readonly sent: number;
+  readonly answered: number;
+  readonly tookMs: number;
+}
+
+type HeaderOf = (n: number) => string;
+
+export const forgedAddresses: Scenario = {
+  name: 'forged-addresses',
+  does: '10,000 invented X-Forwarded-For values from one address: they share one bucket, and the table of buckets stays bounded',
+  limitSeconds: 240,
+  run: async (run) => [
+    ...(await forge('0', 'no proxy', forgedAddress, run)),
+    ...(await forge('1', 'behind a proxy', (n) => `${forgedAddress(n)}, ${REAL_ADDRESS}`, run)),
+    ...(await aroundTheProxy(run)),
+    ...(await tableOfBuckets()),
+  ],
+};
+
+/** An attacker whom the setting fits: all values are one caller's. */
+async function forge(
+  trustedProxies: string,
+  where: string,
+  header: HeaderOf,
+  { quick, report }: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const service = await startLimited(trustedProxies);
+  try {
+    const patient = await oneByOne(service, header, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
+    const flood = await floodWith(service, header);
+    report(`${where}: ${flood.answered} of ${flood.sent} answered in ${Math.round(flood.tookMs)} ms`);
+    return [
+      atMost(
+        `${where}: answers to ${patient.sent} values one by one on one socket`,
+        patient.answered,
+        mostAnswers(patient),
+      ),
+      atMost(
+        `${where}: answers to ${flood.sent} values at once, reconnecting`,
+        flood.answered,
+        mostAnswers(flood),
+      ),
+      never(`${where}: service crashed`, service.isRunning() ? 0 : 1),
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Trusting a proxy that is not there lets every caller write its own address: a mistake nobody can see. */
+async function aroundTheProxy({ quick }: ScenarioRun): Promise<readonly Figure[]> {
+  const service = await startLimited('1');
+  try {
+    const { sent, answered } = await oneByOne(service, forgedAddress, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
+    return [
+      reported(
+        'TRUSTED_PROXIES=1 without a proxy: answered',
+        `${answered} of ${sent} (each value is its own bucket)`,
+      ),
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+/** The same table as the service's, without the network between. */
+async function tableOfBuckets(): Promise<readonly Figure[]> {
+  const settings = { ratePerSecond: RATE_PER_SECOND, burst: BURST, longestDelayMs: 2000 };
+  const buckets = localRateBuckets(() => performance.now());
+  const beforeBytes = heapBytes();
+  for (let n = 0; n < BUCKETS; n++) await buckets.take(`bucket-${n}`, settings);
+  const grownMib = (heapBytes() - beforeBytes) / MIB;
+  // Used once more, so that it was still there when it was weighed.
+  await buckets.take('last', settings);
+  return [atMost(`memory of the table after ${BUCKETS} forged buckets`, grownMib, 50, 'MiB')];
+}
+
+/** What is left after a collection. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect === 'function') collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** What one bucket lets through meanwhile: its burst, then its rate; one more for the moment of starting. */
+export function mostAnswers({ tookMs }: Pick<Forged, 'tookMs'>): number {
+  return BURST + Math.ceil((tookMs / 1000) * RATE_PER_SECOND) + 1;
+}
+
+/** Each value after the answer to the one before: never dropped, and never faster than the bucket. */
+async function oneByOne(service: ServiceProcess, header: HeaderOf, values: number): Promise<Forged> {
+  const connection = new KeepAliveConnection(service.callerUrl);
+  const startedMs = performance.now();
+  let answered = 0;
+  for (let n = 0; n < values; n++) {
+    const exchange = await connection.ask(requestFrom(service, header(n)), TIMEOUT_MS);
+    if (typeof exchange !== 'string') answered++;
+  }
+  connection.close();
+  return { sent: values, answered, tookMs: performance.now() - startedMs };
+}
+
+/** All values as fast as they go, without waiting for answers; a dropped socket is opened again. */
+async function floodWith(service: ServiceProcess, header: HeaderOf): Promise<Forged> {
+  const startedMs = performance.now();
+  let answered = 0;
+  for (let sent = 0; sent < VALUES; sent += AT_ONCE) {
+    const requests = Array.from({ length: AT_ONCE }, (_, n) => requestFrom(service, header(sent + n)));
+    answered += countAnswers(await sendAtOnce(service.callerUrl, requests.join('')));
+  }
+  return { sent: VALUES, answered, tookMs: performance.now() - startedMs };
+}
+
+/** Gives whatever comes back until the service drops the socket. */
+function sendAtOnce(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect({ host: hostname, port: Number(port) });
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
+  socket.on('error', () => {
+    // A reset is how a dropped connection looks from here.
+  });
+  socket.once('close', () => resolve(text));
+  socket.write(bytes);
+  return promise;
+}
+
+export function countAnswers(text: string): number {
+  return text.match(/^HTTP\/1\.1 \d{3} /gm)?.length ?? 0;
+}
+
+function requestFrom(service: ServiceProcess, forwardedFor: string): string {
+  return scoreRequest(service, 'payer-1', [`X-Forwarded-For: ${forwardedFor}`]);
+}
+
+/** A different public address for each number. */
+export function forgedAddress(n: number): string {
+  return `11.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+}
+
+function startLimited(trustedProxies: string): Promise<ServiceProcess> {
+  return startService({
+    env: {
+      RATE_LIMIT_PER_SECOND: String(RATE_PER_SECOND),
+      RATE_LIMIT_BURST: String(BURST),
+      TRUSTED_PROXIES: trustedProxies,
+    },
+  });
+}

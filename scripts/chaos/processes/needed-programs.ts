@@ -1,0 +1,32 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Figure, reported, type ScenarioRun } from '../scenario.ts';
+
+/**
+ * The figure of a scenario that cannot run here because programs are missing, said loudly as well; null
+ * when all are there. Nothing is executed to find out: not every program has a harmless option.
+ */
+export function missingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
+  const missing = programs.filter((program) => !isOnPath(program));
+  if (missing.length === 0) return null;
+  return notRun(`install ${missing.join(' and ')}`, report);
+}
+
+/** A scenario, or a part of one, that this machine cannot do: never passed over in silence. */
+export function notRun(what: string, report: ScenarioRun['report']): Figure {
+  report(`SKIPPED: ${what}`);
+  return reported('NOT RUN', what);
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

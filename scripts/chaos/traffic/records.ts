@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { KeepAliveConnection } from './keep-alive.ts';
+import { type Ask, askOnce, type Sample } from './load.ts';
+import type { Target } from './requests.ts';
+
+const CONNECTIONS = 4;
+const LOOKUP_TIMEOUT_MS = 5_000;
+const LOOKUP_TRIES = 50;
+const PAUSE_MS = 50;
+
+/** What the store holds of some orders, as the platform is told it. */
+export type Recorded = ReadonlyMap<string, readonly Decision[]>;
+
+/** Reads back the decisions of these orders; throws when they cannot be read. */
+export async function recordedDecisions(target: Target, orderRefs: readonly string[]): Promise<Recorded> {
+  const recorded = new Map<string, readonly Decision[]>();
+  const left = [...orderRefs];
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const connection = new KeepAliveConnection(target.platformUrl);
+      for (let orderRef = left.pop(); orderRef !== undefined; orderRef = left.pop())
+        recorded.set(orderRef, await decisionsOf(connection, target, orderRef));
+      connection.close();
+    }),
+  );
+  return recorded;
+}
+
+async function decisionsOf(
+  connection: KeepAliveConnection,
+  { platformUrl, key }: Target,
+  orderRef: string,
+): Promise<readonly Decision[]> {
+  const request = [
+    `GET /v1/platform/decisions?orderRef=${encodeURIComponent(orderRef)} HTTP/1.1`,
+    `Host: ${new URL(platformUrl).host}`,
+    `X-KA-Access-Key: ${key}`,
+    '',
+    '',
+  ].join('\r\n');
+  for (let tries = 0; tries < LOOKUP_TRIES; tries++) {
+    const answer = await connection.ask(request, LOOKUP_TIMEOUT_MS);
+    if (typeof answer !== 'string' && answer.status === 200) {
+      const { decisions }: { readonly decisions: readonly Decision[] } = JSON.parse(answer.body);
+      return decisions;
+    }
+    await delay(PAUSE_MS);
+  }
+  throw new Error(`the decisions of ${orderRef} cannot be read back`);
+}
+
+/** Acknowledged verdicts that are not recorded as they were acknowledged. */
+export function lost(samples: readonly Sample[], recorded: Recorded): readonly Sample[] {
+  return samples.filter(
+    ({ status, orderRef, decisionId }) =>
+      status === 200 && !recorded.get(orderRef)?.some((decision) => decision.decisionId === decisionId),
+  );
+}
+
+/** Orders for which more steps were taken than the one that was asked for. */
+export function doubled(recorded: Recorded): readonly string[] {
+  return [...recorded].filter(([, decisions]) => decisions.length > 1).map(([orderRef]) => orderRef);
+}
+
+/** Asks again, under the same Idempotency-Key, until there is an answer; throws when there never is. */
+export async function retryAll(target: Target, asks: readonly Ask[]): Promise<readonly Sample[]> {
+  const connection = new KeepAliveConnection(target.callerUrl);
+  const answered: Sample[] = [];
+  for (const ask of asks) {
+    const sample = await retried(connection, target, ask);
+    if (sample === null) throw new Error(`${ask.orderRef} is never answered`);
+    answered.push(sample);
+  }
+  connection.close();
+  return answered;
+}
+
+async function retried(connection: KeepAliveConnection, target: Target, ask: Ask): Promise<Sample | null> {
+  for (let tries = 0; tries < LOOKUP_TRIES; tries++) {
+    const sample = await askOnce(connection, target, ask, true, LOOKUP_TIMEOUT_MS);
+    if (sample.status === 200) return sample;
+    await delay(PAUSE_MS);
+  }
+  return null;
+}
+
+/** Asks until a verdict is given, and gives the moment of that answer, ms of `performance.now()`. */
+export async function firstSuccess(target: Target, name: string, limitMs: number): Promise<number> {
+  const connection = new KeepAliveConnection(target.callerUrl);
+  const giveUpAtMs = performance.now() + limitMs;
+  for (let n = 0; performance.now() < giveUpAtMs; n++) {
+    const ask = { clientIdKey: `${name}-${n}`, orderRef: `${name}-order-${n}` };
+    const { status, answeredAtMs } = await askOnce(connection, target, ask, false, limitMs);
+    if (status === 200) {
+      connection.close();
+      return answeredAtMs;
+    }
+    await delay(PAUSE_MS / 5);
+  }
+  connection.close();
+  throw new Error(`no verdict within ${limitMs} ms`);
+}

@@ -1,0 +1,48 @@
+import type { ServiceProcess } from '../processes/service-process.ts';
+
+/** Where requests go, and the key that opens it. */
+export type Target = Pick<ServiceProcess, 'callerUrl' | 'platformUrl' | 'key'>;
+
+/** The bytes of a request for a verdict (contract, section 2.3). Its order is also its request id. */
+export function verdictRequest(
+  { callerUrl, key }: Target,
+  { clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string },
+  idempotent: boolean,
+): string {
+  const body = {
+    sellPointKey: 'shop-1',
+    clientIdKey,
+    method: 'card',
+    amountRequested: '25.00',
+    orderRef,
+  };
+  return post(`${callerUrl}/v1/client/verdict`, key, JSON.stringify(body), [
+    `X-Request-Id: ${orderRef}`,
+    ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
+  ]);
+}
+
+/** The bytes of a request for a score (contract, section 2.1). */
+export function scoreRequest(
+  { callerUrl, key }: Target,
+  clientIdKey: string,
+  more: readonly string[] = [],
+): string {
+  const body = { sellPointKey: 'shop-1', clientIdKey, amountRequested: '25.00', selectedMethodKey: 'card' };
+  return post(`${callerUrl}/v1/client/score`, key, JSON.stringify(body), more);
+}
+
+/** The bytes of any POST of JSON. */
+export function post(url: string, key: string, body: string, more: readonly string[] = []): string {
+  const { host, pathname } = new URL(url);
+  return [
+    `POST ${pathname} HTTP/1.1`,
+    `Host: ${host}`,
+    'Content-Type: application/json',
+    `X-KA-Access-Key: ${key}`,
+    ...more,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,183 @@
+import { OTHERWISE } from '../../decision/decision.ts';
+import type { FactValue } from '../../facts/fact.ts';
+import { matcher } from '../../rules/evaluate/compile.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
+import type { Location } from '../../rules/problem.ts';
+import type { Condition, Matchable, Matcher, RuleSet } from '../../rules/rule-set.ts';
+import { comparisonAsWritten } from '../explain/trace-text.ts';
+
+/** Which rules and conditions the cases of a rule set have exercised. */
+export interface Coverage {
+  readonly rules: Share;
+  readonly conditions: Share;
+  /** Rules, and `otherwise` answers, that decided in no case. */
+  readonly untestedRules: readonly UntestedRule[];
+  /** Comparisons that no case has seen both true and false. */
+  readonly oneSidedConditions: readonly OneSidedCondition[];
+}
+
+export interface Share {
+  readonly tested: number;
+  readonly total: number;
+  /** Whole percent, rounded down: 100 means all. */
+  readonly percent: number;
+}
+
+export interface UntestedRule {
+  readonly name: string;
+  readonly at: Location;
+  /** Cases asked it and it did not match; otherwise an earlier rule always answered first. */
+  readonly asked: boolean;
+}
+
+export interface OneSidedCondition {
+  readonly rule: string;
+  /** `paidCount greaterThanInclusive 3` */
+  readonly condition: string;
+  readonly at: Location;
+  readonly missing: 'true' | 'false' | 'true and false';
+}
+
+interface RuleRecord {
+  readonly name: string;
+  readonly at: Location;
+  asked: boolean;
+  matched: boolean;
+  readonly comparisons: readonly ComparisonRecord[];
+}
+
+interface ComparisonRecord {
+  readonly condition: Extract<Condition, { kind: 'comparison' }>;
+  readonly matches: Matcher;
+  seenTrue: boolean;
+  seenFalse: boolean;
+}
+
+/**
+ * Watches a rule set being asked. Rules behind the first match are not asked, so a condition counts as
+ * seen only where it could have made a difference to its rule.
+ */
+export class CoverageMeter {
+  /** The rule set to decide with: the same rules, each noting what it is asked. */
+  readonly watched: RuleSet;
+  readonly #records: RuleRecord[] = [];
+  #lastValues: readonly FactValue[] = [];
+
+  /** `files` tell where each `otherwise` stands. */
+  constructor(rules: RuleSet, files: RuleFiles) {
+    const { groups, signals, verdicts } = rules;
+    this.watched = {
+      ...rules,
+      groups: {
+        ...groups,
+        rules: this.#watchFirstMatch(groups.rules, placeOfOtherwise(files, 'groups.yaml')),
+      },
+      signals: { ...signals, rules: signals.rules.map((rule) => this.#watch(rule, () => {})) },
+      verdicts: {
+        ...verdicts,
+        rules: this.#watchFirstMatch(verdicts.rules, placeOfOtherwise(files, 'verdicts.yaml')),
+      },
+    };
+  }
+
+  /** The values that the rules were last asked with, the conclusions drawn from them included. */
+  get lastValues(): readonly FactValue[] {
+    return this.#lastValues;
+  }
+
+  result(): Coverage {
+    const comparisons = this.#records.flatMap(({ name, comparisons }) =>
+      comparisons.map((comparison) => ({ rule: name, ...comparison })),
+    );
+    const untested = this.#records.filter(({ matched }) => !matched);
+    const oneSided = comparisons.filter(({ seenTrue, seenFalse }) => !seenTrue || !seenFalse);
+    return {
+      rules: share(this.#records.length - untested.length, this.#records.length),
+      conditions: share(comparisons.length - oneSided.length, comparisons.length),
+      untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
+      oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
+        rule,
+        condition: comparisonAsWritten(condition),
+        at: condition.at,
+        missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
+      })),
+    };
+  }
+
+  /** When the last rule does not match either, `otherwise` answers. */
+  #watchFirstMatch<Params>(
+    rules: readonly Matchable<Params>[],
+    otherwiseAt: Location,
+  ): readonly Matchable<Params>[] {
+    const otherwise: RuleRecord = {
+      name: OTHERWISE,
+      at: otherwiseAt,
+      asked: false,
+      matched: false,
+      comparisons: [],
+    };
+    const watched = rules.map((rule, index) =>
+      this.#watch(rule, (matched) => {
+        if (!matched && index === rules.length - 1) otherwise.matched = true;
+      }),
+    );
+    this.#records.push(otherwise);
+    return watched;
+  }
+
+  #watch<Params>(rule: Matchable<Params>, note: (matched: boolean) => void): Matchable<Params> {
+    const record: RuleRecord = {
+      name: rule.name,
+      at: rule.at,
+      asked: false,
+      matched: false,
+      comparisons: comparisonsOf(rule.condition),
+    };
+    this.#records.push(record);
+    const matches = (values: readonly FactValue[]) => {
+      this.#lastValues = values;
+      const matched = rule.matches(values);
+      record.asked = true;
+      record.matched ||= matched;
+      for (const comparison of record.comparisons) {
+        if (comparison.matches(values)) comparison.seenTrue = true;
+        else comparison.seenFalse = true;
+      }
+      note(matched);
+      return matched;
+    };
+    return { ...rule, matches };
+  }
+}
+
+function placeOfOtherwise(files: RuleFiles, file: string): Location {
+  const lines = files.get(file)?.split('\n') ?? [];
+  return {
+    file,
+    line:
+      Math.max(
+        0,
+        lines.findIndex((line) => /^otherwise\s*:/.test(line)),
+      ) + 1,
+    column: 1,
+  };
+}
+
+function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {
+  switch (condition.kind) {
+    case 'all':
+    case 'any':
+      return condition.conditions.flatMap(comparisonsOf);
+    case 'not':
+    case 'reference':
+      return comparisonsOf(condition.condition);
+    case 'comparison':
+      return [{ condition, matches: matcher(condition), seenTrue: false, seenFalse: false }];
+    default:
+      return condition satisfies never;
+  }
+}
+
+function share(tested: number, total: number): Share {
+  return { tested, total, percent: total === 0 ? 100 : Math.floor((tested * 100) / total) };
+}

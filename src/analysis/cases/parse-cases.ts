@@ -1,0 +1,346 @@
+import { DECIMAL_PATTERN } from '../../client/amount.ts';
+import {
+  isPlatformName,
+  PLATFORM_NAME_FORM,
+  type PlatformName,
+  platformName,
+} from '../../client/client-key.ts';
+import { OVERRIDE_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
+import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/outcomes.ts';
+import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
+import { type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
+import type { Location, Problem } from '../../rules/problem.ts';
+import type { ParsedRules } from '../../rules/rule-set.ts';
+import { type Expectation, readExpectations, STEP_KINDS, type StepKind } from './expectations.ts';
+
+/** A test of a rule set: what one or more payers do, and what the rules must answer. */
+export interface RuleCase {
+  readonly name: string;
+  readonly platform: PlatformName;
+  readonly steps: readonly Step[];
+  readonly at: Location;
+}
+
+/** Something that happens `afterMs` after the step before it. */
+export interface Step {
+  readonly afterMs: number;
+  /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
+  readonly clientIdKey: string;
+  readonly action: Action;
+  /** How often the action happens, `everyMs` apart; expectations are about the last time. */
+  readonly times: number;
+  readonly everyMs: number;
+  readonly expect: readonly Expectation[];
+  readonly at: Location;
+}
+
+export type Action =
+  | { readonly kind: 'score'; readonly body: ScoreBody }
+  | { readonly kind: 'verdict'; readonly body: VerdictBody }
+  | {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      readonly outcome: Outcome;
+      readonly cause: OutcomeCause | null;
+      /** How long before its report the order became final. */
+      readonly agoMs: number;
+    }
+  | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
+  | { readonly kind: 'override'; readonly override: CaseOverride | null };
+
+interface CaseBinding {
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  readonly method: string | null;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+interface CaseOverride {
+  readonly group: OverrideGroup;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
+const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const DEFAULT_CLIENT = 'payer-1';
+const DEFAULT_PLATFORM = platformName('demo');
+
+const MAX_TIMES = 1000;
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
+/** The cases in `cases/*.yaml`; what is wrong with them is added to `problems`. */
+export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
+  const cases: RuleCase[] = [];
+  for (const [path, text] of files) {
+    if (!path.startsWith('cases/')) continue;
+    cases.push(...new CaseReader(rules, new YamlFile(path, text, problems)).read());
+  }
+  refuseNamesakes(cases, problems);
+  return cases;
+}
+
+/** A report names a case; two of one name would leave open which is meant. */
+function refuseNamesakes(cases: readonly RuleCase[], problems: Problem[]): void {
+  const first = new Map<string, RuleCase>();
+  for (const ruleCase of cases) {
+    const { name, at } = ruleCase;
+    const taken = first.get(name)?.at;
+    if (taken === undefined) first.set(name, ruleCase);
+    else
+      problems.push({
+        at,
+        message: `the name "${name}" is taken by the case at ${taken.file}:${taken.line}`,
+      });
+  }
+}
+
+class CaseReader {
+  readonly #rules: ParsedRules;
+  readonly #file: YamlFile;
+
+  constructor(rules: ParsedRules, file: YamlFile) {
+    this.#rules = rules;
+    this.#file = file;
+  }
+
+  read(): readonly RuleCase[] {
+    const { root } = this.#file;
+    if (root === null) return [];
+    const list = this.#file.members(root, 'the file', ['cases'], ['cases'])?.get('cases');
+    const nodes = list === undefined ? null : this.#file.items(list.value, '"cases"');
+    return (nodes ?? []).map((node) => this.#case(node)).filter((found) => found !== null);
+  }
+
+  #case(node: YamlNode): RuleCase | null {
+    const members = this.#file.members(node, 'a case', ['name', 'platform', 'steps'], ['name', 'steps']);
+    const name = this.#optionalText(members, 'name', null);
+    const platform = this.#platform(members);
+    const steps = members?.get('steps');
+    const nodes = steps === undefined ? null : this.#file.items(steps.value, '"steps"');
+    if (name === null || platform === null || nodes === null) return null;
+    const read = nodes.map((step) => this.#step(step)).filter((step) => step !== null);
+    return read.length === nodes.length ? { name, platform, steps: read, at: this.#file.at(node) } : null;
+  }
+
+  #platform(members: Members | null): PlatformName | null {
+    const member = members?.get('platform');
+    if (member === undefined) return DEFAULT_PLATFORM;
+    const text = this.#file.text(member.value, 'platform');
+    if (text === null || isPlatformName(text)) return text;
+    return this.#file.report(member.value, `platform must have ${PLATFORM_NAME_FORM}`);
+  }
+
+  #step(node: YamlNode): Step | null {
+    const members = this.#file.members(
+      node,
+      'a step',
+      ['after', 'client', ...STEP_KINDS, 'times', 'every', 'expect'],
+      [],
+    );
+    if (members === null) return null;
+    const kinds = STEP_KINDS.filter((kind) => members.has(kind));
+    const [kind] = kinds;
+    const member = kind === undefined ? undefined : members.get(kind);
+    if (kind === undefined || member === undefined || kinds.length > 1) {
+      const found = kinds.length === 0 ? 'none' : kinds.join(' and ');
+      return this.#file.report(node, `a step has exactly one of ${STEP_KINDS.join(', ')}; here is ${found}`);
+    }
+    const clientIdKey = this.#text(members, 'client', DEFAULT_CLIENT);
+    const action = this.#action(kind, member.value, clientIdKey);
+    const expected = members.get('expect');
+    const expect = expected === undefined ? [] : readExpectations(this.#file, kind, expected, this.#rules);
+    if (action === null) return null;
+    return {
+      afterMs: this.#duration(members, 'after', 0),
+      clientIdKey,
+      action,
+      times: this.#times(members),
+      everyMs: this.#duration(members, 'every', 0),
+      expect,
+      at: this.#file.at(node),
+    };
+  }
+
+  #action(kind: StepKind, node: YamlNode, clientIdKey: string): Action | null {
+    if (this.#file.isNull(node) && (kind === 'score' || kind === 'verdict')) {
+      return this.#file.report(node, `${kind} has no request; {} is the one of an ordinary payer`);
+    }
+    switch (kind) {
+      case 'score':
+        return this.#score(node, clientIdKey);
+      case 'verdict':
+        return this.#verdict(node, clientIdKey);
+      case 'outcome':
+        return this.#outcome(node);
+      case 'binding':
+        return this.#binding(node);
+      case 'override':
+        return this.#override(node);
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  #score(node: YamlNode, clientIdKey: string): Action | null {
+    const names = [
+      'sellPointKey',
+      'amountRequested',
+      'selectedMethodKey',
+      'toPayCurrency',
+      'fingerprint',
+      'ip',
+      'userAgent',
+      'clientHints',
+    ];
+    const members = this.#file.members(node, 'score', names, []);
+    if (members === null) return null;
+    const hints = members.get('clientHints');
+    const text = (name: string) => optionalMember(name, this.#optionalText(members, name, null));
+    const body: ScoreBody = {
+      clientIdKey,
+      sellPointKey: this.#text(members, 'sellPointKey', PAYER.sellPointKey),
+      amountRequested: this.#amount(members),
+      selectedMethodKey: this.#text(members, 'selectedMethodKey', PAYER.method),
+      ...this.#currency(members),
+      ...text('fingerprint'),
+      ...text('ip'),
+      ...optionalMember('userAgent', this.#optionalText(members, 'userAgent', BROWSER)),
+      ...(hints === undefined ? {} : { clientHints: this.#hints(hints.value) }),
+    };
+    return { kind: 'score', body };
+  }
+
+  #hints(node: YamlNode): NonNullable<ScoreBody['clientHints']> {
+    const members = this.#file.members(node, 'clientHints', ['jsOk', 'honeypotTriggered'], []);
+    const flag = (name: 'jsOk' | 'honeypotTriggered') => {
+      const member = members?.get(name);
+      return member === undefined ? {} : optionalMember(name, this.#file.boolean(member.value, name));
+    };
+    return { ...flag('jsOk'), ...flag('honeypotTriggered') };
+  }
+
+  #verdict(node: YamlNode, clientIdKey: string): Action | null {
+    const members = this.#file.members(node, 'verdict', [...Object.keys(PAYER), 'toPayCurrency'], []);
+    if (members === null) return null;
+    const body: VerdictBody = {
+      clientIdKey,
+      sellPointKey: this.#text(members, 'sellPointKey', PAYER.sellPointKey),
+      amountRequested: this.#amount(members),
+      method: this.#text(members, 'method', PAYER.method),
+      orderRef: this.#text(members, 'orderRef', PAYER.orderRef),
+      ...this.#currency(members),
+    };
+    return { kind: 'verdict', body };
+  }
+
+  #outcome(node: YamlNode): Action | null {
+    const members = this.#file.members(node, 'outcome', ['orderRef', 'outcome', 'cause', 'ago'], ['outcome']);
+    const member = members?.get('outcome');
+    const cause = members?.get('cause');
+    const outcome = member === undefined ? null : this.#file.choice(member.value, 'outcome', OUTCOMES);
+    if (members === null || outcome === null) return null;
+    return {
+      kind: 'outcome',
+      orderRef: this.#text(members, 'orderRef', PAYER.orderRef),
+      outcome,
+      cause: cause === undefined ? null : this.#file.choice(cause.value, 'cause', OUTCOME_CAUSES),
+      agoMs: this.#duration(members, 'ago', 0),
+    };
+  }
+
+  /** `binding: null` unbinds. */
+  #binding(node: YamlNode): Action | null {
+    if (this.#file.isNull(node)) return { kind: 'binding', binding: null };
+    const members = this.#file.members(
+      node,
+      'binding',
+      ['requisiteRef', 'acceptorKeys', 'method', 'expiresAfter'],
+      ['requisiteRef', 'acceptorKeys'],
+    );
+    const keys = members?.get('acceptorKeys');
+    const requisiteRef = this.#optionalText(members, 'requisiteRef', null);
+    const items = keys === undefined ? null : this.#file.items(keys.value, 'acceptorKeys');
+    if (members === null || requisiteRef === null || items === null) return null;
+    const acceptorKeys = items
+      .map((item) => this.#file.text(item, 'an acceptor key'))
+      .filter((key) => key !== null);
+    const method = this.#optionalText(members, 'method', null);
+    const expiresAfterMs = this.#duration(members, 'expiresAfter', null);
+    return { kind: 'binding', binding: { requisiteRef, acceptorKeys, method, expiresAfterMs } };
+  }
+
+  /** `override: BLOCKED`, or `{ group, expiresAfter }`; `override: null` lifts it. */
+  #override(node: YamlNode): Action | null {
+    if (this.#file.isNull(node)) return { kind: 'override', override: null };
+    if (typeof this.#file.plain(node) === 'string') return this.#overrideTo(node, null);
+    const members = this.#file.members(node, 'override', ['group', 'expiresAfter'], ['group']);
+    const group = members?.get('group');
+    if (members === null || group === undefined) return null;
+    return this.#overrideTo(group.value, this.#duration(members, 'expiresAfter', null));
+  }
+
+  #overrideTo(node: YamlNode, expiresAfterMs: number | null): Action | null {
+    const group = this.#file.choice(node, 'override', OVERRIDE_GROUPS);
+    return group === null ? null : { kind: 'override', override: { group, expiresAfterMs } };
+  }
+
+  /** A text that the request cannot do without; `fallback` when the case does not name it. */
+  #text(members: Members, name: string, fallback: string): string {
+    const member = members.get(name);
+    return member === undefined ? fallback : (this.#file.text(member.value, name) ?? fallback);
+  }
+
+  /** `null` in the file means that the member is left out. */
+  #optionalText(members: Members | null, name: string, fallback: string | null): string | null {
+    const member = members?.get(name);
+    if (member === undefined) return fallback;
+    return this.#file.isNull(member.value) ? null : this.#file.text(member.value, name);
+  }
+
+  #amount(members: Members): string {
+    const member = members.get('amountRequested');
+    if (member === undefined) return PAYER.amountRequested;
+    const value = this.#file.plain(member.value);
+    if (typeof value === 'string' && DECIMAL.test(value)) return value;
+    this.#file.report(member.value, 'amountRequested must be a decimal number in quotes, like "25.00"');
+    return PAYER.amountRequested;
+  }
+
+  #currency(members: Members): { readonly toPayCurrency?: string } {
+    const currency = this.#optionalText(members, 'toPayCurrency', null);
+    const member = members.get('toPayCurrency');
+    if (currency !== null && member !== undefined && !/^[A-Za-z0-9]{3,4}$/.test(currency)) {
+      this.#file.report(
+        member.value,
+        `toPayCurrency must be 3 or 4 letters or digits, like EUR, not "${currency}"`,
+      );
+    }
+    return optionalMember('toPayCurrency', currency);
+  }
+
+  #duration<T extends number | null>(members: Members, name: string, fallback: T): number | T {
+    const member = members.get(name);
+    return member === undefined ? fallback : (this.#file.duration(member.value, name) ?? fallback);
+  }
+
+  #times(members: Members): number {
+    const member = members.get('times');
+    const every = members.get('every');
+    if (member === undefined) {
+      if (every !== undefined) this.#file.report(every.key, '"every" says nothing without "times"');
+      return 1;
+    }
+    return this.#file.number(member.value, 'times', { min: 1, max: MAX_TIMES, integer: true }) ?? 1;
+  }
+}
+
+function optionalMember<Name extends string, T>(name: Name, value: T | null): { readonly [key in Name]?: T } {
+  const members: { [key in Name]?: T } = {};
+  if (value !== null) members[name] = value;
+  return members;
+}

@@ -1,0 +1,310 @@
+import type { LadderSettings } from '../../client/ladder.ts';
+import { formatDuration } from '../../rules/duration.ts';
+import type {
+  Condition,
+  GroupParams,
+  ParsedRules,
+  PlatformSettings,
+  Rule,
+  SignalParams,
+  VerdictParams,
+} from '../../rules/rule-set.ts';
+import { conditionChanges, plainCondition, reasonText } from './text.ts';
+
+/** The part of a rule set in which something differs. */
+export type DiffPart = 'settings' | 'ladder' | 'platforms' | 'limits' | 'groups' | 'bot-signals' | 'verdicts';
+
+/** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
+export interface Difference {
+  readonly part: DiffPart;
+  /** A rule, a named condition, a setting, a ladder level or a platform. */
+  readonly name: string;
+  readonly kind: 'added' | 'removed' | 'changed' | 'renamed' | 'reprioritised';
+  /** For people: `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
+  readonly text: string;
+}
+
+/** Everything in which two rule sets differ, part by part. */
+export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+  return [
+    ...settingsDifferences(before.settings, after.settings, 'settings', ''),
+    ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'ladder', ''),
+    ...platformDifferences(before, after),
+    ...limitDifferences(before, after),
+    ...new RulesDiff<GroupParams>('groups', groupParams).differences(before.groups.rules, after.groups.rules),
+    ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
+    ...valueChange(
+      'bot-signals',
+      'threshold',
+      String(before.signals.threshold),
+      String(after.signals.threshold),
+    ),
+    ...new RulesDiff<SignalParams>('bot-signals', signalParams).differences(
+      before.signals.rules,
+      after.signals.rules,
+    ),
+    ...new RulesDiff<VerdictParams>('verdicts', verdictParams).differences(
+      before.verdicts.rules,
+      after.verdicts.rules,
+    ),
+    ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
+      (change): Difference => changed('verdicts', 'otherwise', change),
+    ),
+  ];
+}
+
+// Settings, ladder, platforms, limits
+
+function settingsDifferences(
+  before: PlatformSettings,
+  after: PlatformSettings,
+  part: DiffPart,
+  prefix: string,
+): readonly Difference[] {
+  return [
+    ...valueChange(part, `${prefix}currency`, before.currency, after.currency),
+    ...valueChange(
+      part,
+      `${prefix}smoothing prior`,
+      String(before.smoothing.prior),
+      String(after.smoothing.prior),
+    ),
+    ...valueChange(
+      part,
+      `${prefix}smoothing weight`,
+      String(before.smoothing.weight),
+      String(after.smoothing.weight),
+    ),
+    ...valueChange(part, `${prefix}scoringLimits`, String(before.scoringLimits), String(after.scoringLimits)),
+  ];
+}
+
+function ladderDifferences(
+  before: LadderSettings,
+  after: LadderSettings,
+  part: DiffPart,
+  prefix: string,
+): readonly Difference[] {
+  const levels = Math.max(before.levelsMs.length, after.levelsMs.length);
+  const changes = Array.from({ length: levels }, (_, index) =>
+    valueChange(
+      part,
+      `${prefix}ladder level ${index + 1}`,
+      durationText(before.levelsMs[index]),
+      durationText(after.levelsMs[index]),
+    ),
+  );
+  return [
+    ...changes.flat(),
+    ...valueChange(
+      part,
+      `${prefix}ladder resetAfter`,
+      durationText(before.resetAfterMs),
+      durationText(after.resetAfterMs),
+    ),
+  ];
+}
+
+function durationText(ms: number | undefined): string | null {
+  return ms === undefined ? null : formatDuration(ms);
+}
+
+function platformDifferences(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
+  return [...names].flatMap((name) => {
+    const was = before.platforms.get(name);
+    const is = after.platforms.get(name);
+    const prefix = `platform "${name}" `;
+    const found = [
+      ...settingsDifferences(was ?? before.settings, is ?? after.settings, 'platforms', prefix),
+      ...ladderDifferences(
+        (was ?? before.settings).ladder,
+        (is ?? after.settings).ladder,
+        'platforms',
+        prefix,
+      ),
+    ];
+    // What a platform only inherits is told once, as a change of the settings.
+    const inherited = new Set(
+      [
+        ...settingsDifferences(before.settings, after.settings, 'platforms', prefix),
+        ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'platforms', prefix),
+      ].map(({ text }) => text),
+    );
+    return found.filter(({ text }) => !inherited.has(text));
+  });
+}
+
+function limitDifferences(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+  const was = limitTexts(before);
+  const is = limitTexts(after);
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name) =>
+    valueChange('limits', name, was.get(name) ?? null, is.get(name) ?? null),
+  );
+}
+
+function limitTexts({ limits }: ParsedRules): ReadonlyMap<string, string> {
+  return new Map(
+    [...limits].flatMap(([group, items]) =>
+      items.map((item) => {
+        const [currency = '', amount = ''] = item.split(':');
+        return [`limit of ${group} in ${currency}`, amount] as const;
+      }),
+    ),
+  );
+}
+
+// Rules
+
+type Params = Readonly<Record<string, string>>;
+
+function groupParams({ group }: GroupParams): Params {
+  return { group };
+}
+
+function signalParams({ weight }: SignalParams): Params {
+  return { weight: String(weight) };
+}
+
+function verdictParams({ verdict, reason }: VerdictParams): Params {
+  return { verdict, reason: JSON.stringify(reasonText(reason)) };
+}
+
+function paramChanges(before: Params, after: Params): readonly string[] {
+  return Object.keys(before)
+    .filter((name) => before[name] !== after[name])
+    .map((name) => `${name} ${before[name]} -> ${after[name]}`);
+}
+
+/** Compares the rules of one file by their names. */
+class RulesDiff<P> {
+  readonly #part: DiffPart;
+  readonly #params: (params: P) => Params;
+
+  constructor(part: DiffPart, params: (params: P) => Params) {
+    this.#part = part;
+    this.#params = params;
+  }
+
+  differences(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly Difference[] {
+    const removed = before.filter(({ name }) => !after.some((rule) => rule.name === name));
+    const added = after.filter(({ name }) => !before.some((rule) => rule.name === name));
+    const renamed = this.#renamed(removed, added);
+    const kept = before.flatMap((was) => {
+      const is = after.find(({ name }) => name === was.name);
+      return is === undefined ? [] : [[was, is] as const];
+    });
+    return [
+      ...renamed.map(([was, is]) =>
+        this.#difference(is.name, 'renamed', `${was.name} is now named ${is.name}`),
+      ),
+      ...removed
+        .filter((rule) => !renamed.some(([was]) => was === rule))
+        .map((rule) =>
+          this.#difference(rule.name, 'removed', `${rule.name}: removed (${this.#inWords(rule)})`),
+        ),
+      ...added
+        .filter((rule) => !renamed.some(([, is]) => is === rule))
+        .map((rule) => this.#difference(rule.name, 'added', `${rule.name}: added (${this.#inWords(rule)})`)),
+      ...this.#namedConditions(before, after),
+      ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, sameOrder(kept))),
+    ];
+  }
+
+  #difference(name: string, kind: Difference['kind'], text: string): Difference {
+    return { part: this.#part, name, kind, text };
+  }
+
+  #renamed(removed: readonly Rule<P>[], added: readonly Rule<P>[]) {
+    return removed.flatMap((was) => {
+      const is = added.find((rule) => this.#inWords(rule) === this.#inWords(was));
+      return is === undefined ? [] : [[was, is] as const];
+    });
+  }
+
+  #inWords({ priority, condition, params }: Rule<P>): string {
+    const answer = Object.entries(this.#params(params)).map(([name, value]) => `${name} ${value}`);
+    const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
+    return [...order, `when ${plainCondition(condition, true).text}`, ...answer].join('; ');
+  }
+
+  #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly Difference[] {
+    const found: Difference[] = [];
+    if (was.priority !== is.priority) {
+      const note = orderKept ? ' (the order of the rules stays as it was)' : '';
+      const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
+      found.push(this.#difference(is.name, 'reprioritised', text));
+    }
+    if (plainCondition(was.condition, true).text !== plainCondition(is.condition, true).text) {
+      const changes = conditionChanges(
+        plainCondition(was.condition, false),
+        plainCondition(is.condition, false),
+      );
+      found.push(...changes.map((change) => changed(this.#part, is.name, change)));
+    }
+    const params = paramChanges(this.#params(was.params), this.#params(is.params));
+    return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
+  }
+
+  /** Conditions that rules share by name; a change in one is told once, not rule by rule. */
+  #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly Difference[] {
+    const was = named(before);
+    return [...named(after)].flatMap(([name, condition]) => {
+      const old = was.get(name);
+      if (old === undefined) return [];
+      const changes = conditionChanges(plainCondition(old, false), plainCondition(condition, false));
+      return changes.map((change) => changed(this.#part, `condition "${name}"`, change));
+    });
+  }
+}
+
+/** Whether the rules that both have are asked in the same order; before and after are sorted by priority. */
+function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
+  return kept.every(([, is], index) => {
+    const [, next] = kept[index + 1] ?? [];
+    return next === undefined || is.priority > next.priority;
+  });
+}
+
+function named<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
+  const found = new Map<string, Condition>();
+  for (const { condition } of rules) collectNamed(condition, found);
+  return found;
+}
+
+function collectNamed(condition: Condition, found: Map<string, Condition>): void {
+  switch (condition.kind) {
+    case 'all':
+    case 'any':
+      for (const inner of condition.conditions) collectNamed(inner, found);
+      return;
+    case 'not':
+      collectNamed(condition.condition, found);
+      return;
+    case 'reference':
+      found.set(condition.name, condition.condition);
+      collectNamed(condition.condition, found);
+      return;
+    case 'comparison':
+      return;
+    default:
+      condition satisfies never;
+  }
+}
+
+function changed(part: DiffPart, name: string, change: string): Difference {
+  return { part, name, kind: 'changed', text: `${name}: ${change}` };
+}
+
+/** Null means that there is no such thing on that side. */
+function valueChange(
+  part: DiffPart,
+  name: string,
+  before: string | null,
+  after: string | null,
+): readonly Difference[] {
+  if (before === after) return [];
+  if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
+  if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];
+  return [changed(part, name, `${before} -> ${after}`)];
+}

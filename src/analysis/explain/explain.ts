@@ -1,0 +1,253 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClientGroup } from '../../client/client-group.ts';
+import { type Ladder, waitRemainingMs } from '../../client/ladder.ts';
+import { formatPaymentScore } from '../../client/payment-score.ts';
+import { conclude, verdictRule } from '../../decision/assess.ts';
+import { nextLadder } from '../../decision/decide.ts';
+import { type Decision, OTHERWISE } from '../../decision/decision.ts';
+import { renderReason } from '../../decision/reason.ts';
+import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import { type RuleTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
+import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
+import { totalWeight } from '../../rules/signal-weight.ts';
+import { reasonInWords } from './trace-text.ts';
+
+/** Why one decision fell as it did, and whether its rule set still says the same. */
+export interface Explanation {
+  readonly decision: Decision;
+  /** What the rules say of the recorded facts; null when the rule set that decided is not at hand. */
+  readonly rules: RulesAccount | null;
+  readonly ladder: { readonly before: LadderAccount; readonly after: LadderAccount };
+  /** Asked again with the recorded facts, the rule set gives this very decision. */
+  readonly reproduced: boolean;
+  /** Where it does not. */
+  readonly differences: readonly Difference[];
+  /** The same in a sentence: what was compared, or what is missing for it. */
+  readonly verification: string;
+}
+
+export interface RulesAccount {
+  readonly groups: { readonly group: ClientGroup; readonly rule: string; readonly why: string } & Traced;
+  readonly signals: {
+    readonly isBot: boolean;
+    readonly weight: number;
+    readonly threshold: number;
+    readonly why: string;
+  } & Traced;
+  readonly verdicts: { readonly verdict: Verdict; readonly rule: string; readonly why: string } & Traced;
+}
+
+interface Traced {
+  /** Every rule in the order of asking, with each condition, the value it saw, and its place. */
+  readonly rules: readonly RuleTrace[];
+}
+
+export interface LadderAccount extends Ladder {
+  readonly words: string;
+}
+
+/** A member of the decision that comes out differently; null stands for an absent one. */
+export interface Difference {
+  readonly member: string;
+  readonly recorded: unknown;
+  readonly rerun: unknown;
+}
+
+/**
+ * Explains a decision from its record: the rules are traced over the recorded facts, and the core is
+ * run on them again. A rule set with another digest than the decision's proves nothing and is not
+ * asked; the explanation then says which one is missing.
+ */
+export async function explain(rules: RuleSet, decision: Decision): Promise<Explanation> {
+  if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
+    return explainWithout(decision, `here is ${rules.version} with digest ${shortDigest(rules.digest)}`);
+  }
+  const unusable = unusableFacts(rules, decision);
+  if (unusable.length > 0) {
+    return {
+      ...bare(decision),
+      differences: unusable,
+      verification: 'The record of the decision is damaged.',
+    };
+  }
+  const { rerun, values } = decideAgain(rules, decision);
+  const differences = compare(rules, decision, rerun, values);
+  const reproduced = differences.length === 0;
+  const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
+  return {
+    ...bare(decision),
+    rules: await account(rules, values, rerun),
+    reproduced,
+    differences,
+    verification: reproduced
+      ? `Asked again with the recorded facts, ${source} gives the same answer.`
+      : `Asked again with the recorded facts, ${source} gives another answer than the one on record.`,
+  };
+}
+
+/** What can be said when the rule set that decided is not at hand; `there` says what is: "there is only p2.v11". */
+export function explainWithout(decision: Decision, there: string): Explanation {
+  const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;
+  return {
+    ...bare(decision),
+    verification: `The rule set that decided, ${wanted}, is not here: ${there}. Bring its folder back from version control to see its rules.`,
+  };
+}
+
+/** Enough of a digest to tell rule sets apart by eye. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, 12);
+}
+
+function bare(decision: Decision): Explanation {
+  const { ladderBefore, ladderAfter, at } = decision;
+  const after = isDeepStrictEqual(ladderBefore, ladderAfter) ? 'the same' : ladderInWords(ladderAfter, at);
+  return {
+    decision,
+    rules: null,
+    ladder: {
+      before: { ...ladderBefore, words: ladderInWords(ladderBefore, at) },
+      after: { ...ladderAfter, words: after },
+    },
+    reproduced: false,
+    differences: [],
+    verification: '',
+  };
+}
+
+/** The facts whose recorded values the rules cannot be asked with. */
+function unusableFacts(rules: RuleSet, { facts }: Decision): readonly Difference[] {
+  return rules.facts
+    .filter(({ label, fact }) => !fits(facts[label], fact.domain))
+    .map(({ label, fact }) => ({
+      member: `facts.${label}`,
+      recorded: facts[label] ?? null,
+      rerun: fact.domain.type === 'enum' || fact.domain.type === 'text' ? 'a text' : `a ${fact.domain.type}`,
+    }));
+}
+
+function fits(value: FactValue | undefined, { type }: FactDomain): boolean {
+  return typeof value === (type === 'enum' || type === 'text' ? 'string' : type);
+}
+
+/** What of a decision follows from its facts, its ladder and its time. */
+type Rerun = Pick<
+  Decision,
+  'verdict' | 'rule' | 'isBot' | 'signals' | 'clientGroup' | 'paymentScore' | 'reason' | 'ladderAfter'
+> & { readonly waitSeconds: number | null };
+
+function decideAgain(
+  rules: RuleSet,
+  decision: Decision,
+): { readonly rerun: Rerun; readonly values: readonly FactValue[] } {
+  const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
+  const { values, clientGroup, isBot, signals } = conclude(rules, recorded, false);
+  const { rule, params } = verdictRule(rules, values);
+  const ladderAfter = nextLadder(
+    params.verdict,
+    decision.ladderBefore,
+    settingsOf(rules, decision.platform).ladder,
+    decision.at,
+  );
+  const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, decision.at) / 1000);
+  return {
+    values,
+    rerun: {
+      verdict: params.verdict,
+      rule,
+      isBot,
+      signals,
+      clientGroup,
+      paymentScore: formatPaymentScore(Number(factCalled(rules, values, 'paymentScore'))),
+      reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
+      waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
+      ladderAfter,
+    },
+  };
+}
+
+function compare(
+  rules: RuleSet,
+  decision: Decision,
+  rerun: Rerun,
+  values: readonly FactValue[],
+): readonly Difference[] {
+  const recorded = { ...decision, waitSeconds: decision.waitSeconds ?? null };
+  const members = (
+    [
+      'verdict',
+      'waitSeconds',
+      'rule',
+      'reason',
+      'clientGroup',
+      'paymentScore',
+      'isBot',
+      'signals',
+      'ladderAfter',
+    ] as const
+  ).map((member) => ({ member, recorded: recorded[member], rerun: rerun[member] }));
+  const conclusions = rules.facts.map(({ label, index }) => ({
+    member: `facts.${label}`,
+    recorded: decision.facts[label],
+    rerun: values[index],
+  }));
+  return [...members, ...conclusions].filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun));
+}
+
+async function account(rules: RuleSet, values: readonly FactValue[], rerun: Rerun): Promise<RulesAccount> {
+  const { groups, signals, verdicts } = await traceRuleSet(rules, values);
+  const { clientGroup, isBot, verdict, rule } = rerun;
+  const weight = totalWeight(signals.filter(({ matched }) => matched).map(({ gives }) => Number(gives)));
+  const { threshold } = rules.signals;
+  return {
+    groups: {
+      group: clientGroup,
+      rule: groups.find(({ matched }) => matched)?.name ?? OTHERWISE,
+      why: firstMatchInWords(groups, clientGroup),
+      rules: groups,
+    },
+    signals: { isBot, weight, threshold, why: weightInWords(signals, weight, threshold), rules: signals },
+    verdicts: { verdict, rule, why: firstMatchInWords(verdicts, verdict), rules: verdicts },
+  };
+}
+
+/** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */
+function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
+  const place = rules.findIndex(({ matched }) => matched);
+  const first = rules[place];
+  if (first === undefined) return `None of the rules matched, so "otherwise" gave ${gives}.`;
+  const before = place === 0 ? 'it is asked first' : `the ${countOf(place, 'rule')} before it did not`;
+  return `${first.name} matched, because ${reasonInWords(first.condition)}; ${before}.`;
+}
+
+function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
+  const matching = rules.filter(({ matched }) => matched).map(({ name, gives }) => `${name} (${gives})`);
+  if (matching.length === 0)
+    return `None of the signals matched; a bot has a weight of ${threshold} or more.`;
+  const reached = weight >= threshold ? 'reaches' : 'stays below';
+  return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.`;
+}
+
+/** `2 rules`, and for one of them `rule`, after "the". */
+function countOf(count: number, noun: string): string {
+  return count === 1 ? noun : `${count} ${noun}s`;
+}
+
+function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number): string {
+  const step = level === 0 ? 'no wait so far' : `level ${level}`;
+  if (attemptOpen) return `${step}; a requisite was granted and is not paid yet`;
+  if (waitUntil === null) return level === 0 ? 'as before a first request' : `${step}; no wait is due`;
+  const seconds = Math.ceil(Math.abs(waitUntil - at) / 1000);
+  return waitUntil > at
+    ? `${step}; its wait has ${seconds} s to go, until ${timeInWords(waitUntil)}`
+    : `${step}; its wait was over ${seconds} s before, at ${timeInWords(waitUntil)}`;
+}
+
+/** `2026-07-03 10:21:44.123 UTC` */
+export function timeInWords(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
+}
+
+function factCalled(rules: RuleSet, values: readonly FactValue[], label: string): FactValue | undefined {
+  return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
+}

@@ -1,0 +1,145 @@
+import { DECIMAL_PATTERN } from '../../client/amount.ts';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../client/outcomes.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
+import { STEP_KINDS, type StepKind } from '../cases/expectations.ts';
+import { choice, DURATION_TEXT, type JsonSchema, listOf, mappingOf, text } from './json-schema.ts';
+
+/** The schema of `cases/*.yaml`. */
+export function caseFileSchema(): JsonSchema {
+  const step = mappingOf(
+    {
+      after: { ...DURATION_TEXT, description: 'Time since the step before.' },
+      client: text('Who acts; payer-1 when left out.'),
+      ...ACTIONS,
+      times: { type: 'integer', minimum: 1, maximum: 1000, description: 'How often it happens.' },
+      every: { ...DURATION_TEXT, description: 'Time from one time to the next.' },
+      expect: { type: 'object', description: 'What the answer must be; null: the member must be absent.' },
+    },
+    [],
+    'Something that happens, and what is expected of it.',
+  );
+  const kinds = STEP_KINDS.map((kind) => ({ required: [kind] }));
+  const steps = listOf(
+    { ...step, oneOf: kinds, dependencies: { every: ['times'] }, allOf: STEP_KINDS.map(expectationsOf) },
+    'What happens, in order.',
+  );
+  const ruleCase = mappingOf(
+    {
+      name: text('What the case shows.'),
+      platform: {
+        type: 'string',
+        pattern: '^[a-z][a-z0-9-]{0,62}$',
+        description: 'Whose settings hold; demo when left out.',
+      },
+      steps,
+    },
+    ['name', 'steps'],
+    'A test of the rules.',
+  );
+  return mappingOf({ cases: listOf(ruleCase, 'The cases.') }, ['cases'], 'Tests beside the rules.');
+}
+
+const optionalText = { type: ['string', 'null'], pattern: '\\S' };
+const currency = { type: ['string', 'null'], pattern: '^[A-Za-z0-9]{3,4}$' };
+const amount = { type: 'string', pattern: DECIMAL_PATTERN };
+const overrideGroup = choice(OVERRIDE_GROUPS, 'The group that a person sets.');
+
+const ACTIONS: Readonly<Record<StepKind, JsonSchema>> = {
+  score: mappingOf(
+    {
+      sellPointKey: text('The point of sale.'),
+      amountRequested: amount,
+      selectedMethodKey: text('The payment method.'),
+      toPayCurrency: currency,
+      fingerprint: optionalText,
+      ip: optionalText,
+      userAgent: optionalText,
+      clientHints: mappingOf(
+        { jsOk: { type: 'boolean' }, honeypotTriggered: { type: 'boolean' } },
+        [],
+        'What the page saw.',
+      ),
+    },
+    [],
+    'A score request; {} is that of an ordinary payer.',
+  ),
+  verdict: mappingOf(
+    {
+      sellPointKey: text('The point of sale.'),
+      amountRequested: amount,
+      method: text('The payment method.'),
+      orderRef: text('The order.'),
+      toPayCurrency: currency,
+    },
+    [],
+    'A verdict request; {} is that of an ordinary payer.',
+  ),
+  outcome: mappingOf(
+    {
+      orderRef: text('The order.'),
+      outcome: choice(OUTCOMES, 'The final result of the order.'),
+      cause: choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.'),
+      ago: { ...DURATION_TEXT, description: 'How long before its report the order became final.' },
+    },
+    ['outcome'],
+    'The platform reports the result of an order.',
+  ),
+  binding: orNull(
+    mappingOf(
+      {
+        requisiteRef: text('The bound requisite.'),
+        acceptorKeys: listOf(text('An acceptor.'), 'The acceptors.'),
+        method: optionalText,
+        expiresAfter: DURATION_TEXT,
+      },
+      ['requisiteRef', 'acceptorKeys'],
+      'The platform binds the client; null unbinds.',
+    ),
+  ),
+  override: {
+    description: "A person's decision about the client; null lifts it.",
+    anyOf: [
+      { type: 'null' },
+      overrideGroup,
+      mappingOf({ group: overrideGroup, expiresAfter: DURATION_TEXT }, ['group'], 'With an end.'),
+    ],
+  },
+};
+
+const PAYER_EXPECTATIONS = {
+  clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
+  paymentScore: { type: 'string', pattern: '^[01]\\.\\d{4}$' },
+  isBot: { type: 'boolean' },
+  signals: { type: 'array', items: { type: 'string' }, description: 'Names of the signals that match.' },
+};
+const texts = { type: ['array', 'null'], items: { type: 'string' } };
+
+const EXPECTATIONS: Readonly<Record<StepKind, Readonly<Record<string, JsonSchema>>>> = {
+  score: { ...PAYER_EXPECTATIONS, preferredAcceptorKey: texts, payLimitValue: texts },
+  verdict: {
+    ...PAYER_EXPECTATIONS,
+    verdict: choice(VERDICTS, 'The command to the caller.'),
+    waitSeconds: { type: ['integer', 'null'], minimum: 1 },
+    stickyRequisiteRef: optionalText,
+    rule: text('Name of the rule that decides, or otherwise.'),
+    reason: text('What the caller reads.'),
+    ruleVersion: text('The version that decides.'),
+  },
+  outcome: { effect: choice(['recorded', 'superseded', 'unchanged', 'stale'], 'What the report did.') },
+  binding: {},
+  override: {},
+};
+
+/** What a step may expect depends on what it does. */
+function expectationsOf(kind: StepKind): JsonSchema {
+  const members = EXPECTATIONS[kind];
+  const expect = Object.keys(members).length === 0 ? false : mappingOf(members, [], 'What must be answered.');
+  // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+  return { if: { required: [kind] }, then: { properties: { expect } } };
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  return { ...schema, type: ['object', 'null'] };
+}

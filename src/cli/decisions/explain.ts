@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type Explanation, explain, explainWithout } from '../../analysis/explain/explain.ts';
+import { formatExplanation } from '../../analysis/explain/explanation-text.ts';
+import { quoted } from '../../analysis/explain/trace-text.ts';
+import { parseDecisionId } from '../../client/client-key.ts';
+import { readConfig } from '../../config.ts';
+import type { Decision } from '../../decision/decision.ts';
+import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
+import { EXIT } from '../exit.ts';
+import { fromHere } from '../rules/rule-folders.ts';
+import { terminalPaint } from '../terminal-paint.ts';
+import { withStore } from '../with-store.ts';
+
+/** decisions explain: why a verdict fell, for whoever answers a dispute. */
+export function explainCommand(decisions: Command): void {
+  decisions
+    .command('explain <id>')
+    .description('why a verdict fell: every rule with the values it saw, and whether it can be reproduced')
+    .option('--json', 'print the explanation as one JSON object; null when there is no such decision')
+    .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
+}
+
+async function explainDecision(id: string, json: boolean): Promise<void> {
+  const decision = parseDecisionId(id) === null ? null : await withStore((store) => store.decision(id));
+  const explanation = decision === null ? null : await explainFromDisk(decision, readConfig().rulesDir);
+  if (json) console.log(JSON.stringify(explanation));
+  else if (explanation !== null) console.log(formatExplanation(explanation, terminalPaint));
+  else {
+    console.error(
+      `There is no decision ${quoted(id)}, or it is past its retention; decisions find --order REF lists the ids of an order's decisions.`,
+    );
+  }
+  if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
+}
+
+function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanation> | Explanation {
+  const folder = join(rulesDir, decision.ruleVersion);
+  if (!existsSync(folder)) {
+    const versions = existsSync(rulesDir) ? listRuleVersions(rulesDir).join(', ') : '';
+    return explainWithout(
+      decision,
+      `${fromHere(rulesDir)} holds ${versions === '' ? 'no rule set' : versions}`,
+    );
+  }
+  const loaded = loadRuleSet(folder);
+  if (loaded.ok) return explain(loaded.ruleSet, decision);
+  return explainWithout(
+    decision,
+    `the folder is refused, ${formatProblems(fromHere(folder), loaded.problems.slice(0, 1))}`,
+  );
+}

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { parseCases } from '../../analysis/cases/parse-cases.ts';
+import { prove } from '../../analysis/prove.ts';
+import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
+import { type Example, formatExample } from '../../rules/proof/example.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { chosenFolders, fromHere } from './rule-folders.ts';
+
+const FORMATS = ['text', 'json', 'github'] as const;
+
+type Format = (typeof FORMATS)[number];
+
+/** Something to tell about a rule set; its file is a path from the working folder. */
+interface Remark extends Location {
+  readonly message: string;
+  /** Facts that show it. */
+  readonly example?: Example;
+}
+
+interface Checked {
+  readonly folder: string;
+  /** Null when the files are not sound by themselves. */
+  readonly ruleCount: number | null;
+  readonly problems: readonly Remark[];
+  /** Worth knowing, and no reason to fail. */
+  readonly notes: readonly Remark[];
+}
+
+/** rules check: every problem of rule sets at once, and what can be proved about them. */
+export function checkCommand(rules: Command): void {
+  rules
+    .command('check [folders...]')
+    .description('every problem of rule sets, with file, line and column; without folders: all of them')
+    .addOption(new Option('--format <format>', 'how to print').choices(FORMATS).default('text'))
+    .option('--json', 'the same as --format json')
+    .action((folders: string[], { format, json }: { format: Format; json?: true }) =>
+      check(folders, json === true ? 'json' : format),
+    );
+}
+
+function check(chosen: readonly string[], format: Format): void {
+  const folders = chosenFolders(chosen);
+  if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
+  const checked = folders.map(checkFolder);
+  const text = print(checked, format);
+  if (text !== '') console.log(text);
+  if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
+}
+
+/** A rule set that is sound file by file is also examined as a whole, and its cases are read. */
+function checkFolder(folder: string): Checked {
+  const name = fromHere(folder);
+  const remarks = (problems: readonly ProblemWithExample[]) =>
+    sortProblems(problems).map((problem) => remark(name, problem));
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok) return { folder: name, ruleCount: null, problems: remarks(loaded.problems), notes: [] };
+  const { ruleSet } = loaded;
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const caseProblems: Problem[] = [];
+  parseCases(ruleSet, files, caseProblems);
+  const { findings, notes } = prove(ruleSet, files);
+  return {
+    folder: name,
+    ruleCount: countRules(ruleSet),
+    problems: remarks([...findings, ...caseProblems]),
+    notes: remarks(notes),
+  };
+}
+
+type ProblemWithExample = Problem & { readonly example?: Example | null };
+
+function remark(folder: string, { at, message, example }: ProblemWithExample): Remark {
+  return { ...at, file: join(folder, at.file), message, ...(example ? { example } : {}) };
+}
+
+function print(checked: readonly Checked[], format: Format): string {
+  const problems = checked.flatMap((one) => one.problems);
+  const notes = checked.flatMap((one) => one.notes);
+  switch (format) {
+    case 'text':
+      return checked.map(inLines).join('\n');
+    case 'json':
+      return JSON.stringify({ problems, notes });
+    case 'github':
+      return [
+        ...problems.map((problem) => workflowCommand('error', problem)),
+        ...notes.map((note) => workflowCommand('notice', note)),
+      ].join('\n');
+    default:
+      return format satisfies never;
+  }
+}
+
+function inLines({ folder, ruleCount, problems, notes }: Checked): string {
+  return [
+    ...problems.map((problem) => line(problem, '')),
+    ...notes.map((note) => line(note, 'note: ')),
+    `${folder}: ${summary(problems.length, ruleCount)}`,
+  ].join('\n');
+}
+
+function line({ file, line, column, message, example }: Remark, kind: string): string {
+  const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
+  return `${file}:${line}:${column}  ${kind}${message}${shown}`;
+}
+
+function summary(problems: number, ruleCount: number | null): string {
+  const found = `${problems} ${problems === 1 ? 'problem' : 'problems'}`;
+  if (ruleCount === null) return `${found}; rules are compared with each other once these are solved`;
+  return problems === 0 ? `sound, ${ruleCount} rules` : `${found} in ${ruleCount} rules`;
+}
+
+/** A line that GitHub Actions shows beside the line of the file. */
+function workflowCommand(level: 'error' | 'notice', remark: Remark): string {
+  const { file, line, column, message, example } = remark;
+  const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
+  const properties = `file=${escapeProperty(file)},line=${line},col=${column}`;
+  return `::${level} ${properties}::${escapeData(`${message}${shown}`)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+function countRules({ groups, signals, verdicts }: RuleSet): number {
+  return groups.rules.length + signals.rules.length + verdicts.rules.length;
+}

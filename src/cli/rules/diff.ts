@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { type DiffPart, diffRuleSets } from '../../analysis/diff/diff.ts';
+import { type DiffExample, diffExamples, type ExampleAnswer } from '../../analysis/diff/examples.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { EXIT } from '../exit.ts';
+import { soundRuleSet } from './rule-folders.ts';
+
+/** rules diff: what two versions decide otherwise, and for whom. */
+export function diffCommand(rules: Command): void {
+  rules
+    .command('diff <before> <after>')
+    .description(
+      'what differs in meaning between two versions, with example facts; exit code 1 when anything does',
+    )
+    .option('--json', 'print {before, after, differences, examples}')
+    .action((before: string, after: string, options: { json?: true }) =>
+      diff(before, after, options.json === true),
+    );
+}
+
+function diff(beforeName: string, afterName: string, json: boolean): void {
+  const before = soundRuleSet(beforeName);
+  const after = soundRuleSet(afterName);
+  const differences = diffRuleSets(before, after);
+  const examples = differences.length === 0 ? [] : diffExamples(before, after);
+  if (json) {
+    console.log(JSON.stringify({ before: before.version, after: after.version, differences, examples }));
+  } else if (differences.length === 0) {
+    console.log(`${before.version} and ${after.version} decide alike.`);
+  } else {
+    const texts = Map.groupBy(differences, ({ part }) => part);
+    const parts = [...texts].map(([part, items]) =>
+      [TITLES[part], ...items.map(({ text }) => `  ${text}`)].join('\n'),
+    );
+    console.log([...parts, describeExamples(examples, before, after)].join('\n\n'));
+  }
+  if (differences.length > 0) process.exitCode = EXIT.findings;
+}
+
+const TITLES = {
+  settings: 'Settings (ruleset.yaml)',
+  ladder: 'Ladder (ladder.yaml)',
+  platforms: 'Platforms (ruleset.yaml)',
+  limits: 'Limits (limits.yaml)',
+  groups: 'Client groups (groups.yaml)',
+  'bot-signals': 'Bot signals (bot-signals.yaml)',
+  verdicts: 'Verdicts (verdicts.yaml)',
+} as const satisfies Record<DiffPart, string>;
+
+function describeExamples(examples: readonly DiffExample[], before: RuleSet, after: RuleSet): string {
+  if (examples.length === 0) {
+    return 'No facts were found that the two answer differently at once; what differs over time shows in: rules backtest --mode closed-loop';
+  }
+  const width = Math.max(before.version.length, after.version.length);
+  const lines = examples.map(({ facts, before: was, after: is }, index) => {
+    const named = Object.entries(facts).map(([label, value]) => `${label} = ${value}`);
+    return [
+      `  ${index + 1}. ${named.length === 0 ? 'an ordinary first request' : named.join(', ')}`,
+      `     ${before.version.padEnd(width)}  ${describeAnswer(was)}`,
+      `     ${after.version.padEnd(width)}  ${describeAnswer(is)}`,
+    ].join('\n');
+  });
+  return [
+    'Answered differently, for example (facts not named are those of an ordinary first request)',
+    ...lines,
+  ].join('\n');
+}
+
+function describeAnswer({ verdict, rule, clientGroup, isBot }: ExampleAnswer): string {
+  return `${verdict} by ${rule}, ${clientGroup}, ${isBot ? 'a bot' : 'no bot'}`;
+}

@@ -1,0 +1,95 @@
+import type { RolloutStatus } from '../../rollout/change-rollout.ts';
+import { guardBreach } from '../../rollout/guard.ts';
+import type { Candidate, HistoryEntry } from '../../rollout/rollout.ts';
+import type { TrialCounts } from '../../rollout/trial-counts.ts';
+import { table } from '../table.ts';
+
+const SHOWN_HISTORY = 10;
+const SHOWN_DIFFERENCES = 10;
+
+/** `rules status` for people. */
+export function formatStatus({ rollout, nodes, trial }: RolloutStatus, now: number): string {
+  if (rollout === null) return 'No node has ever started on this store.';
+  const parts = [
+    `Active: ${rollout.active.version}  sha256:${rollout.active.digest}  (revision ${rollout.revision})`,
+  ];
+  if (rollout.candidate !== null && trial !== null) parts.push(describeTrial(rollout.candidate, trial));
+  parts.push(nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, rollout.revision, now));
+  const refused = nodes.flatMap((node) =>
+    node.refused.map(({ version, problems }) => ({ host: node.host, version, problems })),
+  );
+  for (const { host, version, problems } of refused)
+    parts.push(`Refused on ${host}: ${version}\n  ${problems.join('\n  ')}`);
+  parts.push(historyTable(rollout.history.slice(-SHOWN_HISTORY)));
+  return parts.join('\n\n');
+}
+
+function describeTrial(candidate: Candidate, trial: TrialCounts): string {
+  const { version, digest, mode, percent, guardPoints } = candidate;
+  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${iso(candidate.since)}`;
+  const errors =
+    trial.candidateErrors === 0
+      ? ''
+      : `\n  the candidate threw ${trial.candidateErrors} times; the active version decided`;
+  return mode === 'shadow'
+    ? `${head}\n${describeShadow(trial)}${errors}`
+    : `${head}\n${describeArms(trial, guardPoints)}${errors}`;
+}
+
+function describeShadow({ shadow: { compared, different, differences } }: TrialCounts): string {
+  const lines = [`  ${compared} verdicts compared, ${different} differ (${share(different, compared)})`];
+  for (const { change, count, sampleOrders } of differences.slice(0, SHOWN_DIFFERENCES)) {
+    lines.push(`  ${String(count).padStart(6)}  ${change}  e.g. order ${sampleOrders.join(', ')}`);
+  }
+  return lines.join('\n');
+}
+
+function describeArms({ arms }: TrialCounts, guardPoints: number | null): string {
+  const row = (name: string, counts: TrialCounts['arms']['active']) => [
+    `  ${name}`,
+    String(counts.verdicts),
+    share(counts.blocks, counts.verdicts),
+    share(counts.waits, counts.verdicts),
+    share(counts.bots, counts.verdicts),
+  ];
+  const rows = table(
+    ['  ARM', 'VERDICTS', 'BLOCK', 'WAIT', 'BOT'],
+    [row('active', arms.active), row('candidate', arms.candidate)],
+  );
+  if (guardPoints === null) return `${rows}\n  no guard`;
+  const breach = guardBreach(arms.active, arms.candidate, guardPoints);
+  return `${rows}\n  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
+}
+
+function nodesTable(nodes: RolloutStatus['nodes'], revision: number, now: number): string {
+  const rows = nodes.map((node) => [
+    `${node.host}/${node.pid}`,
+    node.revision >= revision ? 'yes' : `no: ${node.trouble ?? 'not yet'}`,
+    `${Math.max(0, Math.round((now - node.seenAt) / 1000))} s ago`,
+    node.versions
+      .map(({ version, digest, released }) => `${version} ${digest.slice(0, 8)}${released ? '' : ' draft'}`)
+      .join(', '),
+  ]);
+  return table(['NODE', 'FOLLOWS', 'SEEN', 'LOADED'], rows);
+}
+
+function historyTable(history: readonly HistoryEntry[]): string {
+  const rows = history
+    .toReversed()
+    .map(({ at, who, action, from, to, percent, reason }) => [
+      iso(at),
+      who,
+      percent === undefined ? action : `${action} ${percent} %`,
+      from === null ? to : `${from} -> ${to}`,
+      reason,
+    ]);
+  return table(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function share(part: number, whole: number): string {
+  return whole === 0 ? '-' : `${((part / whole) * 100).toFixed(1)} %`;
+}

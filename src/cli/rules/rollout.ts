@@ -1,0 +1,129 @@
+import { userInfo } from 'node:os';
+import { type Command, Option } from 'commander';
+import { systemClock } from '../../clock.ts';
+import { readConfig } from '../../config.ts';
+import {
+  type Following,
+  nodeName,
+  RolloutRefused,
+  rollBack,
+  rollOut,
+  rolloutStatus,
+} from '../../rollout/change-rollout.ts';
+import { Fleet } from '../../rollout/fleet.ts';
+import { LoadedRules } from '../../rollout/loaded-rules.ts';
+import type { Goal } from '../../rollout/rollout.ts';
+import { isRuleVersion, RULE_VERSION_FORM } from '../../rules/rule-set.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { withStore } from '../with-store.ts';
+import { formatStatus } from './rollout-status.ts';
+
+interface RolloutOptions {
+  readonly shadow?: true;
+  readonly canary?: string;
+  readonly active?: true;
+  readonly guard?: string;
+  readonly reason: string;
+  readonly by: string;
+  readonly json?: true;
+}
+
+/** rules status, rollout, rollback: which version decides, and how that changes. */
+export function rolloutCommands(rules: Command): void {
+  rules
+    .command('status')
+    .description('which version decides, what is on trial, and what each node has loaded')
+    .option('--json', 'print one JSON object')
+    .action((options: { json?: true }) => status(options.json === true));
+
+  rules
+    .command('rollout <version>')
+    .description('bring a version into shadow, canary or active; returns when every node follows')
+    .addOption(new Option('--shadow', 'decide on a copy and compare').conflicts(['canary', 'active']))
+    .addOption(
+      new Option('--canary <percent>', 'decide for so many percent of the clients').conflicts([
+        'shadow',
+        'active',
+      ]),
+    )
+    .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
+    .option(
+      '--guard <points>',
+      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points',
+    )
+    .requiredOption('--reason <text>', 'why, for the history')
+    .option('--by <who>', 'who, for the history', userInfo().username)
+    .option('--json', 'print one JSON object')
+    .action((version: string, options: RolloutOptions) => rollout(version, options));
+
+  rules
+    .command('rollback')
+    .description('take the candidate back; without one, return to the version before')
+    .requiredOption('--reason <text>', 'why, for the history')
+    .option('--by <who>', 'who, for the history', userInfo().username)
+    .option('--json', 'print one JSON object')
+    .action((options: { reason: string; by: string; json?: true }) => rollback(options));
+}
+
+async function status(json: boolean): Promise<void> {
+  const seen = await withStore((store) => rolloutStatus(new Fleet(store)));
+  console.log(json ? JSON.stringify(seen) : formatStatus(seen, systemClock()));
+}
+
+async function rollout(version: string, options: RolloutOptions): Promise<void> {
+  if (!isRuleVersion(version))
+    throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${version}"`);
+  const goal = goalOf(options);
+  const rules = new LoadedRules(readConfig().rulesDir);
+  const change = { who: options.by, at: systemClock(), reason: options.reason };
+  await report(options.json === true, (fleet) => rollOut(fleet, rules, version, goal, change));
+}
+
+async function rollback({ reason, by, json }: { reason: string; by: string; json?: true }): Promise<void> {
+  await report(json === true, (fleet) => rollBack(fleet, { who: by, at: systemClock(), reason }));
+}
+
+async function report(json: boolean, change: (fleet: Fleet) => Promise<Following>): Promise<void> {
+  try {
+    const done = await withStore((store) => change(new Fleet(store)));
+    console.log(json ? JSON.stringify(done) : describe(done));
+    if (done.lagging.length > 0) process.exitCode = EXIT.findings;
+  } catch (error) {
+    if (!(error instanceof RolloutRefused)) throw error;
+    console.error(`refused: ${error.message}`);
+    process.exitCode = EXIT.findings;
+  }
+}
+
+function describe({ rollout: { revision, active, candidate }, following, lagging }: Following): string {
+  const trial =
+    candidate === null
+      ? 'nothing on trial'
+      : `${candidate.version} in ${candidate.mode}${candidate.mode === 'canary' ? ` ${candidate.percent} %` : ''}`;
+  const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
+  if (following.length === 0 && lagging.length === 0)
+    lines.push('no node is running; the next start follows');
+  if (following.length > 0)
+    lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
+  for (const node of lagging)
+    lines.push(`does not follow: ${nodeName(node)}${node.trouble === null ? '' : `: ${node.trouble}`}`);
+  return lines.join('\n');
+}
+
+function goalOf({ shadow, canary, active, guard }: RolloutOptions): Goal {
+  if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
+  if (shadow === true) return { mode: 'shadow' };
+  if (active === true) return { mode: 'active' };
+  if (canary === undefined) throw new UsageError('say where to: --shadow, --canary <percent> or --active');
+  return {
+    mode: 'canary',
+    percent: percentage(canary, '--canary'),
+    guardPoints: guard === undefined ? null : percentage(guard, '--guard'),
+  };
+}
+
+function percentage(text: string, option: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= 100) return value;
+  throw new UsageError(`${option} must be a number above 0 and up to 100, not "${text}"`);
+}

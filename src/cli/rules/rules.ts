@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { backtestCommand } from './backtest.ts';
+import { checkCommand } from './check.ts';
+import { diffCommand } from './diff.ts';
+import { newCommand } from './new.ts';
+import { releaseCommand } from './release.ts';
+import { rolloutCommands } from './rollout.ts';
+import { schemaCommand } from './schema.ts';
+import { testCommand } from './test.ts';
+
+/** rules ...: an analyst's way from an edited file to a version that decides. */
+export function rulesCommands(program: Command): void {
+  const rules = program
+    .command('rules')
+    .description('rule sets: from an edited file to the version that decides');
+  checkCommand(rules);
+  schemaCommand(rules);
+  testCommand(rules);
+  newCommand(rules);
+  diffCommand(rules);
+  backtestCommand(rules);
+  releaseCommand(rules);
+  rolloutCommands(rules);
+}

@@ -1,0 +1,181 @@
+import type { Command } from 'commander';
+import { type CaseReport, runCases, traceFailure } from '../../analysis/cases/cases.ts';
+import type { Coverage, Share } from '../../analysis/cases/coverage.ts';
+import { type Paint, placeInWords } from '../../analysis/explain/trace-text.ts';
+import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import type { Location } from '../../rules/problem.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { terminalPaint } from '../terminal-paint.ts';
+import { failureLines } from './case-failure-text.ts';
+import { chosenFolders, fromHere } from './rule-folders.ts';
+
+interface TestOptions {
+  readonly minCoverage?: string;
+  readonly json?: true;
+}
+
+/** rules test: the cases that lie beside the rules. */
+export function testCommand(rules: Command): void {
+  rules
+    .command('test [versions...]')
+    .description('run the cases of rule sets, and say what they leave untested; without versions: all')
+    .option('--min-coverage <percent>', 'fail when the cases let fewer of the rules decide')
+    .option('--json', 'print one JSON object')
+    .action((versions: string[], options: TestOptions) => test(versions, options));
+}
+
+async function test(versions: readonly string[], { minCoverage, json }: TestOptions): Promise<void> {
+  const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
+  const runs = chosenFolders(versions).map((folder) => run(folder));
+  const reports = runs.map(({ report }) => report);
+  if (json === true) console.log(JSON.stringify({ reports: await Promise.all(runs.map(inJson)) }));
+  else {
+    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
+    console.log(texts.join('\n\n'));
+  }
+  if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
+}
+
+function parsePercent(text: string): number {
+  const percent = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && percent <= 100) return percent;
+  throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
+}
+
+export interface FolderReport {
+  readonly folder: string;
+  readonly problems: readonly string[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: CaseReport['failures'];
+  /** Null when nothing could be run. */
+  readonly coverage: Coverage | null;
+}
+
+interface Run {
+  readonly report: FolderReport;
+  readonly rules: RuleSet | null;
+}
+
+/** Runs the cases of one folder; what is unsound is told instead. */
+export function testFolder(folder: string): FolderReport {
+  return run(folder).report;
+}
+
+function run(folder: string): Run {
+  const name = fromHere(folder);
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok) return unsound(name, formatProblems(name, loaded.problems));
+  const report = runCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  if (report.problems.length > 0) return unsound(name, formatProblems(name, report.problems));
+  const { passed, failures, coverage } = report;
+  const failed = failures.length;
+  return {
+    report: { folder: name, problems: [], passed, failed, failures, coverage },
+    rules: loaded.ruleSet,
+  };
+}
+
+function unsound(folder: string, problems: string): Run {
+  const report = {
+    folder,
+    problems: problems.split('\n'),
+    passed: 0,
+    failed: 0,
+    failures: [],
+    coverage: null,
+  };
+  return { report, rules: null };
+}
+
+function isFine({ problems, failed, coverage }: FolderReport, minPercent: number): boolean {
+  return problems.length === 0 && failed === 0 && coverage !== null && reaches(coverage.rules, minPercent);
+}
+
+/** Exact, where the percentage shown is rounded down. */
+function reaches({ tested, total }: Share, minPercent: number): boolean {
+  return tested * 100 >= minPercent * total;
+}
+
+/** Facts by their labels, and the rules as each failing step saw them. */
+async function inJson({ report, rules }: Run) {
+  if (rules === null) return report;
+  const failures = await Promise.all(
+    report.failures.map(async ({ values, ...failure }) => ({
+      ...failure,
+      facts:
+        values === null
+          ? null
+          : Object.fromEntries(rules.facts.map(({ label, index }) => [label, values[index]])),
+      trace: await traceFailure(rules, { ...failure, values }),
+    })),
+  );
+  return { ...report, failures };
+}
+
+async function describe({ report, rules }: Run, minPercent: number, paint: Paint): Promise<string> {
+  const { folder, problems, passed, failed, failures, coverage } = report;
+  if (rules === null || coverage === null) return problems.join('\n');
+  const lines: string[] = [];
+  for (const failure of failures) {
+    lines.push(...failureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
+  }
+  const cases = `${folder}: ${passed} ${passed === 1 ? 'case' : 'cases'} passed, ${failed} failed`;
+  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, paint));
+  if (!reaches(coverage.rules, minPercent)) {
+    lines.push(
+      paint('fail', `  Too few: --min-coverage wants ${minPercent} % of the rules to decide in a case.`),
+    );
+  }
+  return lines.join('\n');
+}
+
+function coverageLines(coverage: Coverage, paint: Paint): readonly string[] {
+  const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
+  const width = String(Math.max(rules.total, conditions.total)).length;
+  const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
+    `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
+  return [
+    shareLine('rules     ', rules, 'decided in a case'),
+    shareLine('conditions', conditions, 'were seen both true and false'),
+    ...section(
+      '  Rules without a test:',
+      untestedRules.map(({ name, at, asked }) => ({
+        words: [
+          name,
+          asked ? 'was asked and never matched' : 'was never asked: another rule always answered first',
+        ],
+        at,
+      })),
+      paint,
+    ),
+    ...section(
+      '  Conditions seen only one way:',
+      oneSidedConditions.map(({ rule, condition, at, missing }) => ({
+        words: [rule, condition, missing === 'true and false' ? 'never asked' : `never ${missing}`],
+        at,
+      })),
+      paint,
+    ),
+  ];
+}
+
+/** Aligned columns under a title, each line ending in its place; nothing when there is nothing. */
+function section(
+  title: string,
+  entries: readonly { readonly words: readonly string[]; readonly at: Location }[],
+  paint: Paint,
+): readonly string[] {
+  if (entries.length === 0) return [];
+  const widths = (entries[0]?.words ?? []).map((_, column) =>
+    Math.max(...entries.map(({ words }) => words[column]?.length ?? 0)),
+  );
+  return [
+    title,
+    ...entries.map(({ words, at }) => {
+      const columns = words.map((word, column) => word.padEnd(widths[column] ?? 0));
+      return `    ${columns.join('  ')}  ${paint('faint', placeInWords(at))}`;
+    }),
+  ];
+}

@@ -1,0 +1,88 @@
+import { Simulation } from '../../analysis/simulation.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import type { VerdictRequest } from '../../decision/decide.ts';
+import type { Decision } from '../../decision/decision.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import type { JournalEntry } from '../../state/store.ts';
+import type { BacktestAnswer } from './comparison.ts';
+
+/** Which rule set decides an entry of the journal; a score tells no digest. */
+export type RulesOfEntry = (ruleVersion: string, digest: string | null) => RuleSet;
+
+/**
+ * The inputs of a journal lived through once more, from an empty state, so that a verdict that comes out
+ * otherwise changes the ladder and the counters behind it. Inputs stay as they were: an outcome that was
+ * reported is reported again, even of an attempt that would not have been granted.
+ */
+export class RelivedJournal {
+  readonly #rulesOf: RulesOfEntry;
+  /** Stands in until the first request of a platform says which rule set decides. */
+  readonly #rules: RuleSet;
+  readonly #platforms = new Map<PlatformName, Simulation>();
+
+  constructor(rules: RuleSet, rulesOf: RulesOfEntry = () => rules) {
+    this.#rules = rules;
+    this.#rulesOf = rulesOf;
+  }
+
+  /** Lets an entry happen; of a verdict it gives the answer. */
+  live(entry: JournalEntry): BacktestAnswer | null {
+    const { at, clientIdKey } = entry;
+    const simulation = this.#on(entry.platform);
+    switch (entry.kind) {
+      case 'score':
+        simulation.use(this.#rulesOf(entry.ruleVersion, null));
+        simulation.score(clientIdKey, entry.request, at);
+        return null;
+      case 'verdict': {
+        const { decision } = entry;
+        simulation.use(this.#rulesOf(decision.ruleVersion, decision.digest));
+        return answerOf(simulation.verdict(clientIdKey, requestOf(decision), at));
+      }
+      case 'outcome':
+        simulation.outcome(clientIdKey, entry.orderRef, entry.order, at);
+        return null;
+      case 'binding':
+        simulation.bind(clientIdKey, entry.binding, at);
+        return null;
+      case 'override':
+        simulation.override(clientIdKey, entry.override, at);
+        return null;
+      default:
+        return entry satisfies never;
+    }
+  }
+
+  #on(platform: PlatformName): Simulation {
+    const known = this.#platforms.get(platform);
+    if (known !== undefined) return known;
+    const simulation = new Simulation(this.#rules, platform);
+    this.#platforms.set(platform, simulation);
+    return simulation;
+  }
+}
+
+/** The request as it must have been: what a record does not repeat, its facts tell. */
+function requestOf({ sellPointKey, orderRef, requestId, arm, facts }: Decision): VerdictRequest {
+  return {
+    sellPointKey,
+    method: String(facts['method']),
+    amount: decimalText(facts['amount']),
+    currency: String(facts['currency']),
+    orderRef,
+    requestId,
+    arm,
+  };
+}
+
+/** Small amounts would otherwise be written as 1e-7, which is no decimal-string. */
+function decimalText(amount: unknown): string {
+  const text = String(amount);
+  return typeof amount === 'number' && text.includes('e') ? amount.toFixed(10) : text;
+}
+
+function answerOf(decision: Decision): BacktestAnswer {
+  const { verdict, rule, clientGroup, isBot, ladderAfter, waitSeconds } = decision;
+  const level = verdict === 'WAIT' ? ladderAfter.level : 0;
+  return { verdict, rule, clientGroup, isBot, level, waitSeconds: waitSeconds ?? null };
+}

@@ -1,0 +1,42 @@
+import { html } from '../html.js';
+
+/** Says that there is nothing, and what to do about it. */
+export function Empty({ title, children }) {
+  return html`<div class="notice"><strong>${title}</strong><p>${children}</p></div>`;
+}
+
+export function Loading() {
+  return html`<p class="faint" role="status">Loading …</p>`;
+}
+
+/** A refusal in the service's own words, with a way on. */
+export function Trouble({ error, retry }) {
+  return html`<div class="notice notice-bad" role="alert">
+    <strong>${titleOf(error.status)}</strong>
+    <p>${error.message}</p>
+    ${retry && error.status !== 400 && html`<button type="button" onClick=${retry}>Try again</button>`}
+  </div>`;
+}
+
+/** The children of an answer once it is there; before and instead of that, what is the matter. */
+export function Answered({ answer, children }) {
+  const { data, error, reload } = answer;
+  const trouble = error && html`<${Trouble} error=${error} retry=${reload} />`;
+  if (data === null) return trouble ?? html`<${Loading} />`;
+  return html`${trouble}${children(data)}`;
+}
+
+function titleOf(status) {
+  switch (status) {
+    case 0:
+      return 'No connection';
+    case 403:
+      return 'Not granted';
+    case 404:
+      return 'Not found';
+    case 409:
+      return 'Refused';
+    default:
+      return status >= 500 ? 'The service has trouble' : 'This cannot be done';
+  }
+}

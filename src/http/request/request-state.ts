@@ -1,0 +1,15 @@
+import type { DefaultState } from 'koa';
+import type { AccessKey } from '../../access/access-keys.ts';
+
+/** What the middleware of one request tell each other. */
+export interface RequestState extends DefaultState {
+  /** Taken from X-Request-Id or made; in every answer and log line. */
+  requestId: string;
+  /** For log and metrics; `none` until a route is known. */
+  operation: string;
+  key: AccessKey | null;
+  /** What the log line says besides the usual; identifiers only, nothing secret. */
+  noted: Record<string, string | number | boolean>;
+  /** What went wrong inside, for the log; never shown to callers. */
+  failure: unknown;
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import type { Metrics } from '../../metrics.ts';
+import { StoreUnavailable } from '../../state/store.ts';
+import type { RequestState } from '../request/request-state.ts';
+
+const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
+
+/** Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id. */
+export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const startedMs = performance.now();
+    Object.assign(ctx.state, freshState(ctx.req));
+    ctx.set('X-Request-Id', ctx.state.requestId);
+    await next();
+    const ms = performance.now() - startedMs;
+    const { requestId, operation, key, noted, failure } = ctx.state;
+    metrics.request(operation, ctx.status, ms / 1000);
+    if (failure instanceof StoreUnavailable) metrics.storeError(operation);
+    const line = {
+      requestId,
+      operation,
+      status: ctx.status,
+      ms: Math.round(ms * 100) / 100,
+      ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
+      ...noted,
+    };
+    if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
+    else log.info(line, 'request');
+  };
+}
+
+/**
+ * Koa would print these on its own. Mostly the caller hung up; only the message is told, because such
+ * an error may carry bytes of the request.
+ */
+export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
+  app.on('error', (error: Error) => log.info({ why: error.message }, 'the answer could not be sent'));
+}
+
+function freshState(req: IncomingMessage): RequestState {
+  return { requestId: requestIdOf(req), operation: 'none', key: null, noted: {}, failure: null };
+}
+
+/** The caller's own id when there is one that is safe to repeat, otherwise a new one. */
+export function requestIdOf(req: IncomingMessage): string {
+  const given = req.headersDistinct['x-request-id'] ?? [];
+  const [first] = given;
+  return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();
+}

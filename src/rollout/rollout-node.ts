@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { ClientKey } from '../client/client-key.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
+import type { Fleet, NodeReport } from './fleet.ts';
+import { guardBreach } from './guard.ts';
+import { LoadedRules, RulesError } from './loaded-rules.ts';
+import { type Candidate, firstRollout, inCanary, type Rollout, takeBack } from './rollout.ts';
+import type { RuleChoice, RuleSource } from './rule-source.ts';
+import {
+  countCandidateError,
+  countDecision,
+  countShadow,
+  noTrialCounts,
+  sumTrialCounts,
+  type TrialCounts,
+} from './trial-counts.ts';
+
+export interface NodeParts {
+  readonly fleet: Fleet;
+  readonly rulesDir: string;
+  readonly dataDir: string;
+  /** Of the very first start; null means the newest released one. */
+  readonly firstVersion: RuleVersion | null;
+  readonly clock: () => number;
+  readonly onTrouble: (message: string, error?: unknown) => void;
+}
+
+/** Nodes follow a change within 2 s: two looks, and some time for each. */
+const LOOK_MS = 750;
+
+/** What this node decides with: the rule sets behind one revision of the rollout. */
+interface Following {
+  readonly rollout: Rollout;
+  readonly active: RuleSet;
+  readonly candidate: { readonly rules: RuleSet; readonly trial: Candidate } | null;
+}
+
+/** One node's part in the rollout: follows the shared pointer, reports itself, minds the guard. */
+export class RolloutNode implements RuleSource {
+  readonly nodeId = randomUUID();
+  readonly rules: LoadedRules;
+  readonly #parts: NodeParts;
+  readonly #startedAt: number;
+  #following: Following;
+  #trouble: string | null = null;
+  #counts: TrialCounts | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> = Promise.resolve();
+
+  private constructor(parts: NodeParts, rules: LoadedRules, following: Following) {
+    this.#parts = parts;
+    this.rules = rules;
+    this.#startedAt = parts.clock();
+    this.#following = following;
+    this.#follow(following);
+  }
+
+  /** Throws RulesError when no sound released rule set can decide. */
+  static async start(parts: NodeParts): Promise<RolloutNode> {
+    const rules = new LoadedRules(parts.rulesDir);
+    const rollout = await currentRollout(parts, rules);
+    const following = resolveRollout(rollout, rules);
+    if (typeof following === 'string') throw new RulesError(following);
+    const node = new RolloutNode(parts, rules, following);
+    await node.look();
+    node.#timer = setInterval(() => {
+      node.#looking = node.look();
+    }, LOOK_MS).unref();
+    return node;
+  }
+
+  get rollout(): Rollout {
+    return this.#following.rollout;
+  }
+
+  get active(): RuleSet {
+    return this.#following.active;
+  }
+
+  choose(client: ClientKey): RuleChoice {
+    const { active, candidate } = this.#following;
+    if (candidate === null) return { rules: active, arm: 'active' };
+    const { rules, trial } = candidate;
+    if (trial.mode === 'shadow') return { rules: active, arm: 'active', shadow: rules };
+    return inCanary(trial, client.hash)
+      ? { rules, arm: 'candidate', fallback: active }
+      : { rules: active, arm: 'active' };
+  }
+
+  observe(decision: Decision, shadowed?: Decision | null): void {
+    if (this.#counts === null) return;
+    this.#counts = countDecision(this.#counts, decision);
+    if (shadowed === null) this.#counts = countCandidateError(this.#counts);
+    else if (shadowed !== undefined) this.#counts = countShadow(this.#counts, decision, shadowed);
+  }
+
+  candidateFailed(error: unknown): void {
+    if (this.#counts !== null) this.#counts = countCandidateError(this.#counts);
+    this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
+  }
+
+  ruleSetOf(_version: string, digest: string): RuleSet | null {
+    return this.rules.withDigest(digest);
+  }
+
+  report(): NodeReport {
+    return {
+      nodeId: this.nodeId,
+      host: hostname(),
+      pid: process.pid,
+      startedAt: this.#startedAt,
+      seenAt: this.#parts.clock(),
+      revision: this.#following.rollout.revision,
+      versions: this.rules.all().map(({ version, digest, released }) => ({ version, digest, released })),
+      refused: this.rules.refused(),
+      trouble: this.#trouble,
+      counts: this.#counts,
+    };
+  }
+
+  /** One look around: new folders, a new revision, the guard; then this node's report. */
+  async look(): Promise<void> {
+    try {
+      this.rules.refresh();
+      const stored = await this.#parts.fleet.read();
+      if (stored !== null && stored.rollout.revision !== this.#following.rollout.revision)
+        this.#turnTo(stored.rollout);
+      await this.#parts.fleet.report(this.report());
+      await this.#mindGuard();
+    } catch (error) {
+      // The pointer cannot be read: this node goes on with what it has.
+      this.#parts.onTrouble('the rollout could not be read', error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#looking;
+    await this.#parts.fleet.leave(this.nodeId).catch(() => {
+      // The report runs out by itself.
+    });
+  }
+
+  #turnTo(rollout: Rollout): void {
+    const following = resolveRollout(rollout, this.rules);
+    if (typeof following === 'string') {
+      if (this.#trouble !== following) this.#parts.onTrouble(following);
+      this.#trouble = following;
+      return;
+    }
+    this.#follow(following);
+  }
+
+  #follow(following: Following): void {
+    this.#trouble = null;
+    const trial = following.candidate?.trial;
+    const key = trial === undefined ? null : `${trial.trial}/${trial.mode}`;
+    if (key === null) this.#counts = null;
+    else if (this.#counts?.trial !== key) this.#counts = noTrialCounts(key);
+    this.#following = following;
+    remember(this.#parts.dataDir, following.rollout);
+  }
+
+  /** Every node looks; the compare-and-set lets one of them take the canary back. */
+  async #mindGuard(): Promise<void> {
+    const candidate = this.#following.candidate?.trial;
+    const counts = this.#counts;
+    if (candidate?.mode !== 'canary' || candidate.guardPoints === null || counts === null) return;
+    const reports = await this.#parts.fleet.nodes();
+    const { arms } = sumTrialCounts(
+      counts.trial,
+      reports.map((report) => report.counts).filter((part) => part !== null),
+    );
+    const breach = guardBreach(arms.active, arms.candidate, candidate.guardPoints);
+    const stored = breach === null ? null : await this.#parts.fleet.read();
+    if (breach === null || stored?.rollout.candidate?.trial !== candidate.trial) return;
+    const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
+    const without = takeBack(stored.rollout, change, 'guard');
+    if (without !== null && (await this.#parts.fleet.write(stored, without))) this.#turnTo(without);
+  }
+}
+
+/** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
+async function currentRollout(parts: NodeParts, rules: LoadedRules): Promise<Rollout> {
+  const stored = await parts.fleet.read();
+  if (stored !== null) return stored.rollout;
+  const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
+  const rollout = recalled ?? firstRollout(rules.deciding(parts.firstVersion), parts.clock());
+  if (await parts.fleet.write(null, rollout)) return rollout;
+  const theirs = await parts.fleet.read();
+  return theirs?.rollout ?? rollout;
+}
+
+/** The rule sets that a rollout names, or why this node cannot follow it. */
+function resolveRollout(rollout: Rollout, rules: LoadedRules): Following | string {
+  const { active, candidate } = rollout;
+  const activeRules = rules.withDigest(active.digest);
+  if (activeRules === null) return missing(active.version, active.digest, rules);
+  if (candidate === null) return { rollout, active: activeRules, candidate: null };
+  const candidateRules = rules.withDigest(candidate.digest);
+  if (candidateRules === null) return missing(candidate.version, candidate.digest, rules);
+  return { rollout, active: activeRules, candidate: { rules: candidateRules, trial: candidate } };
+}
+
+function missing(version: string, digest: string, rules: LoadedRules): string {
+  const here = rules.get(version);
+  const wanted = `${version} sha256:${digest.slice(0, 12)}`;
+  if (here !== null)
+    return `the rollout wants ${wanted}, but this node has ${version} with digest ${here.digest.slice(0, 12)}; deploy the same files to every node`;
+  const refused = rules.refused().find((folder) => folder.version === version);
+  if (refused !== undefined)
+    return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
+  return `the rollout wants ${wanted}, which is not in this node's RULES_DIR; deploy it there`;
+}
+
+const MEMORY = 'rollout.json';
+
+/** Kept beside the data, for a start with a store that lost the rollout. Best effort. */
+function remember(dataDir: string, rollout: Rollout): void {
+  try {
+    const path = join(dataDir, MEMORY);
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout));
+    renameSync(`${path}.${process.pid}`, path);
+  } catch {
+    // A read-only disk must not stop a node whose store works.
+  }
+}
+
+function recall(dataDir: string): Rollout | null {
+  const path = join(dataDir, MEMORY);
+  if (!existsSync(path)) return null;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+import type { RuleFiles } from '../parse/parse.ts';
+import type { Problem } from '../problem.ts';
+
+/** What `release.json` says: from then on the version never changes. */
+export interface Release {
+  readonly ruleVersion: string;
+  readonly releasedAt: string;
+  /** sha256 of each file, hex, by its path inside the folder. */
+  readonly files: Readonly<Record<string, string>>;
+  /** `digestOf` all files. */
+  readonly digest: string;
+}
+
+/** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
+export function digestOf(files: RuleFiles): string {
+  return sha256(
+    Object.entries(fileDigests(files))
+      .map(([path, digest]) => `${digest}  ${path}\n`)
+      .join(''),
+  );
+}
+
+export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: Date): Release {
+  return {
+    ruleVersion,
+    releasedAt: releasedAt.toISOString(),
+    files: fileDigests(files),
+    digest: digestOf(files),
+  };
+}
+
+/** Every difference between a release and the files as they are now. */
+export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
+  const release = readRelease(releaseText);
+  if (release === null) {
+    return [problem('release.json', 'the file is damaged; restore it from version control')];
+  }
+  const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
+  const now = fileDigests(files);
+  const problems: Problem[] = [];
+  for (const path of new Set([...Object.keys(release.files), ...Object.keys(now)])) {
+    if (now[path] === release.files[path]) continue;
+    const change =
+      now[path] === undefined
+        ? 'is missing'
+        : release.files[path] === undefined
+          ? 'was added'
+          : 'was changed';
+    problems.push(problem(path, `the file ${change} after the release; ${wayOn}`));
+  }
+  if (problems.length === 0 && release.digest !== digestOf(files)) {
+    problems.push(problem('release.json', `the digest does not fit the files; ${wayOn}`));
+  }
+  return problems;
+}
+
+function readRelease(text: string): Release | null {
+  try {
+    const release: unknown = JSON.parse(text);
+    return isRelease(release) ? release : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRelease(value: unknown): value is Release {
+  if (typeof value !== 'object' || value === null || !('files' in value) || !('digest' in value))
+    return false;
+  return typeof value.files === 'object' && value.files !== null && typeof value.digest === 'string';
+}
+
+function fileDigests(files: RuleFiles): Record<string, string> {
+  const paths = [...files.keys()].toSorted();
+  return Object.fromEntries(paths.map((path) => [path, sha256(files.get(path) ?? '')]));
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+function problem(file: string, message: string): Problem {
+  return { at: { file, line: 1, column: 1 }, message };
+}

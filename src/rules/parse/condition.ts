@@ -1,0 +1,344 @@
+import type { Node } from 'yaml';
+import { FACTS } from '../../facts/catalogue.ts';
+import type { Fact, FactDomain, FactValue } from '../../facts/fact.ts';
+import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
+import { suggest } from '../problem.ts';
+import type { Condition, FactRef } from '../rule-set.ts';
+import type { Member, Members, YamlFile } from './yaml-file.ts';
+
+/** Which rules ask: each kind may use what the kinds before it concluded. */
+export type RuleStage = 'groups' | 'bot-signals' | 'verdicts';
+
+const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
+
+/** Rules nested deeper than this are not read by anybody. */
+const MAX_DEPTH = 16;
+
+/** Named conditions that name each other can multiply a few lines into billions of comparisons. */
+const MAX_COMPARISONS = 1000;
+
+/** How large a condition is with the named conditions that it refers to. */
+interface Extent {
+  readonly depth: number;
+  readonly comparisons: number;
+}
+
+const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
+
+/** The facts that a rule set uses, each with its place among the values of a decision. */
+export class FactRefs {
+  readonly #refs = new Map<string, FactRef>();
+
+  /** Starts with every fact that needs no parameter: decisions record them whether rules ask or not. */
+  constructor() {
+    for (const [name, fact] of FACTS) if (fact.kind !== 'windowed') this.intern(name, fact, 0);
+  }
+
+  intern(name: string, fact: Fact, windowMs: number): FactRef {
+    const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
+    const known = this.#refs.get(label);
+    if (known !== undefined) return known;
+    const ref = { label, name, fact, windowMs, index: this.#refs.size };
+    this.#refs.set(label, ref);
+    return ref;
+  }
+
+  all(): readonly FactRef[] {
+    return [...this.#refs.values()];
+  }
+}
+
+const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
+const COMPARISON_MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
+
+/** Reads the conditions of one rule file, with its named conditions. */
+export class ConditionReader {
+  readonly #file: YamlFile;
+  readonly #stage: RuleStage;
+  readonly #refs: FactRefs;
+  readonly #named: Members;
+  readonly #resolved = new Map<string, Condition | null>();
+  readonly #extents = new Map<Condition, Extent>();
+  readonly #path: string[] = [];
+
+  constructor(file: YamlFile, stage: RuleStage, refs: FactRefs, named: Members) {
+    this.#file = file;
+    this.#stage = stage;
+    this.#refs = refs;
+    this.#named = named;
+    for (const name of named.keys()) this.#resolve(name);
+  }
+
+  /** What a rule's `conditions` may be: all, any, not or condition, but no bare comparison. */
+  topLevel(node: Node): Condition | null {
+    const members = this.#file.anyMembers(node, 'conditions');
+    if (members === null) return null;
+    if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
+      return this.#file.report(
+        node,
+        'conditions must start with all, any, not or condition; put the comparison in "all"',
+      );
+    }
+    return this.#condition(node, 1);
+  }
+
+  #condition(node: Node, depth: number): Condition | null {
+    if (depth > MAX_DEPTH) return this.#tooDeep(node);
+    const members = this.#file.anyMembers(node, 'a condition');
+    if (members === null) return null;
+    const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
+    const [kind] = kinds;
+    if (kind === undefined) return this.#comparison(node);
+    if (members.size > 1) {
+      const others = [...members.keys()].filter((name) => name !== kind).join(', ');
+      return this.#file.report(
+        node,
+        `a condition has either all, any, not, condition or fact; "${kind}" stands beside ${others}`,
+      );
+    }
+    const member = members.get(kind);
+    return member === undefined ? null : this.#boolean(kind, node, member, depth);
+  }
+
+  #boolean(
+    kind: (typeof BOOLEAN_MEMBERS)[number],
+    node: Node,
+    { value }: Member,
+    depth: number,
+  ): Condition | null {
+    const at = this.#file.at(node);
+    switch (kind) {
+      case 'all':
+      case 'any': {
+        const items = this.#file.items(value, `"${kind}"`);
+        if (items === null) return null;
+        const conditions = items
+          .map((item) => this.#condition(item, depth + 1))
+          .filter((item) => item !== null);
+        return conditions.length === items.length
+          ? this.#measured({ kind, conditions, at }, conditions, node)
+          : null;
+      }
+      case 'not': {
+        const condition = this.#condition(value, depth + 1);
+        return condition === null ? null : this.#measured({ kind, condition, at }, [condition], node);
+      }
+      case 'condition': {
+        const name = this.#file.text(value, 'condition');
+        if (name === null) return null;
+        const condition = this.#reference(name, value);
+        return condition === null
+          ? null
+          : this.#measured({ kind: 'reference', name, condition, at }, [condition], node);
+      }
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  /** The condition itself, when it is not too large together with its parts. */
+  #measured(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
+    let depth = 0;
+    let comparisons = 0;
+    for (const part of parts) {
+      const extent = this.#extents.get(part) ?? ONE_COMPARISON;
+      depth = Math.max(depth, extent.depth);
+      comparisons += extent.comparisons;
+    }
+    if (depth >= MAX_DEPTH) return this.#tooDeep(node);
+    if (comparisons > MAX_COMPARISONS) {
+      return this.#file.report(
+        node,
+        `the condition makes ${comparisons} comparisons with the named conditions in it; at most ${MAX_COMPARISONS} are allowed`,
+      );
+    }
+    this.#extents.set(condition, { depth: depth + 1, comparisons });
+    return condition;
+  }
+
+  #tooDeep(node: Node): null {
+    return this.#file.report(
+      node,
+      `conditions are nested deeper than ${MAX_DEPTH} levels, named conditions included`,
+    );
+  }
+
+  #reference(name: string, node: Node): Condition | null {
+    if (!this.#named.has(name)) {
+      const names = [...this.#named.keys()];
+      const hint = names.length === 0 ? '; this file has no "conditions:"' : suggest(name, names);
+      return this.#file.report(node, `unknown condition "${name}"${hint}`);
+    }
+    if (this.#path.includes(name)) {
+      const cycle = [...this.#path.slice(this.#path.indexOf(name)), name].join(' -> ');
+      return this.#file.report(node, `conditions refer to each other in a circle: ${cycle}`);
+    }
+    if (this.#path.length >= MAX_DEPTH && !this.#resolved.has(name)) return this.#tooDeep(node);
+    return this.#resolve(name);
+  }
+
+  #resolve(name: string): Condition | null {
+    const known = this.#resolved.get(name);
+    if (known !== undefined) return known;
+    const member = this.#named.get(name);
+    if (member === undefined) return null;
+    this.#path.push(name);
+    const condition = this.topLevel(member.value);
+    this.#path.pop();
+    this.#resolved.set(name, condition);
+    return condition;
+  }
+
+  #comparison(node: Node): Condition | null {
+    const members = this.#file.members(node, 'a condition', COMPARISON_MEMBERS, [
+      'fact',
+      'operator',
+      'value',
+    ]);
+    const fact = members?.get('fact');
+    const operator = members?.get('operator');
+    const value = members?.get('value');
+    if (fact === undefined || operator === undefined || value === undefined) return null;
+    const ref = this.#fact(fact, members?.get('params'));
+    if (ref === null) return null;
+    const operatorName = this.#operator(operator.value, ref);
+    if (operatorName === null) return null;
+    const expected = this.#expected(value.value, ref, operatorName);
+    if (expected === null) return null;
+    return {
+      kind: 'comparison',
+      fact: ref,
+      operator: operatorName,
+      value: expected,
+      at: this.#file.at(node),
+    };
+  }
+
+  #fact(member: Member, params: Member | undefined): FactRef | null {
+    const name = this.#file.text(member.value, 'fact');
+    if (name === null) return null;
+    const fact = FACTS.get(name);
+    if (fact === undefined) {
+      return this.#file.report(member.value, `unknown fact "${name}"${suggest(name, [...FACTS.keys()])}`);
+    }
+    if (!this.#available(fact)) {
+      return this.#file.report(
+        member.value,
+        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
+      );
+    }
+    if (fact.kind === 'windowed') return this.#windowed(name, fact.longestWindowMs, fact, member, params);
+    if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
+    return this.#refs.intern(name, fact, 0);
+  }
+
+  #available(fact: Fact): boolean {
+    return fact.kind !== 'concluded' || STAGES.indexOf(this.#stage) >= STAGES.indexOf(fact.from);
+  }
+
+  #windowed(
+    name: string,
+    longestMs: number,
+    fact: Fact,
+    member: Member,
+    params: Member | undefined,
+  ): FactRef | null {
+    if (params === undefined) {
+      return this.#file.report(
+        member.value,
+        `"${name}" is counted over a window; add params: { window: 10m }`,
+      );
+    }
+    const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
+    if (window === undefined) return null;
+    const windowMs = this.#file.duration(window.value, 'window');
+    if (windowMs === null) return null;
+    if (windowMs > longestMs) {
+      return this.#file.report(
+        window.value,
+        `"${name}" looks back ${formatDuration(longestMs)} at most, not ${formatDuration(windowMs)}`,
+      );
+    }
+    return this.#refs.intern(name, fact, windowMs);
+  }
+
+  #operator(node: Node, { name, fact }: FactRef): OperatorName | null {
+    const operator = this.#file.choice(node, 'operator', OPERATORS);
+    if (operator === null) return null;
+    const allowed = operatorsFor(fact.domain);
+    if (allowed.includes(operator)) return operator;
+    return this.#file.report(
+      node,
+      `operator "${operator}" does not fit "${name}", ${domainInWords(fact.domain)}; allowed: ${allowed.join(', ')}`,
+    );
+  }
+
+  #expected(node: Node, ref: FactRef, operator: OperatorName): FactValue | readonly FactValue[] | null {
+    const what = `value for "${ref.name}"`;
+    if (operator !== 'in' && operator !== 'notIn') return this.#value(node, what, ref.fact.domain);
+    const items = this.#file.items(node, `value of operator "${operator}"`);
+    if (items === null) return null;
+    const values = items
+      .map((item) => this.#value(item, what, ref.fact.domain))
+      .filter((item) => item !== null);
+    return values.length === items.length ? values : null;
+  }
+
+  #value(node: Node, what: string, domain: FactDomain): FactValue | null {
+    switch (domain.type) {
+      case 'number':
+        return this.#file.number(node, what, domain);
+      case 'boolean':
+        return this.#file.boolean(node, what);
+      case 'enum':
+        return this.#file.choice(node, what, domain.values);
+      case 'text':
+        return this.#file.text(node, what);
+      default:
+        return domain satisfies never;
+    }
+  }
+}
+
+/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`; a text says what is wrong. */
+export function factOfPlaceholder(placeholder: string, refs: FactRefs): FactRef | string {
+  const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
+  const name = match?.[1] ?? placeholder;
+  const fact = FACTS.get(name);
+  if (fact === undefined) return `unknown fact "${name}"`;
+  const window = match?.[2];
+  if (fact.kind !== 'windowed')
+    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
+  const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
+  return windowMs === null
+    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
+    : refs.intern(name, fact, windowMs);
+}
+
+function parseWindow(text: string, longestMs: number): number | null {
+  const windowMs = parseDuration(text);
+  return windowMs !== null && windowMs <= longestMs ? windowMs : null;
+}
+
+function usableIn(fact: Fact): string {
+  if (fact.kind !== 'concluded') return 'every file';
+  return STAGES.slice(STAGES.indexOf(fact.from))
+    .map((stage) => `${stage}.yaml`)
+    .join(' and ');
+}
+
+function domainInWords(domain: FactDomain): string {
+  switch (domain.type) {
+    case 'number':
+      return 'a number';
+    case 'boolean':
+      return 'true or false';
+    case 'enum':
+      return `one of ${domain.values.join(', ')}`;
+    case 'text':
+      return 'a text';
+    default:
+      return domain satisfies never;
+  }
+}

@@ -1,0 +1,237 @@
+import type { Node } from 'yaml';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import {
+  type Condition,
+  type GroupParams,
+  type ParsedRules,
+  type Rule,
+  type SignalParams,
+  VERDICTS,
+  type VerdictParams,
+} from '../rule-set.ts';
+import { totalWeight } from '../signal-weight.ts';
+import { ConditionReader, type FactRefs, type RuleStage } from './condition.ts';
+import { readReason } from './reason.ts';
+import { type Members, optional, type YamlFile } from './yaml-file.ts';
+
+export const MAX_RULES = 500;
+export const MAX_PRIORITY = 1_000_000;
+export const MAX_WEIGHT = 1000;
+
+const NO_MEMBERS: Members = new Map();
+
+/** How the rules of one file are read: what they have besides name, description and conditions. */
+interface RuleForm<Params> {
+  readonly stage: RuleStage;
+  /** The first match counts, so each rule says when it is asked. */
+  readonly prioritised: boolean;
+  readonly eventType: string;
+  readonly eventMembers: readonly string[];
+  /** `condition` is null when the rule's conditions are not sound; that is then among the problems. */
+  readonly params: (members: Members, condition: Condition | null, node: Node) => Params | null;
+}
+
+interface RuleList<Params> {
+  readonly rules: readonly Rule<Params>[];
+  /** Whether every rule of the file was sound. */
+  readonly complete: boolean;
+}
+
+/** Reads `groups.yaml`. */
+export function readGroups(file: YamlFile, refs: FactRefs): ParsedRules['groups'] | null {
+  const allowed = ['conditions', 'rules', 'otherwise'];
+  const members = file.members(file.root, 'groups.yaml', allowed, ['rules', 'otherwise']);
+  if (members === null) return null;
+  const choose = (node: Node) => file.choice(node, 'group', CLIENT_GROUPS);
+  const { rules } = readRules<GroupParams>(file, members, refs, {
+    stage: 'groups',
+    prioritised: true,
+    eventType: 'group',
+    eventMembers: ['group'],
+    params: (params) => {
+      const group = optional(params.get('group'), choose);
+      return group === null ? null : { group };
+    },
+  });
+  const otherwise = optional(members.get('otherwise'), choose);
+  return otherwise === null ? null : { rules, otherwise };
+}
+
+/** Reads `bot-signals.yaml`. */
+export function readSignals(file: YamlFile, refs: FactRefs): ParsedRules['signals'] | null {
+  const allowed = ['conditions', 'threshold', 'rules'];
+  const members = file.members(file.root, 'bot-signals.yaml', allowed, ['threshold', 'rules']);
+  if (members === null) return null;
+  const weigh = (what: string) => (node: Node) => file.number(node, what, { min: 0.01, max: MAX_WEIGHT });
+  const { rules, complete } = readRules<SignalParams>(file, members, refs, {
+    stage: 'bot-signals',
+    prioritised: false,
+    eventType: 'signal',
+    eventMembers: ['weight'],
+    params: (params) => {
+      const weight = optional(params.get('weight'), weigh('weight'));
+      return weight === null ? null : { weight };
+    },
+  });
+  const threshold = optional(members.get('threshold'), weigh('threshold'));
+  if (threshold === null) return null;
+  const reachable = totalWeight(rules.map((rule) => rule.params.weight));
+  if (complete && reachable < threshold) {
+    return file.report(
+      members.get('threshold')?.value ?? null,
+      `all signals together weigh ${reachable}, which never reaches the threshold of ${threshold}`,
+    );
+  }
+  return { rules, threshold };
+}
+
+/** Reads `verdicts.yaml`. */
+export function readVerdicts(file: YamlFile, refs: FactRefs): ParsedRules['verdicts'] | null {
+  const allowed = ['conditions', 'rules', 'otherwise'];
+  const members = file.members(file.root, 'verdicts.yaml', allowed, ['rules', 'otherwise']);
+  if (members === null) return null;
+  const { rules } = readRules<VerdictParams>(file, members, refs, {
+    stage: 'verdicts',
+    prioritised: true,
+    eventType: 'verdict',
+    eventMembers: ['verdict', 'reason'],
+    // What is wrong with the conditions is told already; they may have demanded the binding.
+    params: (params, condition, node) =>
+      readVerdict(file, params, refs, condition === null || demandsBinding(condition), node),
+  });
+  const otherwise = optional(members.get('otherwise'), (node) => {
+    const params = file.members(node, 'otherwise', ['verdict', 'reason'], ['verdict', 'reason']);
+    return params === null ? null : readVerdict(file, params, refs, false, node);
+  });
+  return otherwise === null ? null : { rules, otherwise };
+}
+
+function readVerdict(
+  file: YamlFile,
+  params: Members,
+  refs: FactRefs,
+  bindingDemanded: boolean,
+  node: Node,
+): VerdictParams | null {
+  const verdict = optional(params.get('verdict'), (value) => file.choice(value, 'verdict', VERDICTS));
+  const reason = optional(params.get('reason'), (value) => readReason(file, value, refs));
+  if (verdict === 'GET_SAME_STICKY' && !bindingDemanded) {
+    return file.report(
+      node,
+      'GET_SAME_STICKY needs a bound requisite: add { fact: bindingFitsMethod, operator: equal, value: true } to the "all" of the rule',
+    );
+  }
+  return verdict === null || reason === null ? null : { verdict, reason };
+}
+
+function readRules<Params>(
+  file: YamlFile,
+  members: Members,
+  refs: FactRefs,
+  form: RuleForm<Params>,
+): RuleList<Params> {
+  const named =
+    optional(members.get('conditions'), (node) => file.anyMembers(node, '"conditions"')) ?? NO_MEMBERS;
+  const reader = new ConditionReader(file, form.stage, refs, named);
+  const nodes = optional(members.get('rules'), (node) => file.items(node, '"rules"')) ?? [];
+  if (nodes.length > MAX_RULES) {
+    file.report(nodes[MAX_RULES] ?? null, `a file holds at most ${MAX_RULES} rules`);
+  }
+  const read = nodes.slice(0, MAX_RULES).map((node) => readRule(file, node, reader, form));
+  const sound = read.filter((rule) => rule !== null);
+  refuseNamesakes(file, sound);
+  const rules = sound.map(({ rule }) => rule);
+  return {
+    rules: form.prioritised ? rules.toSorted((a, b) => b.priority - a.priority) : rules,
+    complete: nodes.length > 0 && sound.length === nodes.length,
+  };
+}
+
+/** A rule with the node where it stands, for what only shows beside other rules. */
+interface ReadRule<Params> {
+  readonly rule: Rule<Params>;
+  readonly node: Node;
+}
+
+function readRule<Params>(
+  file: YamlFile,
+  node: Node,
+  reader: ConditionReader,
+  form: RuleForm<Params>,
+): ReadRule<Params> | null {
+  const required = ['name', ...(form.prioritised ? ['priority'] : []), 'conditions', 'event'];
+  const members = file.members(node, 'a rule', [...required, 'description'], required);
+  if (members === null) return null;
+  const name = optional(members.get('name'), (value) => readName(file, value));
+  const description = members.has('description')
+    ? optional(members.get('description'), (value) => file.text(value, 'description'))
+    : '';
+  const priority = form.prioritised
+    ? optional(members.get('priority'), (value) =>
+        file.number(value, 'priority', { min: 1, max: MAX_PRIORITY, integer: true }),
+      )
+    : 1;
+  const condition = optional(members.get('conditions'), (value) => reader.topLevel(value));
+  const params = optional(members.get('event'), (value) => readEvent(file, value, condition, form));
+  if (name === null || description === null || priority === null || condition === null || params === null)
+    return null;
+  return { rule: { name, description, priority, condition, params, at: file.at(node) }, node };
+}
+
+function readName(file: YamlFile, node: Node): string | null {
+  const name = file.text(node, 'name');
+  if (name === null) return null;
+  if (name === 'otherwise') {
+    return file.report(node, '"otherwise" is the name of the answer when no rule matches');
+  }
+  if (/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) && name.length <= 64) return name;
+  return file.report(
+    node,
+    `name must be lower-case words joined by "-", at most 64 characters, like asked-too-early, not "${name}"`,
+  );
+}
+
+function readEvent<Params>(
+  file: YamlFile,
+  node: Node,
+  condition: Condition | null,
+  form: RuleForm<Params>,
+): Params | null {
+  const members = file.members(node, 'event', ['type', 'params'], ['type', 'params']);
+  const type = optional(members?.get('type'), (value) => file.choice(value, 'event type', [form.eventType]));
+  const params = optional(members?.get('params'), (value) => {
+    const found = file.members(value, 'params', form.eventMembers, form.eventMembers);
+    return found === null ? null : form.params(found, condition, node);
+  });
+  return type === null ? null : params;
+}
+
+function refuseNamesakes<Params>(file: YamlFile, rules: readonly ReadRule<Params>[]): void {
+  const first = new Map<string, Rule<Params>>();
+  for (const { rule, node } of rules) {
+    const namesake = first.get(rule.name);
+    if (namesake === undefined) first.set(rule.name, rule);
+    else file.report(node, `the name "${rule.name}" is taken by the rule in line ${namesake.at.line}`);
+  }
+}
+
+/** Whether a condition can only hold for a client with a live binding. */
+function demandsBinding(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'all':
+      return condition.conditions.some(demandsBinding);
+    case 'any':
+      return condition.conditions.every(demandsBinding);
+    case 'reference':
+      return demandsBinding(condition.condition);
+    case 'comparison': {
+      const { fact, operator, value } = condition;
+      const asksForBinding = fact.name === 'hasBinding' || fact.name === 'bindingFitsMethod';
+      return asksForBinding && operator === 'equal' && value === true;
+    }
+    case 'not':
+      return false;
+    default:
+      return condition satisfies never;
+  }
+}

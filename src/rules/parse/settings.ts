@@ -1,0 +1,205 @@
+import type { Node } from 'yaml';
+import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
+import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
+import type { LadderSettings } from '../../client/ladder.ts';
+import type { Smoothing } from '../../client/payment-score.ts';
+import { formatDuration } from '../duration.ts';
+import { isRuleVersion, type PlatformSettings, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import { type Member, optional, type YamlFile } from './yaml-file.ts';
+
+export const MAX_LADDER_LEVELS = 20;
+
+/** A payer who is told to come back in a year is blocked, which is another verdict. */
+const MAX_LADDER_MS = 365 * 24 * 3600_000;
+
+export const CURRENCY = /^[A-Z0-9]{3,4}$/;
+
+/** What one platform has of its own; null means that it has the rule set's. */
+type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
+
+/** What `ruleset.yaml` says. The ladder has a file of its own. */
+export interface RuleSetFile {
+  readonly version: RuleVersion;
+  readonly description: string;
+  readonly settings: Omit<PlatformSettings, 'ladder'>;
+  readonly platforms: ReadonlyMap<string, PlatformOverrides>;
+}
+
+/** Reads `ruleset.yaml`; `folder` is the name that its ruleVersion must equal. */
+export function readRuleSetFile(file: YamlFile, folder: string): RuleSetFile | null {
+  const required = ['ruleVersion', 'description', 'settings'];
+  const members = file.members(file.root, 'the rule set', [...required, 'platforms'], required);
+  if (members === null) return null;
+  const version = optional(members.get('ruleVersion'), (node) => readVersion(file, node, folder));
+  const description = optional(members.get('description'), (node) => file.text(node, 'description'));
+  const settings = optional(members.get('settings'), (node) => readSettings(file, node));
+  const platforms = readPlatforms(file, members.get('platforms'));
+  if (version === null || description === null || settings === null) return null;
+  return { version, description, settings, platforms };
+}
+
+/** The settings of a platform: its own where it has one, otherwise the rule set's. */
+export function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
+  return {
+    currency: own.currency ?? base.currency,
+    smoothing: own.smoothing ?? base.smoothing,
+    scoringLimits: own.scoringLimits ?? base.scoringLimits,
+    ladder: own.ladder ?? base.ladder,
+  };
+}
+
+function readVersion(file: YamlFile, node: Node, folder: string): RuleVersion | null {
+  const text = file.text(node, 'ruleVersion');
+  if (text === null) return null;
+  if (!isRuleVersion(text)) {
+    return file.report(node, `ruleVersion must be ${RULE_VERSION_FORM}, not "${text}"`);
+  }
+  if (text !== folder) {
+    return file.report(node, `ruleVersion "${text}" must equal the name of its folder, "${folder}"`);
+  }
+  return text;
+}
+
+function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladder'> | null {
+  const names = ['currency', 'smoothing', 'scoringLimits'];
+  const members = file.members(node, 'settings', names, names);
+  const currency = optional(members?.get('currency'), (value) => readCurrency(file, value));
+  const smoothing = optional(members?.get('smoothing'), (value) => readSmoothing(file, value));
+  const scoringLimits = optional(members?.get('scoringLimits'), (value) =>
+    file.boolean(value, 'scoringLimits'),
+  );
+  return currency === null || smoothing === null || scoringLimits === null
+    ? null
+    : { currency, smoothing, scoringLimits };
+}
+
+function readPlatforms(file: YamlFile, member: Member | undefined): ReadonlyMap<string, PlatformOverrides> {
+  const platforms = new Map<string, PlatformOverrides>();
+  const members = optional(member, (node) => file.anyMembers(node, 'platforms')) ?? [];
+  for (const [name, { key, value }] of members) {
+    if (!isPlatformName(name)) {
+      file.report(key, `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`);
+    }
+    platforms.set(name, readPlatform(file, value, `platform "${name}"`));
+  }
+  return platforms;
+}
+
+function readPlatform(file: YamlFile, node: Node, what: string): PlatformOverrides {
+  const names = ['currency', 'smoothing', 'scoringLimits', 'ladder'];
+  const members = file.members(node, what, names, []);
+  return {
+    currency: optional(members?.get('currency'), (value) => readCurrency(file, value)),
+    smoothing: optional(members?.get('smoothing'), (value) => readSmoothing(file, value)),
+    scoringLimits: optional(members?.get('scoringLimits'), (value) => file.boolean(value, 'scoringLimits')),
+    ladder: optional(members?.get('ladder'), (value) => readLadder(file, value)),
+  };
+}
+
+function readCurrency(file: YamlFile, node: Node): string | null {
+  const text = file.text(node, 'currency');
+  if (text === null || CURRENCY.test(text)) return text;
+  return file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
+}
+
+function readSmoothing(file: YamlFile, node: Node): Smoothing | null {
+  const members = file.members(node, 'smoothing', ['prior', 'weight'], ['prior', 'weight']);
+  const prior = optional(members?.get('prior'), (value) => file.number(value, 'prior', { min: 0, max: 1 }));
+  const weight = optional(members?.get('weight'), (value) =>
+    file.number(value, 'weight', { min: 0.01, max: 1000 }),
+  );
+  if (prior === null || weight === null) return null;
+  // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
+  if (weight * (0.5 - prior) > 0.5) {
+    return file.report(
+      node,
+      'a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
+    );
+  }
+  if (weight * (prior - 0.5) > 0.5) {
+    return file.report(
+      node,
+      'a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
+    );
+  }
+  return { prior, weight };
+}
+
+/** Reads a ladder: that of `ladder.yaml`, or one platform's own. */
+export function readLadder(file: YamlFile, node: Node | null): LadderSettings | null {
+  const members = file.members(node, 'the ladder', ['levels', 'resetAfter'], ['levels', 'resetAfter']);
+  const levelsMs = optional(members?.get('levels'), (value) => readLevels(file, value));
+  const reset = members?.get('resetAfter');
+  const resetAfterMs = optional(reset, (value) => readLadderDuration(file, value, 'resetAfter'));
+  const longestMs = levelsMs?.at(-1);
+  if (reset === undefined || resetAfterMs === null || levelsMs === null || longestMs === undefined) {
+    return null;
+  }
+  if (resetAfterMs <= longestMs) {
+    return file.report(
+      reset.value,
+      `resetAfter must be longer than the longest wait, ${formatDuration(longestMs)}; otherwise leaving would be shorter than waiting`,
+    );
+  }
+  return { levelsMs, resetAfterMs };
+}
+
+function readLevels(file: YamlFile, node: Node): readonly number[] | null {
+  const items = file.items(node, 'levels');
+  if (items === null) return null;
+  if (items.length > MAX_LADDER_LEVELS) {
+    return file.report(node, `a ladder has at most ${MAX_LADDER_LEVELS} levels, not ${items.length}`);
+  }
+  const levelsMs: number[] = [];
+  for (const item of items) {
+    const levelMs = readLadderDuration(file, item, 'a level');
+    if (levelMs === null) return null;
+    const below = levelsMs.at(-1);
+    if (below !== undefined && levelMs <= below) {
+      return file.report(
+        item,
+        `level ${levelsMs.length + 1} (${formatDuration(levelMs)}) must be longer than level ${levelsMs.length} (${formatDuration(below)})`,
+      );
+    }
+    levelsMs.push(levelMs);
+  }
+  return levelsMs;
+}
+
+function readLadderDuration(file: YamlFile, node: Node, what: string): number | null {
+  const ms = file.duration(node, what);
+  if (ms === null || ms <= MAX_LADDER_MS) return ms;
+  return file.report(
+    node,
+    `${what} must be at most ${formatDuration(MAX_LADDER_MS)}, not ${formatDuration(ms)}`,
+  );
+}
+
+/** Reads `limits.yaml`: payLimitValue items like `EUR:250.00` by group. */
+export function readLimits(file: YamlFile): ReadonlyMap<ClientGroup, readonly string[]> {
+  const limits = new Map<ClientGroup, readonly string[]>();
+  const member = file.members(file.root, 'limits.yaml', ['limits'], ['limits'])?.get('limits');
+  const members = optional(member, (node) => file.members(node, '"limits"', CLIENT_GROUPS, CLIENT_GROUPS));
+  for (const group of CLIENT_GROUPS) {
+    const items = optional(members?.get(group), (node) => readLimitItems(file, node, group));
+    if (items !== null) limits.set(group, items);
+  }
+  return limits;
+}
+
+function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonly string[] | null {
+  const amounts = file.anyMembers(node, `limits of ${group}`);
+  if (amounts === null) return null;
+  const items: string[] = [];
+  for (const [currency, { key, value }] of amounts) {
+    const amount = file.text(value, `the limit in ${currency}`);
+    if (!CURRENCY.test(currency)) {
+      file.report(key, `currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`);
+    } else if (amount !== null && !/^\d{1,20}(\.\d{1,10})?$/.test(amount)) {
+      file.report(value, `the limit in ${currency} must be a decimal text, like "250.00", not "${amount}"`);
+    } else if (amount !== null) {
+      items.push(`${currency}:${amount}`);
+    }
+  }
+  return items;
+}

@@ -1,0 +1,277 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  visit,
+  type YAMLMap,
+} from 'yaml';
+import { DURATION_FORM, parseDuration } from '../duration.ts';
+import { type Location, type Problem, suggest } from '../problem.ts';
+
+/** A value in a file, with its place. */
+export type YamlNode = Node;
+
+/** A member of a mapping: where its name stands, and its value. */
+export interface Member {
+  readonly key: Node;
+  readonly value: Node;
+}
+
+export type Members = ReadonlyMap<string, Member>;
+
+/** What a member that may be absent says; null when it is absent or not sound. */
+export function optional<T>(member: Member | undefined, read: (node: Node) => T | null): T | null {
+  return member === undefined ? null : read(member.value);
+}
+
+/** Rule files are written by hand; one larger than this is a mistake or an attack. */
+const MAX_FILE_CHARACTERS = 512 * 1024;
+
+/** Characters that nobody sees and that storage and terminals treat in their own ways. */
+const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
+
+/**
+ * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind
+ * or notes a located problem and gives null, so that one pass tells everything that is wrong.
+ */
+export class YamlFile {
+  readonly name: string;
+  readonly #problems: Problem[];
+  readonly #lines = new LineCounter();
+  readonly #root: Node | null;
+
+  constructor(name: string, text: string, problems: Problem[]) {
+    this.name = name;
+    this.#problems = problems;
+    this.#root = this.#parse(text);
+  }
+
+  /** Null when the file is empty or not YAML; that is then among the problems. */
+  get root(): Node | null {
+    return this.#root;
+  }
+
+  at(node: Node | null): Location {
+    return this.#place(node?.range?.[0] ?? 0);
+  }
+
+  report(node: Node | null, message: string): null {
+    this.#problems.push({ at: this.at(node), message });
+    return null;
+  }
+
+  /** A mapping with members among `allowed`, and all of `required`. */
+  members(
+    node: Node | null,
+    what: string,
+    allowed: readonly string[],
+    required: readonly string[],
+  ): Members | null {
+    const members = this.anyMembers(node, what);
+    if (members === null) return null;
+    for (const [name, { key }] of members) {
+      if (!allowed.includes(name))
+        this.report(key, `unknown member "${name}" of ${what}${suggest(name, allowed)}`);
+    }
+    for (const name of required) {
+      if (!members.has(name)) this.report(node, `${what} lacks "${name}"`);
+    }
+    return members;
+  }
+
+  /** A mapping whose member names are the author's own. */
+  anyMembers(node: Node | null, what: string): Members | null {
+    if (!isMap<Node, Node>(node)) return this.#wrongKind(node, `${what} must be a mapping`);
+    const members = new Map<string, Member>();
+    for (const pair of node.items) {
+      const member = this.#member(node, pair, what);
+      if (member !== null) members.set(member.name, member);
+    }
+    return members;
+  }
+
+  /** A list with at least one item. */
+  items(node: Node | null, what: string): readonly Node[] | null {
+    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`);
+    if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
+    return node.items;
+  }
+
+  text(node: Node | null, what: string): string | null {
+    const value = this.#scalar(node);
+    if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`);
+    if (value.trim() === '') return this.report(node, `${what} must not be empty`);
+    // Escapes such as "\0" and "\uD800" spell what the file itself may not hold.
+    if (INVISIBLE.test(value) || !value.isWellFormed()) {
+      return this.report(node, `${what} must not hold control characters or broken Unicode`);
+    }
+    return value;
+  }
+
+  boolean(node: Node | null, what: string): boolean | null {
+    const value = this.#scalar(node);
+    return typeof value === 'boolean' ? value : this.#wrongKind(node, `${what} must be true or false`);
+  }
+
+  /** A number from `min` to `max`, written plainly. */
+  number(node: Node | null, what: string, { min, max, integer = false }: NumberRange): number | null {
+    const kind = integer ? 'a whole number' : 'a number';
+    const value = this.#scalar(node);
+    if (typeof value !== 'number') return this.#wrongKind(node, `${what} must be ${kind}`);
+    if (!Number.isFinite(value) || !isPlainNumber(node)) {
+      return this.#wrongKind(node, `${what} must be ${kind} in plain digits`);
+    }
+    if (integer && !Number.isSafeInteger(value)) return this.#wrongKind(node, `${what} must be ${kind}`);
+    if (value < min || value > max) {
+      return this.#wrongKind(node, `${what} must be from ${min} to ${max}`);
+    }
+    return value;
+  }
+
+  choice<T extends string>(node: Node | null, what: string, allowed: readonly T[]): T | null {
+    const value = this.#scalar(node);
+    if (typeof value !== 'string')
+      return this.#wrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
+    const chosen = allowed.find((candidate) => candidate === value);
+    return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
+  }
+
+  /** The value as it stands, whatever it is. */
+  plain(node: Node): unknown {
+    return isScalar(node)
+      ? node.value
+      : isSeq<Node>(node)
+        ? node.items.map((item) => this.plain(item))
+        : undefined;
+  }
+
+  isNull(node: Node): boolean {
+    return isScalar(node) && node.value === null;
+  }
+
+  /** Milliseconds of a duration like `10m`. */
+  duration(node: Node | null, what: string): number | null {
+    const value = this.#scalar(node);
+    const ms = typeof value === 'string' ? parseDuration(value) : null;
+    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`);
+  }
+
+  #parse(text: string): Node | null {
+    if (text.length > MAX_FILE_CHARACTERS) {
+      return this.report(null, `the file is longer than ${MAX_FILE_CHARACTERS} characters`);
+    }
+    if (this.#refuseInvisible(text)) return null;
+    const document = parseDocument<Node>(text, { lineCounter: this.#lines, prettyErrors: false });
+    for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+      const explanation =
+        code === 'MULTIPLE_DOCS' ? 'a rule file is one document; a second one begins here' : message;
+      this.#problems.push({ at: this.#place(pos[0]), message: `not valid YAML: ${explanation}` });
+    }
+    if (document.directives?.yaml.explicit === true) {
+      return this.report(null, 'a %YAML directive changes what values mean; remove it');
+    }
+    if (document.errors.length > 0) return null;
+    if (document.contents === null) return this.report(null, 'the file is empty');
+    return this.#refuseIndirection(document.contents) ? null : document.contents;
+  }
+
+  #refuseInvisible(text: string): boolean {
+    const found = INVISIBLE.exec(text);
+    if (found === null) return false;
+    const before = text.slice(0, found.index).split('\n');
+    const at = { file: this.name, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const message =
+      found[0] === '\uFEFF'
+        ? 'a byte order mark is not allowed; save the file as UTF-8 without one'
+        : `the control character U+${code} is not allowed`;
+    this.#problems.push({ at, message });
+    return true;
+  }
+
+  /**
+   * Aliases can multiply a small file without end, and tags make a value another than it looks.
+   * Rules have named conditions for sharing.
+   */
+  #refuseIndirection(root: Node): boolean {
+    const before = this.#problems.length;
+    visit(root, {
+      Alias: (_key, alias) => {
+        this.report(
+          alias,
+          `"*${alias.source}" is an alias; share conditions by name under "conditions:" instead`,
+        );
+      },
+      Node: (_key, node) => {
+        if (!isAlias(node) && node.anchor !== undefined) {
+          this.report(
+            node,
+            `"&${node.anchor}" is an anchor; share conditions by name under "conditions:" instead`,
+          );
+        }
+        if (node.tag !== undefined) this.report(node, `"${node.tag}" is a tag; write the plain value`);
+      },
+    });
+    return this.#problems.length > before;
+  }
+
+  #place(offset: number): Location {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.name, line: Math.max(1, line), column: Math.max(1, col) };
+  }
+
+  #member(
+    map: YAMLMap<Node, Node>,
+    pair: Pair<Node, Node>,
+    what: string,
+  ): (Member & { name: string }) | null {
+    const { key, value } = pair;
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      return this.report(key ?? map, `a member name of ${what} must be a text`);
+    }
+    if (key.value === '__proto__' || key.value === '<<') {
+      return this.report(key, `"${key.value}" is not allowed as a member name`);
+    }
+    if (value === null) return this.report(key, `"${key.value}" has no value`);
+    return { name: key.value, key, value };
+  }
+
+  #scalar(node: Node | null): unknown {
+    return isScalar(node) ? node.value : undefined;
+  }
+
+  #wrongKind(node: Node | null, expectation: string): null {
+    return this.report(node, `${expectation}, not ${describe(node)}`);
+  }
+}
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly integer?: boolean;
+}
+
+/** What stands there, in words a person finds again in the file. */
+function describe(node: Node | null): string {
+  if (node === null) return 'nothing';
+  if (isAlias(node)) return 'an alias';
+  if (isMap(node)) return 'a mapping';
+  if (isSeq(node)) return 'a list';
+  if (!isScalar(node) || node.value === null) return 'nothing';
+  return typeof node.value === 'string' ? JSON.stringify(node.value) : String(node.source ?? node.value);
+}
+
+/** Refuses 0777, 0x1F, 1e400 and digits beyond what a double holds, which YAML reads as other numbers. */
+function isPlainNumber(node: Node | null): boolean {
+  if (!isScalar(node)) return false;
+  const { source, value }: Scalar = node;
+  if (source === undefined) return true;
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(source)) return false;
+  return !Number.isInteger(value) || Number.isSafeInteger(value);
+}

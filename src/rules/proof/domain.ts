@@ -1,0 +1,205 @@
+import type { FactValue } from '../../facts/fact.ts';
+import type { OperatorName } from '../operators.ts';
+import type { FactRef } from '../rule-set.ts';
+import { NOTHING, type Span, type Spans, spansOf, without } from './spans.ts';
+
+/**
+ * The values of a fact, numbered in order, so that everything a condition can say about it is a set of
+ * whole numbers. Values that no condition tells apart may share a number.
+ */
+export interface Domain {
+  readonly all: Spans;
+  /** The numbers whose values stand in this relation to `value`. */
+  readonly where: (operator: OperatorName, value: FactValue | readonly FactValue[]) => Spans;
+  /** A value that has this number. */
+  readonly value: (number: number) => FactValue;
+  /** The number of a value. */
+  readonly number: (value: FactValue) => number;
+}
+
+/** Facts that are rounded: how many steps there are from 0 to 1. */
+const STEPS_PER_UNIT: ReadonlyMap<string, number> = new Map([
+  ['paymentScore', 10_000],
+  ['botWeight', 1_000_000],
+]);
+
+interface TextForm {
+  readonly pattern: RegExp;
+  /** For messages. */
+  readonly words: string;
+}
+
+/** Facts of free text that have a form all the same: a value of another form never occurs. */
+const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
+  ['currency', { pattern: /^[A-Z0-9]{3,4}$/, words: 'a currency is 3 or 4 capital letters or digits' }],
+]);
+
+/** How the values of a text fact are written; null when any text may occur. */
+export function textForm({ name }: FactRef): TextForm | null {
+  return TEXT_FORMS.get(name) ?? null;
+}
+
+/** `constants` are the values that conditions compare this fact with. */
+export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain {
+  const { domain } = ref.fact;
+  switch (domain.type) {
+    case 'number': {
+      const steps = domain.integer ? 1 : STEPS_PER_UNIT.get(ref.name);
+      if (steps === undefined) return continuous(domain.min, domain.max, constants);
+      return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
+    }
+    case 'boolean':
+      return listed([false, true]);
+    case 'enum':
+      return listed(domain.values);
+    case 'text':
+      return listed(texts(constants, textForm(ref)?.pattern ?? null));
+    default:
+      return domain satisfies never;
+  }
+}
+
+function listed(values: readonly FactValue[]): Domain {
+  const all = spansOf([[0, values.length - 1]]);
+  const only = (value: FactValue): Span => {
+    const index = values.indexOf(value);
+    return index < 0 ? [0, -1] : [index, index];
+  };
+  return {
+    all,
+    where: (operator, value) => {
+      switch (operator) {
+        case 'equal':
+        case 'in':
+          return spansOf(listOf(value).map(only));
+        case 'notEqual':
+        case 'notIn':
+          return without(all, spansOf(listOf(value).map(only)));
+        default:
+          return NOTHING;
+      }
+    },
+    value: (number) => values[number] ?? false,
+    number: (value) => values.indexOf(value),
+  };
+}
+
+/** Multiples of 1 / `steps`. */
+function stepped(low: number, high: number, steps: number): Domain {
+  return ordered(spansOf([[low, high]]), {
+    below: (value) => {
+      let number = Math.ceil(value * steps);
+      while (number / steps >= value) number--;
+      return number;
+    },
+    upTo: (value) => {
+      let number = Math.floor(value * steps) + 1;
+      while (number / steps > value) number--;
+      return number;
+    },
+    value: (number) => number / steps,
+  });
+}
+
+/** Any number: the constants have even numbers, what lies between two of them the odd one between. */
+function continuous(min: number, max: number, constants: readonly FactValue[]): Domain {
+  const inside = constants.filter((value) => typeof value === 'number').filter((value) => value > min);
+  const points = [...new Set([min, ...inside.filter((value) => value < max), max])].toSorted((a, b) => a - b);
+  const position = (value: number) => points.findIndex((point) => point >= value);
+  const gap = (index: number): number | null => between(points[index] ?? min, points[index + 1] ?? max);
+  const numbers = points.flatMap((_, index): Span[] => {
+    const point: Span = [2 * index, 2 * index];
+    const last = index === points.length - 1;
+    return last || gap(index) === null ? [point] : [point, [2 * index + 1, 2 * index + 1]];
+  });
+  const last = 2 * (points.length - 1);
+  return ordered(spansOf(numbers), {
+    below: (value) => (position(value) < 0 ? last : 2 * position(value) - 1),
+    upTo: (value) => {
+      const at = position(value);
+      return at < 0 ? last : points[at] === value ? 2 * at : 2 * at - 1;
+    },
+    value: (number) => (number % 2 === 0 ? points[number / 2] : (gap((number - 1) / 2) ?? undefined)) ?? min,
+  });
+}
+
+interface Order {
+  /** The number of the greatest value less than this one. */
+  readonly below: (value: number) => number;
+  /** The number of the greatest value not above this one. */
+  readonly upTo: (value: number) => number;
+  readonly value: (number: number) => number;
+}
+
+function ordered(all: Spans, { below, upTo, value: valueAt }: Order): Domain {
+  const from = (low: number, high: number) => clip(all, low, high);
+  const equal = (value: FactValue | readonly FactValue[]) =>
+    spansOf(
+      listOf(value)
+        .filter((item) => typeof item === 'number')
+        .flatMap((item) => from(below(item) + 1, upTo(item))),
+    );
+  return {
+    all,
+    where: (operator, value) => {
+      const limit = typeof value === 'number' ? value : Number.NaN;
+      switch (operator) {
+        case 'equal':
+        case 'in':
+          return equal(value);
+        case 'notEqual':
+        case 'notIn':
+          return without(all, equal(value));
+        case 'lessThan':
+          return from(Number.NEGATIVE_INFINITY, below(limit));
+        case 'lessThanInclusive':
+          return from(Number.NEGATIVE_INFINITY, upTo(limit));
+        case 'greaterThan':
+          return from(upTo(limit) + 1, Number.POSITIVE_INFINITY);
+        case 'greaterThanInclusive':
+          return from(below(limit) + 1, Number.POSITIVE_INFINITY);
+        default:
+          return operator satisfies never;
+      }
+    },
+    value: valueAt,
+    number: (value) => (typeof value === 'number' ? upTo(value) : Number.NaN),
+  };
+}
+
+function clip(all: Spans, low: number, high: number): Spans {
+  return spansOf(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
+}
+
+function listOf(value: FactValue | readonly FactValue[]): readonly FactValue[] {
+  return typeof value === 'object' ? value : [value];
+}
+
+/** A number between two others, with few digits; null when no double lies there. */
+function between(low: number, high: number): number | null {
+  for (let digits = 0; digits <= 10; digits++) {
+    const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));
+    if (number > low && number < high) return number;
+  }
+  const middle = low + (high - low) / 2;
+  return middle > low && middle < high ? middle : null;
+}
+
+/** The texts that conditions name, and one that none of them names. */
+function texts(constants: readonly FactValue[], form: RegExp | null): readonly string[] {
+  const named = [...new Set(constants.filter((value) => typeof value === 'string'))];
+  const possible = form === null ? named : named.filter((value) => form.test(value));
+  return [...possible, unnamed(new Set(named), form)];
+}
+
+function unnamed(named: ReadonlySet<string>, form: RegExp | null): string {
+  for (let number = 0; ; number++) {
+    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : code(number);
+    if (!named.has(text)) return text;
+  }
+}
+
+/** XTS is the currency code that ISO 4217 reserves for testing. */
+function code(number: number): string {
+  return number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X');
+}

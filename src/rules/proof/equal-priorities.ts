@@ -1,0 +1,91 @@
+import type { Problem } from '../problem.ts';
+import type { ParsedRules, Rule } from '../rule-set.ts';
+import { type Example, exampleOf, formatExample } from './example.ts';
+import { Reasoner } from './reasoner.ts';
+import { type KnownRules, knowledgeOf } from './relations.ts';
+
+/** Every pair of group or verdict rules for which it is not clear which one is first. */
+export function refuseUnclearOrder(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
+  const groups = unclear(rules.groups.rules, new Reasoner(knowledgeOf(rules, 'any request')), sameGroup);
+  const verdicts = unclear(rules.verdicts.rules, new Reasoner(knowledgeOf(rules, 'a verdict')), sameVerdict);
+  return [...groups, ...verdicts];
+}
+
+function sameGroup(a: { readonly group: string }, b: { readonly group: string }): boolean {
+  return a.group === b.group;
+}
+
+function sameVerdict(a: { readonly verdict: string }, b: { readonly verdict: string }): boolean {
+  return a.verdict === b.verdict;
+}
+
+function unclear<Params>(
+  rules: readonly Rule<Params>[],
+  reasoner: Reasoner,
+  same: (a: Params, b: Params) => boolean,
+): readonly Problem[] {
+  return conflicts(rules, reasoner, same).map(({ first, second, example }) => {
+    const both = `"${second.name}" and "${first.name}" (line ${first.at.line}) both have priority ${second.priority}`;
+    const message =
+      example === null
+        ? `${both}, and whether both can match first could not be decided; give each its own priority`
+        : `${both} and can both match first, e.g. when ${formatExample(example)}; give each its own priority`;
+    return { at: second.at, message };
+  });
+}
+
+/** Two rules of one priority that can both be first and conclude differently. */
+export interface Conflict<Params> {
+  readonly first: Rule<Params>;
+  readonly second: Rule<Params>;
+  /** Null when the search for one took too long: then nobody knows whether there is one. */
+  readonly example: Example | null;
+}
+
+/**
+ * For each rule, the first rule before it in the file that has its priority, can be first together with
+ * it and concludes differently. `rules` are in the order in which they are asked.
+ */
+export function conflicts<Params>(
+  rules: readonly Rule<Params>[],
+  reasoner: Reasoner,
+  same: (a: Params, b: Params) => boolean,
+): readonly Conflict<Params>[] {
+  // Most rule sets have no equals, and need no search.
+  const priorities = new Set(rules.map((rule) => rule.priority));
+  if (priorities.size === rules.length) return [];
+  reasoner.prepare(rules.map((rule) => rule.condition));
+  return rules.flatMap((second, index) => {
+    const rivals = rules
+      .slice(0, index)
+      .filter((rule) => rule.priority === second.priority && !same(rule.params, second.params));
+    for (const first of rivals) {
+      const found = conflict(rules, first, second, reasoner);
+      if (found !== null) return [found];
+    }
+    return [];
+  });
+}
+
+function conflict<Params>(
+  rules: readonly Rule<Params>[],
+  first: Rule<Params>,
+  second: Rule<Params>,
+  reasoner: Reasoner,
+): Conflict<Params> | null {
+  const both = [first.condition, second.condition];
+  const higher = rules.filter((rule) => rule.priority > second.priority).map((rule) => rule.condition);
+  // Mostly they exclude each other, which is seen at once.
+  if (reasoner.find(both).kind === 'none') return null;
+  const answer = reasoner.find(both, higher);
+  switch (answer.kind) {
+    case 'witness':
+      return { first, second, example: exampleOf(answer.facts, both) };
+    case 'none':
+      return null;
+    case 'undecided':
+      return { first, second, example: null };
+    default:
+      return answer satisfies never;
+  }
+}

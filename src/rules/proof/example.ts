@@ -1,0 +1,27 @@
+import type { FactValue } from '../../facts/fact.ts';
+import type { Condition } from '../rule-set.ts';
+import { factsNamed } from './reasoner.ts';
+
+/** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
+export type Example = Readonly<Record<string, FactValue>>;
+
+/** Of a witness, the facts that these conditions name. */
+export function exampleOf(
+  witness: ReadonlyMap<string, FactValue>,
+  conditions: readonly Condition[],
+): Example {
+  const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
+  return Object.fromEntries(values.filter((entry): entry is [string, FactValue] => entry[1] !== undefined));
+}
+
+/** `paidCount = 3, hasBinding = true`; texts that are free are quoted. */
+export function formatExample(example: Example): string {
+  return Object.entries(example)
+    .map(([label, value]) => `${label} = ${formatValue(value)}`)
+    .join(', ');
+}
+
+/** A value as rule files write it. */
+export function formatValue(value: FactValue): string {
+  return typeof value === 'string' && !/^[A-Z_]+$/.test(value) ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,133 @@
+import type { FactValue } from '../../facts/fact.ts';
+import type { Condition, FactRef } from '../rule-set.ts';
+import type { Domain } from './domain.ts';
+import { includes, intersect, type Spans, spansOf, without } from './spans.ts';
+
+/** A condition as a search needs it: no "not", every comparison the set of numbers that it allows. */
+export type Formula =
+  | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
+  | { readonly kind: 'all'; readonly parts: readonly Formula[] }
+  | { readonly kind: 'any'; readonly parts: readonly Formula[] };
+
+/** The facts of a question, numbered, each with its domain. */
+export interface Numbered {
+  readonly refs: readonly FactRef[];
+  readonly domains: readonly Domain[];
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+export const ALWAYS: Formula = { kind: 'all', parts: [] };
+export const NEVER: Formula = { kind: 'any', parts: [] };
+
+/** Makes formulas of conditions; a condition that is used twice gives one formula. */
+export class Formulas {
+  readonly #facts: Numbered;
+  readonly #made = { true: new Map<Condition, Formula>(), false: new Map<Condition, Formula>() };
+  readonly #negations = new Map<Formula, Formula>();
+
+  constructor(facts: Numbered) {
+    this.#facts = facts;
+  }
+
+  /** That the condition holds, or with `holds` false that it does not. */
+  of(condition: Condition, holds: boolean): Formula {
+    const made = this.#made[`${holds}`];
+    const known = made.get(condition);
+    if (known !== undefined) return known;
+    const formula = this.#make(condition, holds);
+    made.set(condition, formula);
+    return formula;
+  }
+
+  negation(formula: Formula): Formula {
+    const known = this.#negations.get(formula);
+    if (known !== undefined) return known;
+    const negation = this.#negate(formula);
+    this.#negations.set(formula, negation);
+    return negation;
+  }
+
+  #make(condition: Condition, holds: boolean): Formula {
+    switch (condition.kind) {
+      case 'all':
+      case 'any': {
+        const parts = condition.conditions.map((part) => this.of(part, holds));
+        return this.#joined((condition.kind === 'all') === holds ? 'all' : 'any', parts);
+      }
+      case 'not':
+        return this.of(condition.condition, !holds);
+      case 'reference':
+        return this.of(condition.condition, holds);
+      case 'comparison':
+        return this.#comparison(condition.fact, condition.operator, condition.value, holds);
+      default:
+        return condition satisfies never;
+    }
+  }
+
+  #comparison(
+    { label }: FactRef,
+    operator: Extract<Condition, { kind: 'comparison' }>['operator'],
+    value: FactValue | readonly FactValue[],
+    holds: boolean,
+  ): Formula {
+    const index = this.#facts.indexOf.get(label);
+    const domain = index === undefined ? undefined : this.#facts.domains[index];
+    if (index === undefined || domain === undefined) throw new Error(`the fact ${label} has no number`);
+    const allowed = domain.where(operator, value);
+    return this.#within(index, holds ? allowed : without(domain.all, allowed));
+  }
+
+  #negate(formula: Formula): Formula {
+    switch (formula.kind) {
+      case 'within':
+        return this.#within(formula.index, without(this.#all(formula.index), formula.allowed));
+      case 'all':
+      case 'any': {
+        const parts = formula.parts.map((part) => this.negation(part));
+        return this.#joined(formula.kind === 'all' ? 'any' : 'all', parts);
+      }
+      default:
+        return formula satisfies never;
+    }
+  }
+
+  #all(index: number): Spans {
+    return this.#facts.domains[index]?.all ?? [];
+  }
+
+  #within(index: number, allowed: Spans): Formula {
+    if (allowed.length === 0) return NEVER;
+    return includes(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
+  }
+
+  /** Parts of one fact become one part; what decides by itself is all that is left. */
+  #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
+    const allowed = new Map<number, Spans>();
+    const others = new Set<Formula>();
+    const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
+    for (const part of flat) {
+      if (part.kind !== 'within') {
+        others.add(part);
+        continue;
+      }
+      const before = allowed.get(part.index);
+      allowed.set(part.index, before === undefined ? part.allowed : join(kind, before, part.allowed));
+    }
+    const merged = [...[...allowed].map(([index, spans]) => this.#within(index, spans)), ...others].filter(
+      (part) => !isEmpty(part, kind),
+    );
+    const deciding = merged.find((part) => isEmpty(part, kind === 'all' ? 'any' : 'all'));
+    const [only] = merged;
+    if (deciding !== undefined) return deciding;
+    return merged.length === 1 && only !== undefined ? only : { kind, parts: merged };
+  }
+}
+
+function join(kind: 'all' | 'any', a: Spans, b: Spans): Spans {
+  return kind === 'all' ? intersect(a, b) : spansOf([...a, ...b]);
+}
+
+function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
+  return formula.kind === kind && formula.parts.length === 0;
+}

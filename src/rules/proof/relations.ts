@@ -1,0 +1,321 @@
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import type { Smoothing } from '../../client/payment-score.ts';
+import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
+import type { OperatorName } from '../operators.ts';
+import type { Condition, FactRef, GroupParams, ParsedRules, Rule, SignalParams } from '../rule-set.ts';
+
+/**
+ * When rules are asked. Groups and signals are concluded for every request, a score of an unknown
+ * client included; verdict rules only for a verdict, which ends being unknown.
+ */
+export type Moment = 'any request' | 'a known client' | 'a verdict';
+
+/** How numbers of one decision hang together. */
+export type Relation =
+  | { readonly kind: 'sum'; readonly parts: readonly [FactRef, FactRef]; readonly total: FactRef }
+  /** `lesser` is below `greater` by at least `by`. */
+  | { readonly kind: 'at most'; readonly lesser: FactRef; readonly greater: FactRef; readonly by: number }
+  | {
+      readonly kind: 'payment score';
+      readonly paid: FactRef;
+      readonly unpaid: FactRef;
+      readonly score: FactRef;
+      /** Which of the smoothings holds, by its place among them: platforms may differ. */
+      readonly platform: FactRef;
+      readonly smoothings: readonly Smoothing[];
+    }
+  | {
+      readonly kind: 'weight';
+      readonly signals: readonly { readonly matches: FactRef; readonly weight: number }[];
+      readonly total: FactRef;
+    };
+
+/** What later rules conclude from other facts: no reason to look at it unless somebody asks for `of`. */
+export interface Definition {
+  readonly of: FactRef;
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+}
+
+/** All that certainly holds for the facts of one decision. */
+export interface Knowledge {
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+  readonly definitions: readonly Definition[];
+}
+
+export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definitions: [] };
+
+/** What `knowledgeOf` needs of a rule set. */
+export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
+
+/** Velocity facts that count requests, and of which every request has one. */
+const OF_EVERY_REQUEST = ['distinctMethods', 'distinctAmounts', 'distinctOrders', 'distinctSellPoints'];
+const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
+
+/**
+ * The one list of relations between facts that proofs rely on. Only what the core guarantees for every
+ * state and request belongs here: a relation that does not always hold makes proofs wrong, while a
+ * missing one only leaves a finding unseen.
+ */
+export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
+  const facts = new FactsByName(rules.facts);
+  return {
+    conditions: [
+      ...ofHistory(facts),
+      ...ofLadder(rules, facts),
+      ...ofHints(facts),
+      ...ofMoment(facts, moment),
+    ],
+    relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment)],
+    definitions: [groupDefinition(rules, facts), ...botDefinitions(rules, facts)],
+  };
+}
+
+class FactsByName {
+  readonly #refs = new Map<string, FactRef[]>();
+
+  constructor(refs: readonly FactRef[]) {
+    for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
+  }
+
+  /** A fact without a window; every rule set has all of them. */
+  plain(name: string): FactRef {
+    const [ref] = this.#refs.get(name) ?? [];
+    if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);
+    return ref;
+  }
+
+  /** A windowed fact, once for each window in use, the shortest first. */
+  windows(name: string): readonly FactRef[] {
+    return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
+  }
+
+  windowed(): readonly (readonly FactRef[])[] {
+    const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
+    return names.map(([name]) => this.windows(name));
+  }
+
+  is(name: string, value: FactValue): Condition {
+    return compare(this.plain(name), 'equal', value);
+  }
+
+  above(name: string, value: number): Condition {
+    return compare(this.plain(name), 'greaterThan', value);
+  }
+}
+
+/** Outcomes that are counted were all seen once; the chain is a part of them. */
+function ofHistory(facts: FactsByName): readonly Condition[] {
+  const chained = facts.above('unpaidChain', 0);
+  return [
+    implies(facts.is('paidCount', 0), facts.is('secondsSinceLastPaid', NEVER_SECONDS)),
+    implies(facts.is('unpaidCount', 0), facts.is('secondsSinceLastUnpaid', NEVER_SECONDS)),
+    implies(facts.is('lastOutcome', 'PAID'), facts.above('paidCount', 0)),
+    // The newest outcome is unpaid exactly when there is a chain of unpaid ones.
+    implies(facts.is('lastOutcome', 'UNPAID'), chained),
+    implies(chained, facts.is('lastOutcome', 'UNPAID')),
+    implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
+  ];
+}
+
+/** A wait ends an attempt, and the ladder is forgotten after `resetAfter` without a verdict. */
+function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
+  const waiting = facts.above('waitRemainingSeconds', 0);
+  const served = facts.is('waitServed', true);
+  const resets = [settings, ...platforms.values()].map(({ ladder }) => ladder.resetAfterMs / 1000);
+  const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', Math.max(...resets));
+  return [
+    implies(waiting, all(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
+    implies(
+      served,
+      all(facts.is('waitRemainingSeconds', 0), facts.is('attemptOpen', false), facts.above('ladderLevel', 0)),
+    ),
+    implies(facts.above('ladderLevel', 0), notForgotten),
+    implies(facts.is('attemptOpen', true), notForgotten),
+  ];
+}
+
+/** Without a score of the last day nothing is known about the device. */
+function ofHints(facts: FactsByName): readonly Condition[] {
+  return [
+    implies(
+      facts.is('scoredBefore', false),
+      all(
+        facts.is('honeypotTriggered', false),
+        facts.is('jsOk', true),
+        facts.is('userAgentPresent', false),
+        facts.is('fingerprintPresent', false),
+      ),
+    ),
+    implies(facts.is('userAgentPresent', false), facts.is('userAgentIsAutomated', false)),
+    ...facts
+      .windows('clientsOnFingerprint')
+      .map((seen) => implies(facts.is('fingerprintPresent', false), compare(seen, 'equal', 0))),
+  ];
+}
+
+/** What it means to be known, and to ask for a verdict: the request is counted already. */
+function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
+  const verdicts = facts.windows('verdicts');
+  const always = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((distinct) => {
+    const counted = verdicts.find(({ windowMs }) => windowMs === distinct.windowMs);
+    if (moment === 'a verdict') return [compare(distinct, 'greaterThan', 0)];
+    if (counted === undefined) return [];
+    return [implies(compare(counted, 'greaterThan', 0), compare(distinct, 'greaterThan', 0))];
+  });
+  switch (moment) {
+    case 'any request':
+      return [...always, ...ofNewClient(facts)];
+    case 'a known client':
+      return [...always, facts.is('isNewClient', false)];
+    case 'a verdict':
+      return [
+        ...always,
+        facts.is('isNewClient', false),
+        ...verdicts.map((count) => compare(count, 'greaterThan', 0)),
+        ...facts
+          .windows('earlyRequests')
+          .map((early) => implies(facts.above('waitRemainingSeconds', 0), compare(early, 'greaterThan', 0))),
+      ];
+    default:
+      return moment satisfies never;
+  }
+}
+
+function ofNewClient(facts: FactsByName): readonly Condition[] {
+  const counted = ['verdicts', 'attempts', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const nothingHappened = all(
+    facts.is('finalCount', 0),
+    facts.is('unpaidChain', 0),
+    facts.is('hasBinding', false),
+    facts.is('overrideGroup', 'NONE'),
+    facts.is('attemptOpen', false),
+    facts.is('ladderLevel', 0),
+    facts.is('secondsSinceLastVerdict', NEVER_SECONDS),
+    ...counted.flatMap((name) => facts.windows(name)).map((count) => compare(count, 'equal', 0)),
+  );
+  return [implies(facts.is('isNewClient', true), nothingHappened)];
+}
+
+function ofOutcomes({ settings, platforms }: KnownRules, facts: FactsByName): readonly Relation[] {
+  const paid = facts.plain('paidCount');
+  const unpaid = facts.plain('unpaidCount');
+  const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
+  const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
+  const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
+  const domain: FactDomain = { type: 'enum', values: smoothings.map(key) };
+  return [
+    { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
+    { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
+    {
+      kind: 'payment score',
+      paid,
+      unpaid,
+      score: facts.plain('paymentScore'),
+      platform: inner('smoothing of the platform', domain),
+      smoothings,
+    },
+  ];
+}
+
+/** A longer window sees all that a shorter one sees; parts of the requests are no more than all of them. */
+function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
+  const longerSeesMore = facts.windowed().flatMap((windows) =>
+    windows.slice(1).flatMap((longer, index): readonly Relation[] => {
+      const shorter = windows[index];
+      return shorter === undefined ? [] : [{ kind: 'at most', lesser: shorter, greater: longer, by: 0 }];
+    }),
+  );
+  const verdicts = facts.windows('verdicts');
+  const atMostVerdicts = (name: string, by: number) =>
+    facts.windows(name).flatMap((lesser): readonly Relation[] => {
+      const greater = verdicts.find(({ windowMs }) => windowMs >= lesser.windowMs);
+      return greater === undefined ? [] : [{ kind: 'at most', lesser, greater, by }];
+    });
+  const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
+  // The verdict being decided is a request, and not an attempt yet.
+  const attempts = atMostVerdicts('attempts', moment === 'a verdict' ? 1 : 0);
+  return [...longerSeesMore, ...parts, ...attempts];
+}
+
+/** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */
+function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition {
+  const clientGroup = facts.plain('clientGroup');
+  const conditions = CLIENT_GROUPS.map((group) => {
+    const others = (rules: readonly Rule<GroupParams>[]) =>
+      rules.filter((rule) => rule.params.group !== group).map((rule) => not(rule.condition));
+    const ways = groups.rules.flatMap((rule, index) =>
+      rule.params.group === group ? [all(rule.condition, ...others(groups.rules.slice(0, index)))] : [],
+    );
+    const otherwise = groups.otherwise === group ? [all(...others(groups.rules))] : [];
+    return any(compare(clientGroup, 'notEqual', group), ...ways, ...otherwise);
+  });
+  return { of: clientGroup, conditions, relations: [] };
+}
+
+/** botWeight is the sum over the signals that match; a client who is not new is a bot from the threshold on. */
+function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
+  const botWeight = facts.plain('botWeight');
+  const isBot = facts.plain('isBot');
+  const matching = signals.rules.map((rule) => ({
+    rule,
+    matches: inner(signalFact(rule.name), YES_NO),
+    weight: rule.params.weight,
+  }));
+  const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
+  return [
+    {
+      of: botWeight,
+      conditions: matching.flatMap(({ rule, matches }) => matchesExactly(rule, matches)),
+      relations: [{ kind: 'weight', signals: matching, total: botWeight }],
+    },
+    {
+      of: isBot,
+      conditions: [
+        implies(facts.is('isBot', true), reached),
+        implies(all(reached, facts.is('isNewClient', false)), facts.is('isBot', true)),
+      ],
+      relations: [],
+    },
+  ];
+}
+
+function matchesExactly({ condition }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
+  const does = compare(matches, 'equal', true);
+  return [implies(does, condition), implies(condition, does)];
+}
+
+/** How a witness names whether a signal matches. */
+export function signalFact(name: string): string {
+  return `signal ${name}`;
+}
+
+/** Something that rules cannot name, but that proofs count on. */
+function inner(label: string, domain: FactDomain): FactRef {
+  const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
+  return { label, name: label, fact, windowMs: 0, index: -1 };
+}
+
+/** These conditions stand in no file. */
+const NOWHERE = { file: '', line: 0, column: 0 };
+
+function compare(fact: FactRef, operator: OperatorName, value: FactValue): Condition {
+  return { kind: 'comparison', fact, operator, value, at: NOWHERE };
+}
+
+function all(...conditions: readonly Condition[]): Condition {
+  return { kind: 'all', conditions, at: NOWHERE };
+}
+
+function any(...conditions: readonly Condition[]): Condition {
+  return { kind: 'any', conditions, at: NOWHERE };
+}
+
+function not(condition: Condition): Condition {
+  return { kind: 'not', condition, at: NOWHERE };
+}
+
+function implies(condition: Condition, consequence: Condition): Condition {
+  return any(not(condition), consequence);
+}

@@ -1,0 +1,55 @@
+import type { ClientKey } from '../../client/client-key.ts';
+import type { Guard } from '../documents.ts';
+import { readJournalText } from '../journal-text.ts';
+import { journalKey, partitionOf } from '../keys.ts';
+import type { ClientHistory, JournalEntry } from '../store.ts';
+import type { RedisCommands } from './connection/connection.ts';
+import { RedisScript } from './script.ts';
+
+const historyScript = new RedisScript('client-history-1.lua');
+
+/** Entries that one command looks at: about a millisecond, in which no other request is served. */
+const LOOKED_AT_ONCE = 200;
+
+/** Entries that are looked at in all; a partition's share of the journal is less. */
+const MOST_LOOKED_AT = 20_000;
+
+/** What the journal holds about single clients. It has no index by client: that would cost every verdict. */
+export class RedisClientHistory {
+  readonly #commands: RedisCommands;
+  readonly #guardOf: (key: string) => Guard;
+
+  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+    this.#commands = commands;
+    this.#guardOf = guardOf;
+  }
+
+  /** The client's newest entries, looked for backwards in the journal of its partition. */
+  async of({ hash }: ClientKey, limit: number): Promise<ClientHistory> {
+    const journal = journalKey(partitionOf(hash));
+    const found: JournalEntry[] = [];
+    let from = '+';
+    for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += LOOKED_AT_ONCE) {
+      // One more than is wanted tells whether that was all.
+      const args = [hash, from, String(LOOKED_AT_ONCE), String(limit + 1 - found.length)];
+      const stretch = readStretch(
+        await this.#guardOf(journal)(() => historyScript.run(this.#commands, [journal], args)),
+      );
+      found.push(...stretch.entries);
+      if (found.length > limit) break;
+      if (stretch.next === '') return { entries: found, complete: true };
+      from = stretch.next;
+    }
+    return { entries: found.slice(0, limit), complete: false };
+  }
+}
+
+interface Stretch {
+  readonly next: string;
+  readonly entries: readonly JournalEntry[];
+}
+
+function readStretch(reply: unknown): Stretch {
+  const [next = '', ...texts] = Array.isArray(reply) ? reply.map(String) : [];
+  return { next, entries: texts.map(readJournalText) };
+}

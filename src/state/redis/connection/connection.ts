@@ -1,0 +1,227 @@
+import {
+  createClient,
+  createCluster,
+  createSentinel,
+  type RedisClientType,
+  type RedisClusterType,
+  type RedisFunctions,
+  type RedisModules,
+  type RedisScripts,
+  type RedisSentinelType,
+  type RespVersions,
+} from '@redis/client';
+import { StoreUnavailable } from '../../store.ts';
+import { hashSlot } from './hash-slot.ts';
+import { addressesOf, type RedisTarget } from './url.ts';
+
+type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
+type Cluster = RedisClusterType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
+type Sentinel = RedisSentinelType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
+
+/** The commands that all three kinds of client have in common. */
+export type RedisCommands = Standalone | Cluster | Sentinel;
+
+/** A connected client. It reconnects by itself and rejects commands while it is away. */
+export interface RedisConnection {
+  /** For people: kind and addresses, without credentials. */
+  readonly name: string;
+  readonly commands: RedisCommands;
+  /** Keys of one command must share a slot. */
+  readonly sharded: boolean;
+  /** Names the server that answers for a key. */
+  nodeOf(key: string): string;
+  /** Resolves when that server answers, or is no longer one of ours. */
+  pingNode(node: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 800;
+
+/** A connection without a byte this long is dead. It carries at least a ping every interval. */
+const SILENCE_LIMIT_MS = 2000;
+const PING_INTERVAL_MS = 500;
+
+const MAX_QUEUED_COMMANDS = 10_000;
+
+/** How long a node of a cluster is tried again before the others are asked who took its place. */
+const TOPOLOGY_REFRESH_AFTER_MS = 500;
+const SENTINEL_SCAN_INTERVAL_MS = 1000;
+
+/** How long commands under way may take when the connection is closed. */
+const DRAIN_LIMIT_MS = 1000;
+
+const NO_COMMAND_TIMER = { timeout: 0 };
+
+/**
+ * Connects once, or throws StoreUnavailable with the addresses and without the password.
+ * Everything that goes wrong later is told to `onError`.
+ */
+export async function connectRedis(
+  target: RedisTarget,
+  onError: (error: Error) => void,
+): Promise<RedisConnection> {
+  const errors = new FirstErrors(onError);
+  const { connection, connect } = open(target, errors);
+  try {
+    await connect();
+    errors.connected = true;
+    return connection;
+  } catch (error) {
+    await connection.close();
+    const reason = errors.last ?? error;
+    throw new StoreUnavailable(`${connection.name} cannot be reached: ${describe(reason)}`, { cause: error });
+  }
+}
+
+/** Before the first connection an error is the reason why it fails; afterwards it is news. */
+class FirstErrors {
+  connected = false;
+  last: Error | null = null;
+  readonly #onError: (error: Error) => void;
+
+  constructor(onError: (error: Error) => void) {
+    this.#onError = onError;
+  }
+
+  readonly report = (error: Error): void => {
+    if (this.connected) this.#onError(error);
+    else this.last = error;
+  };
+
+  /** The first failure ends the attempt to start; afterwards it is tried until it works. */
+  readonly reconnectStrategy = (): number | false => this.connected && 50 + Math.random() * 100;
+}
+
+interface Opened {
+  readonly connection: RedisConnection;
+  readonly connect: () => Promise<unknown>;
+}
+
+function open(target: RedisTarget, errors: FirstErrors): Opened {
+  switch (target.kind) {
+    case 'standalone':
+      return openStandalone(target, errors);
+    case 'cluster':
+      return openCluster(target, errors);
+    case 'sentinel':
+      return openSentinel(target, errors);
+    default:
+      throw new Error(target satisfies never);
+  }
+}
+
+function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, errors: FirstErrors): Opened {
+  const { endpoint, tls, database } = target;
+  const { socket, ...options } = nodeOptions(target, errors);
+  const client: Standalone = createClient<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
+    ...options,
+    RESP: 2,
+    commandOptions: NO_COMMAND_TIMER,
+    socket: tls ? { ...socket, ...endpoint, tls } : { ...socket, ...endpoint },
+    database,
+  });
+  client.on('error', errors.report);
+  const node = addressesOf(target);
+  return {
+    connect: () => client.connect(),
+    connection: {
+      name: `Redis at ${node}`,
+      commands: client,
+      sharded: false,
+      nodeOf: () => node,
+      pingNode: () => client.ping(),
+      close: () => closeWithin(client),
+    },
+  };
+}
+
+function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: FirstErrors): Opened {
+  const { socket, ...options } = nodeOptions(target, errors);
+  const secure = target.tls ? { ...socket, tls: true } : socket;
+  const cluster: Cluster = createCluster<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
+    RESP: 2,
+    commandOptions: NO_COMMAND_TIMER,
+    rootNodes: target.endpoints.map((endpoint) => ({ socket: endpoint })),
+    defaults: { ...options, socket: secure },
+    topologyRefreshOnReconnectionAttemptStrategy: TOPOLOGY_REFRESH_AFTER_MS,
+  });
+  cluster.on('error', errors.report);
+  cluster.on('node-error', errors.report);
+  return {
+    connect: () => cluster.connect(),
+    connection: {
+      name: `Redis Cluster at ${addressesOf(target)}`,
+      commands: cluster,
+      sharded: true,
+      nodeOf: (key) => cluster.slots[hashSlot(key)]?.master.address ?? 'nobody',
+      pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
+      close: () => closeWithin(cluster),
+    },
+  };
+}
+
+function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, errors: FirstErrors): Opened {
+  const { socket, ...options } = nodeOptions(target, errors);
+  const sentinel: Sentinel = createSentinel<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
+    RESP: 2,
+    commandOptions: NO_COMMAND_TIMER,
+    name: target.masterName,
+    sentinelRootNodes: [...target.endpoints],
+    nodeClientOptions: { ...options, socket },
+    sentinelClientOptions: { socket: { connectTimeout: CONNECT_TIMEOUT_MS } },
+    // A failed command is never sent again by the client: it may have been applied.
+    maxCommandRediscovers: 0,
+    // Otherwise commands that start together wait for a free connection that busy traffic never frees.
+    reserveClient: true,
+    scanInterval: SENTINEL_SCAN_INTERVAL_MS,
+    passthroughClientErrorEvents: true,
+  });
+  sentinel.on('error', errors.report);
+  return {
+    connect: () => sentinel.connect(),
+    connection: {
+      name: `Redis ${target.masterName} behind Sentinel at ${addressesOf(target)}`,
+      commands: sentinel,
+      sharded: false,
+      nodeOf: () => target.masterName,
+      pingNode: () => sentinel.ping(),
+      close: () => closeWithin(sentinel),
+    },
+  };
+}
+
+/** What holds for a connection to any server that keeps data. */
+function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    // What callers gave up while the connection was away must not be sent after it is back.
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
+    pingInterval: PING_INTERVAL_MS,
+    maintNotifications: 'disabled',
+    // Seen in CLIENT LIST; and without a command to answer, a server that hangs would pass for connected.
+    name: 'client-scoring-service',
+    socket: {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_LIMIT_MS,
+      reconnectStrategy: errors.reconnectStrategy,
+    },
+  } as const;
+}
+
+/** Lets commands under way finish, unless the server does not answer. */
+async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<void> {
+  if (!client.isOpen) return;
+  const { promise: late, resolve } = Promise.withResolvers<'late'>();
+  const timer = setTimeout(resolve, DRAIN_LIMIT_MS, 'late');
+  const drained = await Promise.race([client.close(), late]);
+  clearTimeout(timer);
+  if (drained === 'late') await client.destroy();
+}
+
+/** Connecting to a name that has several addresses fails with one error for each. */
+function describe(error: unknown): string {
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
+}

@@ -1,0 +1,38 @@
+import KeyvRedis from '@keyv/redis';
+import Keyv from 'keyv';
+import { type DocumentIndex, type Documents, type Guard, keyvDocuments } from '../documents.ts';
+import { DOCUMENTS, documentNamesKey, documentPrefix } from '../keys.ts';
+import type { RedisCommands } from './connection/connection.ts';
+import { RedisScript } from './script.ts';
+
+const documentNames = new RedisScript('document-names-1.lua');
+
+/** A name is written before its document; a name without one is forgotten only after this. */
+const NAME_GRACE_MS = 60_000;
+
+/**
+ * Documents in Keyv over a connection that is already open and belongs to somebody else. Callers must not
+ * use it after that connection is closed: the adapter would open it again.
+ */
+export function redisDocuments(commands: RedisCommands, guard: Guard): Documents {
+  const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
+  const keyv = new Keyv({ store, namespace: DOCUMENTS, useKeyPrefix: false, throwOnErrors: true });
+  return keyvDocuments(keyv, namesIndex(commands), guard);
+}
+
+function namesIndex(commands: RedisCommands): DocumentIndex {
+  return {
+    add: async (collection, name) => {
+      await commands.zAdd(documentNamesKey(collection), { score: Date.now(), value: name });
+    },
+    remove: async (collection, name) => {
+      await commands.zRem(documentNamesKey(collection), name);
+    },
+    names: async (collection) => {
+      const keptAfter = Date.now() - NAME_GRACE_MS;
+      const keys = [documentNamesKey(collection)];
+      const names = await documentNames.run(commands, keys, [documentPrefix(collection), String(keptAfter)]);
+      return Array.isArray(names) ? names.map(String) : [];
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { Guard } from '../documents.ts';
+import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal-cursor.ts';
+import { readJournalText } from '../journal-text.ts';
+import { journalKey, PARTITIONS } from '../keys.ts';
+import type { JournalEntry, JournalPage } from '../store.ts';
+import type { RedisCommands } from './connection/connection.ts';
+
+export const LARGEST_BATCH = 500;
+
+/** One entry as a partition's stream holds it. */
+export interface JournalRow {
+  readonly id: string;
+  readonly place: JournalPlace;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** One partition while the journal is read forwards. */
+interface Feed {
+  readonly partition: string;
+  /** The last entry that was fetched, and the last that was given out. */
+  fetched: JournalPlace | null;
+  given: JournalPlace | null;
+  readonly rows: JournalRow[];
+  ended: boolean;
+}
+
+/**
+ * The journal over its partitions. An entry that is added later comes later in its partition, so a cursor
+ * that holds a place in each partition skips nothing and doubles nothing; between partitions the order is
+ * that of the servers' clocks.
+ */
+export class RedisJournal {
+  readonly #commands: RedisCommands;
+  readonly #guardOf: (key: string) => Guard;
+
+  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+    this.#commands = commands;
+    this.#guardOf = guardOf;
+  }
+
+  async read(after: string | null, limit: number): Promise<JournalPage> {
+    const places = readCursor(after);
+    const feeds = PARTITIONS.map((partition, index): Feed => {
+      const place = places[index] ?? null;
+      return { partition, fetched: place, given: place, rows: [], ended: false };
+    });
+    const entries: JournalEntry[] = [];
+    let batch = batchFor(limit);
+    while (entries.length < limit) {
+      await this.#fill(feeds, batch);
+      const before = entries.length;
+      while (entries.length < limit) {
+        const row = takeOldest(feeds);
+        if (row === null) break;
+        entries.push(entryOf(row));
+      }
+      if (entries.length === before) break;
+      batch = Math.min(2 * batch, LARGEST_BATCH);
+    }
+    const cursor = entries.length === 0 ? after : writeCursor(feeds.map(({ given }) => given));
+    return { entries, cursor };
+  }
+
+  /** Every partition that has more to give gets something to give. */
+  async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
+    const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
+    await Promise.all(
+      hungry.map(async (feed) => {
+        const key = journalKey(feed.partition);
+        const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
+        const reply = await this.#guardOf(key)(() => this.#commands.xRange(key, from, '+', { COUNT: batch }));
+        feed.rows.push(...(reply ?? []).map(rowOf));
+        feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
+        feed.ended = feed.rows.length < batch;
+      }),
+    );
+  }
+}
+
+/** Clients spread evenly: a partition's share of what is wanted, and some to spare. */
+export function batchFor(limit: number): number {
+  return Math.min(LARGEST_BATCH, 4 + Math.ceil((2 * limit) / PARTITIONS.length));
+}
+
+/** The oldest row of all; null when that cannot be told before an empty feed is filled again. */
+function takeOldest(feeds: readonly Feed[]): JournalRow | null {
+  let oldest: Feed | null = null;
+  let oldestPlace: JournalPlace | null = null;
+  for (const feed of feeds) {
+    const place = feed.rows[0]?.place;
+    if (place === undefined) {
+      if (!feed.ended) return null;
+    } else if (oldestPlace === null || comparePlaces(place, oldestPlace) < 0) {
+      oldest = feed;
+      oldestPlace = place;
+    }
+  }
+  if (oldest === null) return null;
+  oldest.given = oldestPlace;
+  return oldest.rows.shift() ?? null;
+}
+
+/** What the client library gives of an entry, with its place. */
+export function rowOf({
+  id,
+  message,
+}: {
+  readonly id: string;
+  readonly message: Record<string, string>;
+}): JournalRow {
+  return { id, place: parsePlace(id), fields: message };
+}
+
+function entryOf({ fields }: JournalRow): JournalEntry {
+  return readJournalText(fields['entry'] ?? 'null');
+}

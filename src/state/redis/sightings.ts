@@ -1,0 +1,85 @@
+import { REMEMBERED_CLIENTS, type Sightings } from '../../facts/fact.ts';
+import type { Guard } from '../documents.ts';
+import { deviceKey, deviceMember, nameOf, orderClientsKey } from '../keys.ts';
+import { RETENTION, type SightingsAsk } from '../store.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import { RedisScript } from './script.ts';
+
+const sightingsScript = new RedisScript('sightings.lua');
+
+/** One sorted set in which a client is noted, counted, or both. */
+interface Place {
+  readonly key: string;
+  readonly member: string;
+  readonly keptMs: number;
+  readonly length: number;
+  readonly windowsMs: readonly number[];
+}
+
+/** Who was seen on which device, and under which order. */
+export class RedisSightings {
+  readonly #connection: RedisConnection;
+  readonly #guardOf: (key: string) => Guard;
+
+  constructor(connection: RedisConnection, guardOf: (key: string) => Guard) {
+    this.#connection = connection;
+    this.#guardOf = guardOf;
+  }
+
+  /** One command; in a cluster one a key, because the keys lie on different servers. */
+  async see(ask: SightingsAsk): Promise<Sightings> {
+    const fingerprint = devicePlace(ask, 'fingerprint');
+    const ip = devicePlace(ask, 'ip');
+    const places = [fingerprint, ip, orderPlace(ask)].filter((place) => place !== null);
+    const counts = this.#connection.sharded
+      ? (await Promise.all(places.map((place) => this.#count(ask, [place])))).flat()
+      : await this.#count(ask, places);
+    const ofFingerprint = counts.slice(0, fingerprint?.windowsMs.length ?? 0);
+    const ofIp = counts.slice(ofFingerprint.length);
+    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+  }
+
+  async #count(ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> {
+    const [first] = places;
+    if (first === undefined) return [];
+    const keys = places.map(({ key }) => key);
+    const args = [String(ask.at), ask.record === null ? '0' : '1', ...places.flatMap(placeArgs)];
+    const reply = await this.#guardOf(first.key)(() =>
+      sightingsScript.run(this.#connection.commands, keys, args),
+    );
+    return Array.isArray(reply) ? reply.map(Number) : [];
+  }
+}
+
+function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
+  const { client, windowsMs } = ask;
+  const id = ask[kind];
+  if (id === null) return null;
+  return {
+    key: deviceKey(kind, client.platform, id),
+    member: deviceMember(client.hash),
+    keptMs: RETENTION.sightingMs,
+    length: REMEMBERED_CLIENTS,
+    windowsMs: windowsMs[kind],
+  };
+}
+
+function orderPlace({ client, record }: SightingsAsk): Place | null {
+  if (record === null) return null;
+  return {
+    key: orderClientsKey(client.platform, nameOf(record.orderRef)),
+    member: client.hash,
+    keptMs: RETENTION.decisionMs,
+    length: RETENTION.clientsPerOrder,
+    windowsMs: [],
+  };
+}
+
+function placeArgs({ member, keptMs, length, windowsMs }: Place): readonly string[] {
+  return [member, keptMs, length, windowsMs.length, ...windowsMs].map(String);
+}
+
+function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, number> {
+  const windowsMs = place?.windowsMs ?? [];
+  return new Map(windowsMs.map((windowMs, index) => [windowMs, counts[index] ?? 1]));
+}

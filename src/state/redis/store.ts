@@ -1,0 +1,283 @@
+import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../../client/client-state.ts';
+import type { OrderOutcome } from '../../client/outcomes.ts';
+import { decodeClientState, encodeClientState } from '../../client/state-document.ts';
+import type { Decision } from '../../decision/decision.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import type { Sightings } from '../../facts/fact.ts';
+import type { FoundDecisions } from '../decision-search.ts';
+import type { Documents, Guard } from '../documents.ts';
+import {
+  answerKey,
+  claimKey,
+  DOCUMENTS,
+  decisionKey,
+  nameOf,
+  orderClientsKey,
+  orderDecisionsKey,
+  outcomeKey,
+  stateKey,
+  unusedKey,
+} from '../keys.ts';
+import type { RateBuckets } from '../rate-buckets.ts';
+import {
+  type Change,
+  type ClientHistory,
+  type JournalPage,
+  type LoadAlso,
+  RETENTION,
+  type Registers,
+  type SightingsAsk,
+  type Snapshot,
+  type Store,
+  type StoredAnswer,
+  StoreUnavailable,
+} from '../store.ts';
+import { RedisClientHistory } from './client-history.ts';
+import { commitCall, commitScript, readCommitReply } from './commit.ts';
+import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
+import { StallGuard } from './connection/stall-guard.ts';
+import { parseRedisUrl } from './connection/url.ts';
+import { RedisDecisionSearch } from './decision-search.ts';
+import { redisDocuments } from './documents.ts';
+import { RedisErasure } from './erasure.ts';
+import { RedisJournal } from './journal.ts';
+import { redisRateBuckets } from './rate-buckets.ts';
+import { redisRegisters } from './registers.ts';
+import { RedisScript } from './script.ts';
+import { RedisSightings } from './sightings.ts';
+
+/** A caller hears within this that the store did not answer. */
+const COMMAND_TIMEOUT_MS = 200;
+
+/** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
+const TOKEN_TIMEOUT_MS = 50;
+
+/** A change that takes effect must have this long to be heard of before it is given up. */
+const ANSWER_MARGIN_MS = 20;
+
+/** Records that are read with one command. */
+const RECORDS_AT_ONCE = 100;
+
+const loadScript = new RedisScript('load-3.lua');
+
+/**
+ * All state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`, `rediss://`, a
+ * comma-separated list for a cluster, or `redis-sentinel://`. Throws when the first connection fails;
+ * later failures go to `onError`, and the connection comes back by itself.
+ */
+export async function openRedisStore(url: string, onError: (error: Error) => void): Promise<Store> {
+  return new RedisStore(await connectRedis(parseRedisUrl(url), onError));
+}
+
+class RedisStore implements Store {
+  readonly name: string;
+  readonly documents: Documents;
+  readonly registers: Registers;
+  readonly rateBuckets: RateBuckets;
+  readonly #connection: RedisConnection;
+  readonly #commands: RedisCommands;
+  readonly #guards: NodeGuards;
+  readonly #journal: RedisJournal;
+  readonly #history: RedisClientHistory;
+  readonly #search: RedisDecisionSearch;
+  readonly #sightings: RedisSightings;
+  readonly #erasure: RedisErasure;
+
+  constructor(connection: RedisConnection) {
+    this.name = connection.name;
+    this.#connection = connection;
+    this.#commands = connection.commands;
+    this.#guards = new NodeGuards(connection, COMMAND_TIMEOUT_MS);
+    const tokenGuards = new NodeGuards(connection, TOKEN_TIMEOUT_MS);
+    this.documents = redisDocuments(connection.commands, (call) => this.#guards.of(DOCUMENTS)(call));
+    this.registers = redisRegisters(connection.commands, this.#guards.of);
+    this.rateBuckets = redisRateBuckets(connection.commands, tokenGuards.of);
+    this.#journal = new RedisJournal(connection.commands, this.#guards.of);
+    this.#history = new RedisClientHistory(connection.commands, this.#guards.of);
+    this.#search = new RedisDecisionSearch(connection.commands, this.#guards.of);
+    this.#sightings = new RedisSightings(connection, this.#guards.of);
+    this.#erasure = new RedisErasure(connection.commands, this.#guards.of);
+  }
+
+  load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
+    const { hash } = client;
+    const { orderRef, idempotencyKey } = also;
+    const keys = [
+      stateKey(hash),
+      orderRef === undefined ? unusedKey(hash) : outcomeKey(hash, nameOf(orderRef)),
+      idempotencyKey === undefined ? unusedKey(hash) : answerKey(hash, nameOf(idempotencyKey)),
+    ];
+    return this.#guards.reading(stateKey(hash))(async () =>
+      readSnapshot(await loadScript.run(this.#commands, keys, [])),
+    );
+  }
+
+  async commit(change: Change): Promise<'committed' | 'conflict'> {
+    const { client, stamp } = change;
+    const nowMs = stamp.storeTimeMs + (performance.now() - stamp.arrivedMs);
+    const validUntilMs = Math.floor(nowMs + COMMAND_TIMEOUT_MS - ANSWER_MARGIN_MS);
+    const { keys, args } = commitCall(change, encodeClientState(change.state), validUntilMs);
+    const fate = await this.#guards.of(stateKey(client.hash))(async () =>
+      readCommitReply(await commitScript.run(this.#commands, keys, args)),
+    );
+    switch (fate) {
+      case 'committed':
+      case 'conflict':
+        return fate;
+      case 'expired':
+        throw new StoreUnavailable(`${this.name} received a change too late`);
+      default:
+        throw new Error(fate satisfies never);
+    }
+  }
+
+  sightings(ask: SightingsAsk): Promise<Sightings> {
+    return this.#sightings.see(ask);
+  }
+
+  claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
+    const claim = claimKey(platform, nameOf(key));
+    return this.#guards.of(claim)(async () => {
+      const earlier = await this.#commands.set(claim, requestHash, {
+        condition: 'NX',
+        GET: true,
+        expiration: { type: 'PX', value: RETENTION.idempotencyMs },
+      });
+      return earlier ?? requestHash;
+    });
+  }
+
+  async decision(decisionId: string): Promise<Decision | null> {
+    const parsed = parseDecisionId(decisionId);
+    if (parsed === null) return null;
+    const [decision] = await this.#decisions(parsed.clientHash, [parsed.seq]);
+    return decision ?? null;
+  }
+
+  async decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    const order = nameOf(orderRef);
+    const key = orderClientsKey(platform, order);
+    const clients = await this.#guards.of(key)(() => this.#commands.zRange(key, 0, -1));
+    const decisions = await Promise.all(
+      clients.map(async (clientHash) => {
+        const numbers = orderDecisionsKey(clientHash, order);
+        const seqs = await this.#guards.of(numbers)(() => this.#commands.zRange(numbers, 0, -1));
+        return this.#decisions(clientHash, seqs.map(Number));
+      }),
+    );
+    return decisions
+      .flat()
+      .sort((a, b) => b.at - a.at || b.seq - a.seq)
+      .slice(0, RETENTION.decisionsPerOrder);
+  }
+
+  async decisionsOfClient(
+    client: ClientKey,
+    limit: number,
+    beforeSeq = Number.MAX_SAFE_INTEGER,
+  ): Promise<readonly Decision[]> {
+    const { state } = await this.load(client);
+    const newest = Math.min(state.seq, beforeSeq - 1);
+    const count = Math.max(0, Math.min(limit, newest));
+    return this.#decisions(
+      client.hash,
+      Array.from({ length: count }, (_, index) => newest - index),
+    );
+  }
+
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    return this.#search.find(platform, filter, limit);
+  }
+
+  readJournal(after: string | null, limit: number): Promise<JournalPage> {
+    return this.#journal.read(after, limit);
+  }
+
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+    return this.#history.of(client, limit);
+  }
+
+  erase(client: ClientKey): Promise<void> {
+    return this.#erasure.erase(client);
+  }
+
+  async ping(): Promise<void> {
+    await this.#guards.of(DOCUMENTS)(() => this.#commands.ping());
+  }
+
+  close(): Promise<void> {
+    this.#guards.close();
+    return this.#connection.close();
+  }
+
+  /** The decisions with these numbers that are still kept, in that order. */
+  async #decisions(clientHash: string, seqs: readonly number[]): Promise<readonly Decision[]> {
+    const records: (string | null)[] = [];
+    for (let start = 0; start < seqs.length; start += RECORDS_AT_ONCE) {
+      const keys = seqs.slice(start, start + RECORDS_AT_ONCE).map((seq) => decisionKey(clientHash, seq));
+      records.push(...(await this.#guards.of(stateKey(clientHash))(() => this.#commands.mGet(keys))));
+    }
+    return records.filter((record) => record !== null).map((record): Decision => JSON.parse(record));
+  }
+}
+
+/** A guard for each server: one that stalls does not stop calls on the others. */
+class NodeGuards {
+  readonly #connection: RedisConnection;
+  readonly #limitMs: number;
+  readonly #guards = new Map<string, StallGuard>();
+  #closed = false;
+
+  constructor(connection: RedisConnection, limitMs: number) {
+    this.#connection = connection;
+    this.#limitMs = limitMs;
+  }
+
+  /** The guard of the server that answers for a key. */
+  readonly of = (key: string): Guard => (this.#closed ? refuse : this.#guardOf(key).run);
+
+  /** The same for calls that change nothing. */
+  reading(key: string): Guard {
+    return this.#closed ? refuse : this.#guardOf(key).read;
+  }
+
+  #guardOf(key: string): StallGuard {
+    const node = this.#connection.nodeOf(key);
+    let guard = this.#guards.get(node);
+    if (guard === undefined) {
+      guard = new StallGuard(`Redis at ${node}`, this.#limitMs, () => this.#connection.pingNode(node));
+      this.#guards.set(node, guard);
+    }
+    return guard;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+}
+
+const refuse: Guard = () => Promise.reject(new StoreUnavailable('the store is closed'));
+
+function readSnapshot(reply: unknown): Snapshot {
+  const [time, state, order, answer] = Array.isArray(reply) ? reply : [];
+  const raw = text(state);
+  return {
+    state: raw === null ? UNKNOWN_CLIENT : decodeClientState(raw),
+    order: parseOrder(text(order)),
+    answer: parseAnswer(text(answer)),
+    stamp: { raw, storeTimeMs: Number(time), arrivedMs: performance.now() },
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function parseOrder(json: string | null): OrderOutcome | null {
+  return json === null ? null : JSON.parse(json);
+}
+
+function parseAnswer(json: string | null): StoredAnswer | null {
+  return json === null ? null : JSON.parse(json);
+}

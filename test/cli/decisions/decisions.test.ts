@@ -1,0 +1,155 @@
+import { appendFileSync, cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { AccessKeys } from '../../../src/access/access-keys.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import { Metrics } from '../../../src/metrics.ts';
+import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { ScoringService } from '../../../src/service.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
+import { currentRules, MovableClock, temporaryDirectory } from '../../running-service.ts';
+import { scoring } from '../scoring.ts';
+
+const dataDir = temporaryDirectory();
+const { digest } = currentRules();
+
+const REQUEST = {
+  sellPointKey: 'shop-1',
+  clientIdKey: 'payer-1',
+  method: 'card',
+  amountRequested: '25.00',
+  orderRef: 'order-1',
+};
+
+/** A folder of rule sets for one test. */
+function rulesFolder(version: string | null): string {
+  const directory = temporaryDirectory();
+  if (version !== null) cpSync(join(RULES_DIR, SOUND_VERSION), join(directory, version), { recursive: true });
+  return directory;
+}
+
+describe('the decisions commands', () => {
+  /** Ids of the decisions about one payer who asked at once, after 10 s, and 1 s too early. */
+  let ids: readonly string[];
+
+  before(async () => {
+    const store = openSqliteStore(dataDir);
+    const clock = new MovableClock();
+    const service = new ScoringService({
+      store,
+      ruleSource: fixedRules(currentRules()),
+      clock: clock.now,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+    });
+    const platform = platformName('shop');
+    // Without a platform's name, decisions are looked for where there are keys.
+    await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], null);
+    for (const seconds of [0, 10, 29]) {
+      clock.moveSeconds(seconds);
+      await service.verdict(platform, REQUEST, { requestId: 'request', idempotencyKey: null });
+    }
+    const { decisions } = await service.findDecisions(platform, {}, 3);
+    ids = decisions.map(({ decisionId }) => decisionId).toReversed();
+    await store.close();
+  });
+
+  const run = (args: readonly string[], rulesDir = RULES_DIR) =>
+    scoring(['decisions', ...args], { DATA_DIR: dataDir, RULES_DIR: rulesDir });
+  const id = () => ids[2] ?? '';
+
+  it('explain: says why a verdict fell, without colour in a pipe, and that it is reproduced', async () => {
+    const { exitCode, stdout, stderr } = await run(['explain', id()]);
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines.slice(0, 4)).to.deep.equal([
+      `Decision ${id()}: WAIT 300 s`,
+      '  On 2026-01-01 00:00:39.000 UTC client payer-1 of platform shop asked at shop-1 for order order-1.',
+      '  The answer was WAIT 300 s: "Asked 1 s before the wait was over; wait 300 s, cooldown level 2."',
+      `  It came from the rule asked-too-early in p2.v10 (digest ${digest.slice(0, 12)}).`,
+    ]);
+    expect(lines).to.include('      ✓ waitRemainingSeconds is 1, above 0               verdicts.yaml:31');
+    expect(lines.slice(-3)).to.deep.equal([
+      'Reproduced: yes',
+      `  Asked again with the recorded facts, p2.v10 (digest ${digest.slice(0, 12)}) gives the same answer.`,
+      '',
+    ]);
+    expect(stdout).not.to.contain('\u001b');
+  });
+
+  it('explain --json: gives the explanation as one object', async () => {
+    const { exitCode, stdout } = await run(['explain', id(), '--json']);
+    expect(exitCode).to.equal(0);
+    const explanation = JSON.parse(stdout);
+    expect(explanation).to.include({ reproduced: true });
+    expect(explanation.decision).to.include({ decisionId: id(), digest });
+    expect(explanation.rules.verdicts).to.include({ verdict: 'WAIT', rule: 'asked-too-early' });
+    expect(explanation.rules.signals.rules).to.have.length(14);
+  });
+
+  it('explain: does not find what is no decision', async () => {
+    const unknown = `${id().split('.')[0]}.99`;
+    for (const wrong of [unknown, 'nonsense']) {
+      const { exitCode, stdout, stderr } = await run(['explain', wrong]);
+      expect({ exitCode, stdout, stderr }).to.deep.equal({
+        exitCode: 1,
+        stdout: '',
+        stderr: `There is no decision "${wrong}", or it is past its retention; decisions find --order REF lists the ids of an order's decisions.\n`,
+      });
+    }
+    expect(await run(['explain', unknown, '--json'])).to.include({ exitCode: 1, stdout: 'null\n' });
+  });
+
+  it('explain: says which versions there are when the one that decided is missing', async () => {
+    const other = rulesFolder('p3.v1');
+    const { exitCode, stdout } = await run(['explain', id()], other);
+    expect(exitCode).to.equal(1);
+    expect(stdout.trimEnd().split('\n').slice(-2)).to.deep.equal([
+      'Reproduced: no',
+      `  The rule set that decided, p2.v10 with digest ${digest.slice(0, 12)}, is not here: ${other} holds p3.v1. Bring its folder back from version control to see its rules.`,
+    ]);
+    expect((await run(['explain', id()], rulesFolder(null))).stdout).to.contain('holds no rule set.');
+  });
+
+  it('explain: does not take a draft of the same name for the version that decided', async () => {
+    const drafts = rulesFolder(SOUND_VERSION);
+    rmSync(join(drafts, SOUND_VERSION, 'release.json'));
+    appendFileSync(join(drafts, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
+    const { exitCode, stdout } = await run(['explain', id()], drafts);
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.match(
+      /, is not here: here is p2\.v10 with digest [0-9a-f]{12}\. Bring its folder back/,
+    );
+  });
+
+  it('explain: says why a changed released version is refused', async () => {
+    const changed = rulesFolder(SOUND_VERSION);
+    appendFileSync(join(changed, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
+    const { exitCode, stdout } = await run(['explain', id()], changed);
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.contain(
+      `is not here: the folder is refused, ${join(changed, SOUND_VERSION, 'ladder.yaml')}:1:1  the file was changed after the release`,
+    );
+  });
+
+  it('find: lists the decisions about an order, newest first', async () => {
+    const { exitCode, stdout } = await run(['find', '--order', 'order-1']);
+    expect(exitCode).to.equal(0);
+    const rows = stdout.trimEnd().split('\n');
+    expect(rows).to.have.length(4);
+    expect(rows.slice(1).map((row) => row.split(/ {2,}/).at(-1))).to.deep.equal(ids.toReversed());
+    expect(rows[1]).to.match(
+      /^2026-01-01T00:00:39\.000Z {2}shop {6}payer-1 {2}WAIT 300 s {2}asked-too-early {2}/,
+    );
+  });
+
+  it('find: says when nothing is kept about an order', async () => {
+    const { exitCode, stdout, stderr } = await run(['find', '--order', 'a\u001bb']);
+    expect({ exitCode, stdout, stderr }).to.deep.equal({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'No decision about order "a\\u001bb" is kept.\n',
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import { expect } from 'chai';
+import { type CliRun, editedCopy, scoring, TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
+import { swap } from '../../rule-fixtures/sound-rules.ts';
+
+const EARLY = '{ fact: waitRemainingSeconds, operator: greaterThan, value: 60 }';
+const COVERED = `  - { name: added, priority: 40, conditions: { all: [${EARLY}] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\n`;
+const FINDING =
+  '"added" can never be first: whenever it matches, "asked-too-early" (line 26) matches before it';
+const EXAMPLE = { waitRemainingSeconds: 61 };
+
+const coveredRule = { 'verdicts.yaml': swap('\notherwise:', `\n${COVERED}otherwise:`) };
+const twoTypos = {
+  'verdicts.yaml': swap('fact: isBot', 'fact: isBott'),
+  'ladder.yaml': swap('[30s, 5m, 30m]', '[30s, 30s, 30m]'),
+};
+const badCase = {
+  'cases/ladder.yaml': swap('  - name: the top level repeats', '  - nam: the top level repeats'),
+};
+
+describe('rules check', function () {
+  // Each run starts a process.
+  this.timeout(30_000);
+  const rules = new TemporaryRules();
+  beforeEach(() => rules.create());
+  afterEach(() => rules.remove());
+
+  const check = (...options: readonly string[]): Promise<CliRun> =>
+    scoring(['rules', 'check', ...options], { RULES_DIR: rules.folder }, rules.folder);
+
+  it('says that a rule set is sound', async () => {
+    editedCopy(rules, 'p1.v1', {});
+    expect(await check()).to.deep.equal({ exitCode: 0, stdout: 'p1.v1: sound, 26 rules\n', stderr: '' });
+  });
+
+  it('tells every problem of every file at once, with its place', async () => {
+    editedCopy(rules, 'p1.v1', twoTypos);
+    const { exitCode, stdout } = await check('p1.v1');
+    expect(exitCode).to.equal(1);
+    expect(stdout.split('\n')).to.deep.equal([
+      'p1.v1/ladder.yaml:6:15  level 2 (30s) must be longer than level 1 (30s)',
+      'p1.v1/verdicts.yaml:20:19  unknown fact "isBott"; did you mean "isBot"?',
+      'p1.v1: 2 problems; rules are compared with each other once these are solved',
+      '',
+    ]);
+  });
+
+  it('tells what is proved, with an example', async () => {
+    editedCopy(rules, 'p1.v1', coveredRule);
+    const { exitCode, stdout } = await check();
+    expect(exitCode).to.equal(1);
+    expect(stdout.split('\n')).to.deep.equal([
+      `p1.v1/verdicts.yaml:70:5  ${FINDING}`,
+      '    example: waitRemainingSeconds = 61',
+      'p1.v1: 1 problem in 27 rules',
+      '',
+    ]);
+  });
+
+  it('tells problems of the cases too', async () => {
+    editedCopy(rules, 'p1.v1', badCase);
+    const { exitCode, stdout } = await check();
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.match(/^p1\.v1\/cases\/ladder\.yaml:\d+:5 {2}unknown member "nam" of a case/m);
+  });
+
+  it('prints notes without failing', async () => {
+    const always = COVERED.replace(EARLY, '{ fact: amount, operator: greaterThanInclusive, value: 0 }');
+    editedCopy(rules, 'p1.v1', { 'verdicts.yaml': swap('\notherwise:', `\n${always}otherwise:`) });
+    expect(await check()).to.deep.equal({
+      exitCode: 0,
+      stdout:
+        'p1.v1/verdicts.yaml:71:1  note: "otherwise" is never reached: some rule always matches\np1.v1: sound, 27 rules\n',
+      stderr: '',
+    });
+  });
+
+  it('checks all versions, and one by the path of its folder', async () => {
+    editedCopy(rules, 'p1.v1', {});
+    editedCopy(rules, 'p1.v2', twoTypos);
+    expect((await check()).exitCode).to.equal(1);
+    expect((await check('./p1.v1')).stdout).to.equal('p1.v1: sound, 26 rules\n');
+  });
+
+  for (const option of ['--json', '--format=json']) {
+    it(`prints one object with ${option}`, async () => {
+      editedCopy(rules, 'p1.v1', coveredRule);
+      const { exitCode, stdout } = await check(option);
+      expect(exitCode).to.equal(1);
+      expect(JSON.parse(stdout)).to.deep.equal({
+        problems: [{ file: 'p1.v1/verdicts.yaml', line: 70, column: 5, message: FINDING, example: EXAMPLE }],
+        notes: [],
+      });
+    });
+  }
+
+  it('prints an object without problems when there are none', async () => {
+    editedCopy(rules, 'p1.v1', {});
+    expect(await check('--json')).to.deep.equal({
+      exitCode: 0,
+      stdout: '{"problems":[],"notes":[]}\n',
+      stderr: '',
+    });
+  });
+
+  it('prints workflow commands, with the example on a line of its own', async () => {
+    editedCopy(rules, 'p1.v1', coveredRule);
+    const { exitCode, stdout } = await check('--format', 'github');
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.equal(
+      `::error file=p1.v1/verdicts.yaml,line=70,col=5::${FINDING}%0Aexample: waitRemainingSeconds = 61\n`,
+    );
+  });
+
+  it('escapes what workflow commands would read as their own', async () => {
+    editedCopy(rules, 'p1.v1', { 'ladder.yaml': swap('[30s, 5m, 30m]', '["30%", 5m, 30m]') });
+    const { stdout } = await check('--format', 'github');
+    expect(stdout).to.equal(
+      '::error file=p1.v1/ladder.yaml,line=6,col=10::a level must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "30%25"\n',
+    );
+  });
+
+  it('prints nothing for a sound rule set in a workflow', async () => {
+    editedCopy(rules, 'p1.v1', {});
+    expect(await check('--format', 'github')).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' });
+  });
+
+  for (const [title, options, message] of [
+    [
+      'an unknown format',
+      ['--format', 'xml'],
+      "argument 'xml' is invalid. Allowed choices are text, json, github.",
+    ],
+    ['a folder that is not there', ['p9.v9'], 'there is no rule set at p9.v9'],
+    [
+      'a folder that has no version for a name',
+      ['rules'],
+      "a rule set's folder is named p<number>.v<number>",
+    ],
+    ['a folder without any rule set', [], 'there is no rule set in RULES_DIR; name a folder to check'],
+  ] as const) {
+    it(`refuses ${title} as bad usage`, async () => {
+      const { exitCode, stderr, stdout } = await check(...options);
+      expect(exitCode).to.equal(2);
+      expect(stderr).to.contain(message);
+      expect(stdout).to.equal('');
+    });
+  }
+});

@@ -1,0 +1,179 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { RULES_DIR, SOUND_VERSION, swap } from '../../rule-fixtures/sound-rules.ts';
+import { scoring } from '../scoring.ts';
+
+describe('rules test', () => {
+  let rulesDir: string;
+  let folder: string;
+  beforeEach(() => {
+    rulesDir = mkdtempSync(join(tmpdir(), 'scoring-rules-'));
+    folder = join(rulesDir, 'p9.v1');
+    cpSync(join(RULES_DIR, SOUND_VERSION), folder, { recursive: true });
+    rmSync(join(folder, 'release.json'));
+    rmSync(join(folder, 'cases'), { recursive: true });
+    edit('ruleset.yaml', 'ruleVersion: p2.v10', 'ruleVersion: p9.v1');
+    cases('{ name: first, steps: [{ verdict: {}, expect: { verdict: GET_NEW } }] }');
+  });
+  afterEach(() => rmSync(rulesDir, { recursive: true }));
+
+  function edit(file: string, from: string, to: string): void {
+    const path = join(folder, file);
+    writeFileSync(path, swap(from, to)(readFileSync(path, 'utf8')) ?? '');
+  }
+
+  function cases(...written: readonly string[]): void {
+    mkdirSync(join(folder, 'cases'), { recursive: true });
+    const text = ['cases:', ...written.map((ruleCase) => `  - ${ruleCase}`)].join('\n');
+    writeFileSync(join(folder, 'cases', 'it.yaml'), text);
+  }
+
+  const run = (...args: readonly string[]) =>
+    scoring(['rules', 'test', ...args], {
+      RULES_DIR: rulesDir,
+      DATA_DIR: join(rulesDir, 'data'),
+    });
+
+  it('says how much of the rules passing cases have tested, and what they have not', async () => {
+    const { exitCode, stdout, stderr } = await run();
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines.slice(0, 5)).to.deep.equal([
+      `${folder}: 1 case passed, 0 failed`,
+      '  rules         7 %   2 of 28  decided in a case',
+      '  conditions    0 %   0 of 33  were seen both true and false',
+      '  Rules without a test:',
+      '    blocked-by-decision      was asked and never matched  groups.yaml:5',
+    ]);
+    expect(lines).to.include('  Conditions seen only one way:');
+    const oneWay = lines.find((line) => line.endsWith('verdicts.yaml:31'));
+    expect(oneWay?.split(/ {2,}/)).to.deep.equal([
+      '',
+      'asked-too-early',
+      'waitRemainingSeconds greaterThan 0',
+      'never true',
+      'verdicts.yaml:31',
+    ]);
+    const oneSided = lines.slice(lines.indexOf('  Conditions seen only one way:') + 1, -1);
+    expect(new Set(oneSided.map((line) => line.search(/never (true|false|asked)/)))).to.have.property(
+      'size',
+      1,
+    );
+  });
+
+  it('shows a failing step with what was expected and seen, and its rules with their values', async () => {
+    cases(
+      '{ name: second, steps: [{ verdict: {} }, { after: 10s, verdict: {}, expect: { verdict: GET_NEW, isBot: false } }] }',
+    );
+    const { exitCode, stdout } = await run('p9.v1');
+    expect(exitCode).to.equal(1);
+    expect(stdout.split('\n').slice(0, 16)).to.deep.equal([
+      '✗ second',
+      `  ${join(folder, 'cases', 'it.yaml')}:2  step 2: verdict of payer-1, 10s after the case began`,
+      '    verdict  expected GET_NEW, seen WAIT  cases/it.yaml:2',
+      '  Client group: no rule matched, "otherwise" answered',
+      '  Bot signals: none matched',
+      '  Verdict: attempt-unpaid gave WAIT',
+      '    ✗ client-blocked   did not match              verdicts.yaml:5',
+      '        ✗ clientGroup is NEW, not BLOCKED         verdicts.yaml:10',
+      '    ✗ bot-blocked      did not match              verdicts.yaml:15',
+      '        ✗ isBot is false, not true                verdicts.yaml:20',
+      '        ✓ overrideGroup is NONE, not TRUSTED      verdicts.yaml:21',
+      '    ✗ asked-too-early  did not match              verdicts.yaml:26',
+      '        ✗ waitRemainingSeconds is 0, not above 0  verdicts.yaml:31',
+      '    ✓ attempt-unpaid   matched: WAIT              verdicts.yaml:38',
+      '        ✓ attemptOpen is true                     verdicts.yaml:43',
+      '    2 more were not asked',
+    ]);
+    expect(stdout).to.contain(`\n${folder}: 0 cases passed, 1 failed\n`);
+  });
+
+  it('shows the signals that matched and those that were expected, and says what they weigh', async () => {
+    cases(
+      '{ name: new, steps: [{ score: { clientHints: { honeypotTriggered: true } }, expect: { isBot: true, signals: [honeypot, no-javascript] } }] }',
+    );
+    const { stdout } = await run();
+    expect(stdout.split('\n').slice(2, 10)).to.deep.equal([
+      '    isBot    expected true, seen false  cases/it.yaml:2',
+      '    signals  expected honeypot, no-javascript, seen honeypot  cases/it.yaml:2',
+      '  Client group: no rule matched, "otherwise" answered',
+      '  Bot signals: honeypot (4); weight 4, but a new client is never a bot',
+      '    ✓ honeypot       matched: weight 4  bot-signals.yaml:8',
+      '        ✓ honeypotTriggered is true     bot-signals.yaml:12',
+      '    ✗ no-javascript  did not match      bot-signals.yaml:57',
+      '        ✗ jsOk is true, not false       bot-signals.yaml:61',
+    ]);
+  });
+
+  it('tells the platform, the time and the repetition of a step', async () => {
+    cases(
+      '{ name: far, platform: sandbox, steps: [{ client: "p-{n}", verdict: {}, times: 3, every: 11h, expect: { rule: wait-served } }] }',
+    );
+    const { stdout } = await run();
+    expect(stdout.split('\n')[1]).to.equal(
+      `  ${join(folder, 'cases', 'it.yaml')}:2  step 1: verdict of p-3 on platform sandbox, 22h after the case began, time 3 of 3`,
+    );
+  });
+
+  it('fails below --min-coverage, and passes at it', async () => {
+    const below = await run('--min-coverage', '8');
+    expect(below.exitCode).to.equal(1);
+    expect(below.stdout.trimEnd().split('\n').at(-1)).to.equal(
+      '  Too few: --min-coverage wants 8 % of the rules to decide in a case.',
+    );
+    expect((await run('--min-coverage', '7')).exitCode).to.equal(0);
+  });
+
+  it('refuses a --min-coverage that is no percentage', async () => {
+    const { exitCode, stderr } = await run('--min-coverage', '101');
+    expect(exitCode).to.equal(2);
+    expect(stderr).to.equal('error: --min-coverage must be a percentage from 0 to 100, like 90, not "101"\n');
+  });
+
+  it('gives the failing step, its facts, its trace and the coverage as JSON', async () => {
+    cases('{ name: second, steps: [{ verdict: {}, expect: { verdict: WAIT } }] }');
+    const { exitCode, stdout } = await run('--json');
+    expect(exitCode).to.equal(1);
+    const { reports } = JSON.parse(stdout);
+    expect(reports).to.have.length(1);
+    const [report] = reports;
+    expect(report).to.include({ folder, passed: 0, failed: 1 });
+    expect(report.coverage.rules).to.deep.equal({ tested: 2, total: 28, percent: 7 });
+    expect(report.failures[0]).to.deep.include({ caseName: 'second', step: 1 });
+    expect(report.failures[0].differences[0]).to.deep.include({
+      member: 'verdict',
+      expected: 'WAIT',
+      seen: 'GET_NEW',
+    });
+    expect(report.failures[0].facts).to.include({
+      isNewClient: false,
+      'verdicts(1m)': 1,
+      clientGroup: 'NEW',
+    });
+    expect(report.failures[0].trace.verdicts[0]).to.deep.include({
+      name: 'client-blocked',
+      asked: true,
+      matched: false,
+    });
+  });
+
+  it('tells what is wrong with a case file, with its place', async () => {
+    cases('{ name: second, steps: [{ verdict: {}, expect: { verdict: WIAT } }] }');
+    const { exitCode, stdout } = await run('--min-coverage', '0');
+    expect(exitCode).to.equal(1);
+    expect(stdout).to.equal(
+      `${join(folder, 'cases', 'it.yaml')}:2:63  unknown verdict "WIAT"; allowed: GET_NEW, GET_SAME_STICKY, WAIT, BLOCK\n`,
+    );
+  });
+
+  it('passes all cases of the released version', async () => {
+    const { exitCode, stdout } = await scoring(['rules', 'test', SOUND_VERSION], {
+      RULES_DIR,
+      DATA_DIR: join(rulesDir, 'data'),
+    });
+    expect(stdout).to.match(/: \d+ cases passed, 0 failed\n/);
+    expect(exitCode).to.equal(0);
+  });
+});

@@ -1,0 +1,81 @@
+import { expect } from 'chai';
+import { type Pseudonym, scoreRequest, verdictRequest } from '../../src/decision/requests.ts';
+
+const pseudonym: Pseudonym = (kind, text) => `${kind}<${text}>`;
+
+const SCORE = {
+  sellPointKey: 'shop-1',
+  clientIdKey: 'payer-1',
+  amountRequested: '25.00',
+  selectedMethodKey: 'card',
+};
+
+describe('a score body', () => {
+  it('without optional members says nothing about the device', () => {
+    expect(scoreRequest(SCORE, pseudonym)).to.deep.equal({
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '25.00',
+      currency: null,
+      fingerprint: null,
+      ip: null,
+      jsOk: null,
+      honeypotTriggered: false,
+      userAgentPresent: false,
+      userAgentIsAutomated: false,
+    });
+  });
+
+  it('never passes a raw fingerprint, IP or User-Agent on', () => {
+    const body = {
+      ...SCORE,
+      toPayCurrency: 'usd',
+      fingerprint: 'device-1',
+      ip: '2001:db8:1:2::99',
+      userAgent: 'curl/8.5.0',
+      clientHints: { jsOk: false, honeypotTriggered: true },
+    };
+    expect(scoreRequest(body, pseudonym)).to.deep.equal({
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '25.00',
+      currency: 'USD',
+      fingerprint: 'fingerprint<device-1>',
+      ip: 'ip<2001:db8:1:2::/64>',
+      jsOk: false,
+      honeypotTriggered: true,
+      userAgentPresent: true,
+      userAgentIsAutomated: true,
+    });
+  });
+
+  it('with a browser is not automated', () => {
+    const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+    expect(scoreRequest({ ...SCORE, userAgent }, pseudonym)).to.deep.include({
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+    });
+  });
+});
+
+describe('a verdict body', () => {
+  it('becomes a request with its origin', () => {
+    const body = {
+      sellPointKey: 'shop-1',
+      clientIdKey: 'payer-1',
+      method: 'card',
+      amountRequested: '25.00',
+      orderRef: 'order-1',
+      toPayCurrency: 'eur',
+    };
+    expect(verdictRequest(body, 'request-1', 'candidate')).to.deep.equal({
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '25.00',
+      currency: 'EUR',
+      orderRef: 'order-1',
+      requestId: 'request-1',
+      arm: 'candidate',
+    });
+  });
+});

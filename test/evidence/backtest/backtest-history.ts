@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { platformName } from '../../../src/client/client-key.ts';
+import { Metrics } from '../../../src/metrics.ts';
+import { hmacPseudonym } from '../../../src/pseudonym.ts';
+import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { ScoringService } from '../../../src/service.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
+export const PLATFORM = platformName('demo');
+export const JULY = Date.UTC(2026, 6, 1);
+
+/** A replacement in one file of a rule set. */
+export interface Edit {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A folder of its own with rule sets that begin as copies of p2.v10, a store and a place for files. */
+export class Workplace {
+  readonly folder = mkdtempSync(join(tmpdir(), 'scoring-backtest-test-'));
+  readonly rulesDir = join(this.folder, 'rules');
+  readonly dataDir = join(this.folder, 'data');
+
+  constructor() {
+    mkdirSync(this.rulesDir);
+    cpSync(join(REPOSITORY, 'rules', 'p2.v10'), join(this.rulesDir, 'p2.v10'), { recursive: true });
+  }
+
+  path(...names: readonly string[]): string {
+    return join(this.folder, ...names);
+  }
+
+  text(version: string, file: string): string {
+    return readFileSync(join(this.rulesDir, version, file), 'utf8');
+  }
+
+  /** A draft: p2.v10 under another name and with edits, each of which must find its place. */
+  draft(version: string, ...edits: readonly Edit[]): void {
+    const folder = join(this.rulesDir, version);
+    cpSync(join(this.rulesDir, 'p2.v10'), folder, { recursive: true });
+    rmSync(join(folder, 'release.json'), { force: true });
+    for (const { file, from, to } of [
+      { file: 'ruleset.yaml', from: 'ruleVersion: p2.v10', to: `ruleVersion: ${version}` },
+      ...edits,
+    ]) {
+      const text = this.text(version, file);
+      if (!text.includes(from)) throw new Error(`${file} of ${version} has no "${from}"`);
+      writeFileSync(join(folder, file), text.replace(from, to));
+    }
+  }
+
+  rules(version: string): RuleSet {
+    const loaded = loadRuleSet(join(this.rulesDir, version));
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+    return loaded.ruleSet;
+  }
+
+  environment(): NodeJS.ProcessEnv {
+    const { PATH, HOME, TMPDIR } = process.env;
+    return { PATH, HOME, TMPDIR, RULES_DIR: this.rulesDir, DATA_DIR: this.dataDir, SIGNAL_SECRET: 'secret' };
+  }
+
+  /** Runs `scoring <args>` as a person would. */
+  scoring(...args: readonly string[]): Promise<Ran> {
+    return new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [SCORING, ...args],
+        { env: this.environment(), maxBuffer: 64 << 20 },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+          resolve({ code, stdout, stderr });
+        },
+      );
+    });
+  }
+
+  end(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export const SCORING = join(REPOSITORY, 'src', 'cli', 'scoring.ts');
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A service on a real store whose clock is set by hand. */
+export class History {
+  now = JULY;
+  readonly #service: ScoringService;
+
+  constructor(store: Store, rules: RuleSet) {
+    this.#service = new ScoringService({
+      store,
+      ruleSource: fixedRules(rules),
+      clock: () => this.now,
+      pseudonym: hmacPseudonym('secret'),
+      metrics: new Metrics(),
+    });
+  }
+
+  async score(clientIdKey: string, device = clientIdKey): Promise<void> {
+    await this.#service.score(PLATFORM, {
+      sellPointKey: 'shop-1',
+      clientIdKey,
+      amountRequested: '10.50',
+      selectedMethodKey: 'card',
+      fingerprint: `device of ${device}`,
+      ip: '192.0.2.7',
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
+    });
+  }
+
+  async verdict(clientIdKey: string, orderRef: string, amountRequested = '10.50'): Promise<string> {
+    const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested, orderRef };
+    const { answer } = await this.#service.verdict(PLATFORM, body, {
+      requestId: 'request',
+      idempotencyKey: null,
+    });
+    return answer.verdict;
+  }
+
+  async outcome(clientIdKey: string, orderRef: string, outcome: 'PAID' | 'UNPAID'): Promise<void> {
+    await this.#service.outcome(PLATFORM, {
+      clientIdKey,
+      orderRef,
+      outcome,
+      cause: null,
+      occurredAt: null,
+    });
+  }
+
+  async bind(clientIdKey: string): Promise<void> {
+    const binding = { requisiteRef: 'requisite-1', acceptorKeys: ['a'], method: null, expiresAt: null };
+    await this.#service.setBinding(PLATFORM, clientIdKey, binding);
+  }
+
+  async block(clientIdKey: string): Promise<void> {
+    await this.#service.setOverride(PLATFORM, clientIdKey, {
+      group: 'BLOCKED',
+      reason: 'chargebacks',
+      by: 'Ada',
+      expiresAt: null,
+    });
+  }
+}
+
+/**
+ * What most tests look back on. Ann asks 2 s too early, comes back and pays; Bob never pays and is stopped
+ * by his chain of four; Cid and Dan share a device; Eve is bound; Fay is blocked by a person.
+ */
+export async function liveThroughJuly(workplace: Workplace): Promise<void> {
+  const store = openSqliteStore(workplace.dataDir);
+  const history = new History(store, workplace.rules('p2.v10'));
+  const after = (seconds: number) => {
+    history.now += seconds * 1000;
+  };
+  await history.score('ann');
+  await history.verdict('ann', 'ann-1');
+  after(10);
+  await history.verdict('ann', 'ann-2');
+  after(28);
+  await history.verdict('ann', 'ann-2');
+  after(400);
+  await history.verdict('ann', 'ann-2');
+  after(5);
+  await history.outcome('ann', 'ann-2', 'PAID');
+  await history.outcome('ann', 'ann-1', 'UNPAID');
+  for (const order of ['bob-1', 'bob-2', 'bob-3', 'bob-4', 'bob-5']) {
+    await history.score('bob');
+    await history.verdict('bob', order, '1.0000001');
+    await history.outcome('bob', order, 'UNPAID');
+    after(25 * 3600);
+  }
+  await history.score('cid', 'shared');
+  await history.verdict('cid', 'cid-1', '0.0000001');
+  await history.score('dan', 'shared');
+  await history.verdict('dan', 'dan-1');
+  await history.bind('eve');
+  await history.verdict('eve', 'eve-1');
+  await history.block('fay');
+  await history.verdict('fay', 'fay-1');
+  await store.close();
+}

@@ -1,0 +1,91 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { OpenApiDocument, ResponseObject } from '../../../src/http/openapi/document.ts';
+
+/** An answer as it came, for comparison with the document. */
+export interface LiveAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** One documented answer of one operation. */
+export interface Promised {
+  readonly operationId: string;
+  readonly status: string;
+}
+
+/** An API document that live answers are held against; objects may hold nothing that it does not name. */
+export class DescribedApi {
+  readonly document: OpenApiDocument;
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(document: OpenApiDocument) {
+    this.document = document;
+    this.#ajv.addSchema({ $id: 'api', components: { schemas: closed(document.components.schemas) } });
+  }
+
+  /** Every documented answer, `default` left out. */
+  promised(): readonly Promised[] {
+    return this.#operations().flatMap(({ operationId, responses }) =>
+      Object.keys(responses)
+        .filter((status) => status !== 'default')
+        .map((status) => ({ operationId, status })),
+    );
+  }
+
+  /** What of the answer the document does not promise; empty when it is as documented. */
+  complaints(operationId: string, answer: LiveAnswer): readonly string[] {
+    const responses = this.#operations().find((one) => one.operationId === operationId)?.responses ?? {};
+    const response = responses[String(answer.status)] ?? responses['default'];
+    if (response === undefined) return [`${operationId} is not documented with ${answer.status}`];
+    return [...this.#aboutHeaders(response, answer), ...this.#aboutBody(response, answer)];
+  }
+
+  #operations() {
+    return Object.values(this.document.paths).flatMap((methods) => Object.values(methods));
+  }
+
+  #aboutHeaders({ headers = {} }: ResponseObject, answer: LiveAnswer): readonly string[] {
+    return Object.keys(headers).flatMap((name) => {
+      const described = this.document.components.headers[name];
+      const value = answer.headers.get(name);
+      if (described === undefined) return [`${name} is not described`];
+      if (value === null) return described.required === true ? [`${name} is missing`] : [];
+      const read = described.schema.type === 'integer' ? Number(value) : value;
+      const validate = this.#ajv.compile(described.schema);
+      return validate(read) ? [] : [`${name}: ${this.#ajv.errorsText(validate.errors)}`];
+    });
+  }
+
+  #aboutBody({ content = {} }: ResponseObject, { headers, text }: LiveAnswer): readonly string[] {
+    const type = headers.get('Content-Type')?.split(';')[0] ?? '';
+    if (Object.keys(content).length === 0) return text === '' ? [] : ['there is a body'];
+    const media = content[type];
+    if (media === undefined) return [`${type} is not documented`];
+    if (type === 'text/plain') return [];
+    const values = type === 'application/x-ndjson' ? text.trim().split('\n') : [text];
+    return values.flatMap((value) => this.schemaComplaints(media.schema, JSON.parse(value)));
+  }
+
+  /** What is wrong with a value; for examples too. */
+  schemaComplaints(schema: { readonly $ref?: string }, value: unknown): readonly string[] {
+    const pointer = schema.$ref ?? '';
+    const validate = this.#validators.get(pointer) ?? this.#ajv.compile({ $ref: `api${pointer}` });
+    this.#validators.set(pointer, validate);
+    return validate(value) ? [] : (validate.errors ?? []).map((e) => `${e.instancePath} ${e.message}`);
+  }
+}
+
+/** The schema with all objects closed that name their members. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  return 'properties' in schema &&
+    schema.constructor === Object &&
+    'type' in schema &&
+    schema.type === 'object'
+    ? { ...members, additionalProperties: false }
+    : members;
+}

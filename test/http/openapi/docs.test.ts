@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { launchBrowser, openConsole } from '../../../scripts/screenshots/browser.ts';
+import { type RunningService, startService } from '../../running-service.ts';
+import { describeWithServer } from '../../servers/needs-server.ts';
+
+describeWithServer('chromium', 'the page of the API document in a browser', function () {
+  this.timeout(60_000);
+  let service: RunningService;
+  let browser: Browser;
+  before(async () => {
+    [service, browser] = await Promise.all([startService({ basePath: '/pay' }), launchBrowser()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const listeners = [
+    { name: 'callers', url: () => service.application.callerUrl, path: '/v1/client/verdict' },
+    { name: 'the platform', url: () => service.application.platformUrl, path: '/v1/platform/outcomes' },
+  ] as const;
+
+  for (const { name, url, path } of listeners) {
+    it(`shows the operations for ${name} without anything that the policy forbids`, async () => {
+      const { page, complaints, strayRequests } = await openConsole(browser, `${url()}/docs`);
+      await page.getByText(path).first().click();
+      await page.getByRole('button', { name: 'Try it out' }).click();
+      await page.getByRole('button', { name: 'Execute' }).waitFor();
+      // Highlighting is set by script, element by element: it would be the first to go.
+      const code = page.locator('.highlight-code code span').first();
+      expect(await code.evaluate('(element) => getComputedStyle(element).color')).to.not.equal(
+        'rgb(0, 0, 0)',
+      );
+      await page.getByRole('button', { name: 'Authorize' }).first().click();
+      await page.getByText('X-KA-Access-Key').first().waitFor();
+      expect(complaints).to.deep.equal([]);
+      const own = new URL(url()).origin;
+      expect(strayRequests.filter((request) => !request.startsWith(own))).to.deep.equal([]);
+      await page.context().close();
+    });
+  }
+
+  it('would complain of a style in the markup', async () => {
+    const { page, complaints } = await openConsole(browser, `${service.application.platformUrl}/docs`);
+    await page.evaluate('document.body.setAttribute("style", "color: red")');
+    expect(complaints.join()).to.include('Content Security Policy');
+    await page.context().close();
+  });
+});

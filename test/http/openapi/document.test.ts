@@ -1,0 +1,613 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect } from 'chai';
+import { OPERATIONS } from '../../../src/access/access-keys.ts';
+import { type Application, startApplication } from '../../../src/application.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import { callerDocument } from '../../../src/http/openapi/caller.ts';
+import { platformDocument } from '../../../src/http/openapi/platform.ts';
+import { createLog } from '../../../src/log.ts';
+import { Fleet } from '../../../src/rollout/fleet.ts';
+import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
+import {
+  call,
+  currentRules,
+  MovableClock,
+  NO_RATE_LIMIT,
+  type RunningService,
+  SIGNAL_SECRET,
+  scoreBody,
+  startService,
+  stores,
+  temporaryDirectory,
+  verdictBody,
+} from '../../running-service.ts';
+import { DescribedApi, type LiveAnswer, type Promised } from './described-api.ts';
+
+const callers = new DescribedApi(callerDocument(''));
+const platform = new DescribedApi(platformDocument());
+
+const TOO_LARGE = 'x'.repeat(40_000);
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
+function troubled<T extends object>(
+  part: T,
+  trouble: () => Error | null,
+  keysTrouble: () => Error | null,
+): T {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === 'registers' && typeof value === 'object' && value !== null)
+        return troubled(value, trouble, keysTrouble);
+      if (name === 'documents' && typeof value === 'object' && value !== null)
+        return troubled(value, keysTrouble, keysTrouble);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        const error = name === 'close' ? null : trouble();
+        return error === null ? Reflect.apply(value, target, args) : Promise.reject(error);
+      };
+    },
+  });
+}
+
+/** The whole service with a rollout, and a store that can be put into trouble. */
+class Live {
+  readonly application: Application;
+  readonly #keys: { readonly all: string; readonly none: string };
+  readonly #end: () => Promise<void>;
+  static trouble: Error | null = null;
+  static keysTrouble: Error | null = null;
+
+  private constructor(
+    application: Application,
+    keys: { all: string; none: string },
+    end: () => Promise<void>,
+  ) {
+    this.application = application;
+    this.#keys = keys;
+    this.#end = end;
+  }
+
+  static async start(): Promise<Live> {
+    const opened = await stores[0]?.open();
+    if (opened === undefined) throw new Error('no store');
+    const store: Store = troubled(
+      opened.store,
+      () => Live.trouble,
+      () => Live.keysTrouble,
+    );
+    const rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+    addVersion(rulesDir, 'p2.v12', [{ file: 'ladder.yaml', from: 'levels:', to: 'levles:' }], {
+      draft: true,
+    });
+    const clock = new MovableClock().now;
+    const fleet = new Fleet(store);
+    const node = await RolloutNode.start({
+      fleet,
+      rulesDir,
+      dataDir: temporaryDirectory(),
+      firstVersion: currentRules().version,
+      clock,
+      onTrouble: () => {},
+    });
+    const application = await startApplication({
+      store,
+      clock,
+      ruleSource: node,
+      rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      rulesDir,
+      signalSecret: SIGNAL_SECRET,
+      rateLimit: NO_RATE_LIMIT,
+      basePath: '',
+      caller: { host: '127.0.0.1', port: 0 },
+      platform: { host: '127.0.0.1', port: 0 },
+      log: createLog('silent'),
+    });
+    const issue = async (operations: readonly (typeof OPERATIONS)[number][]) =>
+      (await application.keys.issue(platformName('shop'), operations, null)).key;
+    const keys = { all: await issue(OPERATIONS), none: await issue([]) };
+    return new Live(application, keys, async () => {
+      await application.drain();
+      await node.stop();
+      await opened.remove();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#end();
+  }
+
+  /** One request with the key of all operations, unless the headers bring another. */
+  async ask({ method, path, body, headers = {} }: Ask): Promise<LiveAnswer> {
+    const base = path.startsWith('/v1/client') ? this.application.callerUrl : this.application.platformUrl;
+    const key = headers['X-KA-Access-Key'] ?? this.#keys.all;
+    const answer = await fetch(base + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : JSON_TYPE),
+        ...headers,
+        'X-KA-Access-Key': key === 'ungranted' ? this.#keys.none : key,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+
+  /** A key that no node has read yet, so that the store must be asked about it. */
+  async newKey(): Promise<string> {
+    return (await this.application.keys.issue(platformName('shop'), OPERATIONS, null)).key;
+  }
+
+  /** A verdict's decision, to be asked about. */
+  async decisionId(clientIdKey: string): Promise<string> {
+    const answer = await this.ask(post('/v1/client/verdict', verdictBody({ clientIdKey })));
+    return answer.headers.get('X-Decision-Id') ?? '';
+  }
+}
+
+interface Ask {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function post(path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Ask {
+  return { method: 'POST', path, body, headers };
+}
+
+function put(path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Ask {
+  return { method: 'PUT', path, body, headers };
+}
+
+function get(path: string): Ask {
+  return { method: 'GET', path };
+}
+
+interface Case {
+  readonly operationId: string;
+  readonly status: number;
+  readonly ask: Ask | ((live: Live) => Promise<Ask>);
+  readonly trouble?: Error;
+  /** Access keys cannot be read. */
+  readonly keysTrouble?: Error;
+}
+
+const AWAY = new StoreUnavailable('away');
+
+/** What every operation with a key answers alike. */
+function shared(operationId: string, good: Ask): readonly Case[] {
+  const as = (key: string): Ask => ({ ...good, headers: { ...good.headers, 'X-KA-Access-Key': key } });
+  return [
+    { operationId, status: 401, ask: as('nonsense') },
+    { operationId, status: 403, ask: as('ungranted') },
+    { operationId, status: 503, ask: good, trouble: AWAY },
+    { operationId, status: 500, ask: good, trouble: new Error('a bug') },
+  ];
+}
+
+/** The same for operations that ask the store about the access key alone. */
+function sharedByKey(operationId: string, good: Ask): readonly Case[] {
+  const asNewcomer = async (live: Live) => ({
+    ...good,
+    headers: { ...good.headers, 'X-KA-Access-Key': await live.newKey() },
+  });
+  return [
+    ...shared(operationId, good).filter(({ trouble }) => trouble === undefined),
+    { operationId, status: 503, ask: asNewcomer, keysTrouble: AWAY },
+    { operationId, status: 500, ask: asNewcomer, keysTrouble: new Error('a bug') },
+  ];
+}
+
+/** What every operation with a body answers alike. */
+function withBody(operationId: string, good: Ask): readonly Case[] {
+  return [
+    ...shared(operationId, good),
+    { operationId, status: 400, ask: { ...good, body: '{' } },
+    { operationId, status: 400, ask: { ...good, body: {} } },
+    { operationId, status: 413, ask: { ...good, body: TOO_LARGE } },
+    { operationId, status: 415, ask: { ...good, headers: { 'Content-Type': 'text/plain' } } },
+  ];
+}
+
+const SCORE = post('/v1/client/score', scoreBody({ clientIdKey: 'scored' }));
+const VERDICT = post('/v1/client/verdict', verdictBody({ clientIdKey: 'judged' }));
+
+const CALLER_CASES: readonly Case[] = [
+  { operationId: 'score', status: 200, ask: SCORE },
+  ...withBody('score', SCORE),
+  { operationId: 'score', status: 404, ask: post('/v1/client/scores', {}) },
+  { operationId: 'score', status: 405, ask: get('/v1/client/score') },
+  { operationId: 'verdict', status: 200, ask: VERDICT },
+  { operationId: 'verdict', status: 200, ask: VERDICT },
+  ...withBody('verdict', VERDICT),
+  { operationId: 'verdict', status: 400, ask: { ...VERDICT, headers: { 'Idempotency-Key': 'a b' } } },
+  {
+    operationId: 'verdict',
+    status: 200,
+    ask: post('/v1/client/verdict', verdictBody(), { 'Idempotency-Key': 'once' }),
+  },
+  {
+    operationId: 'verdict',
+    status: 200,
+    ask: post('/v1/client/verdict', verdictBody(), { 'Idempotency-Key': 'once' }),
+  },
+  {
+    operationId: 'verdict',
+    status: 422,
+    ask: post('/v1/client/verdict', verdictBody({ method: 'other' }), { 'Idempotency-Key': 'once' }),
+  },
+];
+
+const OUTCOME = post('/v1/platform/outcomes', { clientIdKey: 'a', orderRef: 'a-1', outcome: 'PAID' });
+const CLIENT = '/v1/platform/clients/judged';
+const BINDING = put(`${CLIENT}/binding`, {
+  requisiteRef: 'requisite-7',
+  acceptorKeys: ['acceptor-1'],
+  expiresAt: '2030-01-01T00:00:00Z',
+});
+const OVERRIDE = put(`${CLIENT}/override`, { group: 'TRUSTED', reason: 'known', by: 'ann' });
+const HISTORY = `${CLIENT}/history`;
+const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
+const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
+const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
+const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1';
+
+const VERSIONS = '/v1/platform/rules/versions';
+const DIFF = '/v1/platform/rules/diff?before=p2.v10&after=p2.v11';
+const WHAT_IF = whatIf({});
+
+function whatIf(members: object): Ask {
+  const request = verdictBody({ clientIdKey: 'judged' });
+  return post('/v1/platform/rules/what-if', { versions: ['p2.v10', 'p2.v11'], request, ...members });
+}
+
+function removal(path: string): Ask {
+  return { method: 'DELETE', path };
+}
+
+async function explanation(live: Live): Promise<Ask> {
+  return get(`/v1/platform/decisions/${await live.decisionId('explained')}/explanation`);
+}
+
+const PLATFORM_CASES: readonly Case[] = [
+  { operationId: 'reportOutcomes', status: 200, ask: OUTCOME },
+  {
+    operationId: 'reportOutcomes',
+    status: 200,
+    ask: post(
+      '/v1/platform/outcomes',
+      `{"clientIdKey":"b","orderRef":"b-1","outcome":"UNPAID","cause":"EXPIRED"}\n{"clientIdKey":"b"}\n`,
+      { 'Content-Type': 'application/x-ndjson' },
+    ),
+  },
+  ...withBody('reportOutcomes', OUTCOME),
+  { operationId: 'bindClient', status: 200, ask: BINDING },
+  ...withBody('bindClient', BINDING),
+  { operationId: 'overrideClient', status: 200, ask: OVERRIDE },
+  ...withBody('overrideClient', OVERRIDE),
+  { operationId: 'readClient', status: 200, ask: async (live) => get(await judged(live)) },
+  { operationId: 'readClient', status: 400, ask: get(LONG_CLIENT) },
+  { operationId: 'readClient', status: 404, ask: get('/v1/platform/clients/nobody') },
+  ...shared('readClient', get(CLIENT)),
+  { operationId: 'readClientHistory', status: 200, ask: async (live) => get(await fullHistory(live)) },
+  { operationId: 'readClientHistory', status: 400, ask: get(`${HISTORY}?limit=501`) },
+  { operationId: 'readClientHistory', status: 400, ask: get(`${LONG_CLIENT}/history`) },
+  { operationId: 'readClientHistory', status: 404, ask: get('/v1/platform/clients/nobody/history') },
+  ...shared('readClientHistory', get(HISTORY)),
+  { operationId: 'liftOverride', status: 204, ask: removal(`${CLIENT}/override`) },
+  { operationId: 'liftOverride', status: 400, ask: removal(`${LONG_CLIENT}/override`) },
+  ...shared('liftOverride', removal(`${CLIENT}/override`)),
+  { operationId: 'unbindClient', status: 204, ask: removal(`${CLIENT}/binding`) },
+  { operationId: 'unbindClient', status: 400, ask: removal(`${LONG_CLIENT}/binding`) },
+  ...shared('unbindClient', removal(`${CLIENT}/binding`)),
+  { operationId: 'eraseClient', status: 204, ask: removal(CLIENT) },
+  { operationId: 'eraseClient', status: 400, ask: removal(LONG_CLIENT) },
+  ...shared('eraseClient', removal(CLIENT)),
+  { operationId: 'listDecisions', status: 200, ask: get('/v1/platform/decisions?limit=5') },
+  {
+    operationId: 'listDecisions',
+    status: 200,
+    ask: get('/v1/platform/decisions?verdict=GET_NEW&rule=otherwise&ruleVersion=p2.v10'),
+  },
+  { operationId: 'listDecisions', status: 400, ask: get('/v1/platform/decisions?limit=501') },
+  { operationId: 'listDecisions', status: 400, ask: get('/v1/platform/decisions?verdict=NO') },
+  ...shared('listDecisions', get('/v1/platform/decisions')),
+  {
+    operationId: 'readDecision',
+    status: 200,
+    ask: async (live) => get(`/v1/platform/decisions/${await live.decisionId('recorded')}`),
+  },
+  { operationId: 'readDecision', status: 404, ask: get(NO_DECISION) },
+  ...shared('readDecision', get(NO_DECISION)),
+  { operationId: 'explainDecision', status: 200, ask: explanation },
+  { operationId: 'explainDecision', status: 404, ask: get(`${NO_DECISION}/explanation`) },
+  ...shared('explainDecision', get(`${NO_DECISION}/explanation`)),
+  { operationId: 'readRollout', status: 200, ask: get('/v1/platform/rules') },
+  ...shared('readRollout', get('/v1/platform/rules')),
+  { operationId: 'rollOut', status: 200, ask: ROLLOUT },
+  ...withBody('rollOut', ROLLOUT),
+  {
+    operationId: 'rollOut',
+    status: 409,
+    ask: post('/v1/platform/rules/rollout', { version: 'p2.v99', mode: 'shadow', reason: 'not there' }),
+  },
+  { operationId: 'readRollout', status: 200, ask: async (live) => get(await shadowed(live)) },
+  { operationId: 'rollBack', status: 200, ask: ROLLBACK },
+  ...withBody('rollBack', ROLLBACK),
+  { operationId: 'rollBack', status: 409, ask: ROLLBACK },
+  { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
+  ...sharedByKey('readSession', get('/v1/platform/session')),
+  { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
+  ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
+  { operationId: 'listRuleFolders', status: 200, ask: get(VERSIONS) },
+  ...sharedByKey('listRuleFolders', get(VERSIONS)),
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v10`) },
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v11`) },
+  { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v12`) },
+  { operationId: 'readRuleFolder', status: 404, ask: get(`${VERSIONS}/p2.v99`) },
+  ...shared('readRuleFolder', get(`${VERSIONS}/p2.v10`)),
+  { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF) },
+  { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF.replace('p2.v11', 'p2.v10')) },
+  { operationId: 'compareRuleFolders', status: 400, ask: get(DIFF.replace('p2.v11', 'p2.v12')) },
+  { operationId: 'compareRuleFolders', status: 404, ask: get(DIFF.replace('p2.v11', 'p2.v99')) },
+  ...sharedByKey('compareRuleFolders', get(DIFF)),
+  { operationId: 'askWhatIf', status: 200, ask: WHAT_IF },
+  { operationId: 'askWhatIf', status: 200, ask: whatIf({ facts: { honeypotTriggered: true } }) },
+  { operationId: 'askWhatIf', status: 400, ask: whatIf({ facts: { honeypotTriggered: 1 } }) },
+  { operationId: 'askWhatIf', status: 400, ask: whatIf({ versions: ['p2.v12'] }) },
+  { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
+  ...withBody('askWhatIf', WHAT_IF),
+  { operationId: 'readLiveness', status: 200, ask: get('/livez') },
+  { operationId: 'readReadiness', status: 200, ask: get('/readyz') },
+  { operationId: 'readReadiness', status: 503, ask: get('/readyz'), trouble: AWAY },
+  { operationId: 'readMetrics', status: 200, ask: get('/metrics') },
+];
+
+/** The client's path, once it has a history, a binding and an override to show. */
+async function judged(live: Live): Promise<string> {
+  await live.ask(VERDICT);
+  await live.ask(BINDING);
+  await live.ask(OVERRIDE);
+  return CLIENT;
+}
+
+/** The path of the client's history, once there is an entry of every kind in it, and things were lifted. */
+async function fullHistory(live: Live): Promise<string> {
+  const device = { fingerprint: 'f', ip: '203.0.113.9', userAgent: 'x', clientHints: { jsOk: true } };
+  await live.ask(post('/v1/client/score', scoreBody({ clientIdKey: 'judged', ...device })));
+  await live.ask(post('/v1/client/score', scoreBody({ clientIdKey: 'judged', toPayCurrency: 'EUR' })));
+  await judged(live);
+  const outcome = { clientIdKey: 'judged', orderRef: 'judged-1', outcome: 'UNPAID', cause: 'EXPIRED' };
+  await live.ask(post('/v1/platform/outcomes', outcome));
+  await live.ask(removal(`${CLIENT}/binding`));
+  await live.ask(removal(`${CLIENT}/override`));
+  return HISTORY;
+}
+
+/** The path of the rollout, once a shadow has differed. */
+async function shadowed(live: Live): Promise<string> {
+  await live.decisionId('compared');
+  await live.decisionId('compared');
+  return '/v1/platform/rules';
+}
+
+/** What redocly's recommended rules find, as `severity rule place`. */
+async function lint(document: object): Promise<readonly string[]> {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({
+    source: JSON.stringify(document),
+    absoluteRef: 'openapi.json',
+    config,
+  });
+  return problems.map(
+    ({ severity, ruleId, message, location }) =>
+      `${severity} ${ruleId} ${location[0]?.pointer ?? ''} ${message}`,
+  );
+}
+
+for (const { name, api, cases } of [
+  { name: 'callers', api: callers, cases: CALLER_CASES },
+  { name: 'the platform', api: platform, cases: PLATFORM_CASES },
+]) {
+  describe(`the API document for ${name}`, () => {
+    it('has nothing that the recommended rules of redocly call an error', async () => {
+      const problems = await lint(api.document);
+      // Health answers take no input that could be refused.
+      expect(
+        problems.filter(
+          (problem) => !/operation-4xx-response #\/paths\/~1(livez|readyz|metrics)/.test(problem),
+        ),
+      ).to.deep.equal([]);
+    });
+
+    it('shows an example of every body, and each fits its schema', () => {
+      const bodies = Object.values(api.document.paths)
+        .flatMap((methods) => Object.values(methods))
+        .flatMap(({ requestBody, responses }) => [
+          ...Object.values(requestBody?.content ?? {}),
+          ...Object.values(responses).flatMap(({ content }) => Object.values(content ?? {})),
+        ])
+        .filter(({ schema }) => schema.$ref !== undefined);
+      expect(bodies.length).to.be.above(10);
+      for (const { schema, example, examples } of bodies) {
+        const shown =
+          example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example];
+        expect(shown).not.to.deep.equal([]);
+        for (const value of shown) {
+          expect(api.schemaComplaints(schema, value), JSON.stringify(value)).to.deep.equal([]);
+        }
+      }
+    });
+
+    describe('holds for live answers:', () => {
+      let live: Live;
+      before(async () => {
+        live = await Live.start();
+      });
+      after(() => live.stop());
+      afterEach(() => {
+        Live.trouble = null;
+        Live.keysTrouble = null;
+      });
+
+      for (const [index, { operationId, status, ask, trouble, keysTrouble }] of cases.entries()) {
+        it(`${operationId} answers ${status} (${index + 1})`, async () => {
+          const request = typeof ask === 'function' ? await ask(live) : ask;
+          Live.trouble = trouble ?? null;
+          Live.keysTrouble = keysTrouble ?? null;
+          const answer = await live.ask(request);
+          expect(answer.status, answer.text).to.equal(status);
+          expect(api.complaints(operationId, answer)).to.deep.equal([]);
+        });
+      }
+
+      it('every documented answer is among them', () => {
+        const asked = cases.map(
+          ({ operationId, status }): Promised => ({ operationId, status: String(status) }),
+        );
+        expect(api.promised().filter((one) => !asked.some((other) => isSame(one, other)))).to.deep.equal([]);
+      });
+    });
+  });
+}
+
+function isSame(a: Promised, b: Promised): boolean {
+  return a.operationId === b.operationId && a.status === b.status;
+}
+
+describe('holding answers against a document', () => {
+  const headers = new Headers({ 'X-Request-Id': 'r-1', 'Content-Type': 'application/json' });
+  const good = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false };
+  const complaints = (status: number, body: object) =>
+    callers.complaints('score', { status, headers, text: JSON.stringify(body) });
+
+  it('finds nothing in an answer as documented', () => {
+    expect(complaints(200, good)).to.deep.equal([]);
+  });
+
+  it('finds a member too many, one too few, and a wrong one', () => {
+    expect(complaints(200, { ...good, more: 1 })).to.deep.equal([' must NOT have additional properties']);
+    expect(complaints(200, { clientGroup: 'NEW', isBot: false })).to.deep.equal([
+      " must have required property 'paymentScore'",
+    ]);
+    expect(complaints(200, { ...good, paymentScore: '0.5' })).to.deep.equal([
+      '/paymentScore must match pattern "^[01]\\.[0-9]{4}$"',
+    ]);
+  });
+
+  it('finds a missing header and another content type', () => {
+    const bare = { status: 503, headers: new Headers({ 'Content-Type': 'text/html' }), text: '' };
+    expect(callers.complaints('score', bare)).to.deep.equal([
+      'X-Request-Id is missing',
+      'Retry-After is missing',
+      'text/html is not documented',
+    ]);
+  });
+});
+
+describe('the contract in the document for callers', () => {
+  const { schemas } = callers.document.components;
+
+  it('has the request fields with their limits', () => {
+    const limits = (name: string) =>
+      Object.entries(Object(Object(schemas[name]).properties))
+        .map(([field, schema]) => [
+          field,
+          Object(schema).maxLength ?? Object(schema).pattern ?? Object(schema).type,
+        ])
+        .map(([field, limit]) => `${field} ${limit}`);
+    expect(limits('ScoreBody')).to.have.members([
+      'sellPointKey 256',
+      'clientIdKey 256',
+      'amountRequested ^[0-9]{1,20}(\\.[0-9]{1,10})?$',
+      'selectedMethodKey 256',
+      'toPayCurrency ^[A-Za-z0-9]{3,4}$',
+      'fingerprint 256',
+      'ip 64',
+      'userAgent 512',
+      'clientHints object',
+    ]);
+    expect(limits('VerdictBody')).to.have.members([
+      'sellPointKey 256',
+      'clientIdKey 256',
+      'method 256',
+      'amountRequested ^[0-9]{1,20}(\\.[0-9]{1,10})?$',
+      'orderRef 256',
+      'toPayCurrency ^[A-Za-z0-9]{3,4}$',
+    ]);
+  });
+
+  it('says which fields are required', () => {
+    const required = (name: string) => Object(schemas[name]).required;
+    expect(required('ScoreBody')).to.have.members([
+      'sellPointKey',
+      'clientIdKey',
+      'amountRequested',
+      'selectedMethodKey',
+    ]);
+    expect(required('VerdictBody')).to.have.members([
+      'sellPointKey',
+      'clientIdKey',
+      'method',
+      'amountRequested',
+      'orderRef',
+    ]);
+    expect(required('ScoreAnswer')).to.have.members(['clientGroup', 'paymentScore', 'isBot']);
+    expect(required('VerdictAnswer')).to.have.members(['verdict', 'reason', 'ruleVersion', 'isBot']);
+  });
+
+  it('names the access header, and the operation that a key must be granted', () => {
+    expect(callers.document.components.securitySchemes).to.deep.include({
+      accessKey: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-KA-Access-Key',
+        description: 'The access key that the platform owner issued. Keep it as a secret.',
+      },
+    });
+    expect(callers.document.paths['/v1/client/verdict']?.['post']?.security).to.deep.equal([
+      { accessKey: ['verdict'] },
+    ]);
+  });
+});
+
+describe('the API documents as served', () => {
+  let service: RunningService;
+  before(async () => {
+    service = await startService({ basePath: '/pay' });
+  });
+  after(() => service.stop());
+
+  it('lie on each listener, for callers below the base path, without a key', async () => {
+    const { callerUrl, platformUrl } = service.application;
+    const forCallers = await call('GET', `${callerUrl}/openapi.json`, {});
+    expect(callerUrl).to.match(/\/pay$/);
+    expect(forCallers.body).to.deep.equal(JSON.parse(JSON.stringify(callerDocument('/pay'))));
+    expect(forCallers.body).to.have.nested.property('servers[0].url', '/pay');
+    const forPlatform = await call('GET', `${platformUrl}/openapi.json`, {});
+    expect(forPlatform.body).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
+  });
+
+  it('are shown by a page that loads nothing from elsewhere', async () => {
+    for (const base of [service.application.callerUrl, service.application.platformUrl]) {
+      const page = await call<string>('GET', `${base}/docs`, {});
+      expect(page.headers.get('Content-Security-Policy')).to.equal(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      expect(page.body).not.to.match(/https?:\/\//);
+      expect(page.body).not.to.match(/<script>/);
+      const loaded = [...page.body.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path);
+      expect(loaded).to.deep.equal([
+        'docs/swagger-ui.css',
+        'docs/swagger-ui-bundle.js',
+        'docs/initializer.js',
+      ]);
+      for (const path of loaded) expect((await call('GET', `${base}/${path}`, {})).status).to.equal(200);
+    }
+  });
+});

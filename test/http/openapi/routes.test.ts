@@ -1,0 +1,167 @@
+import Router from '@koa/router';
+import { expect } from 'chai';
+import { AccessKeys } from '../../../src/access/access-keys.ts';
+import { callerApi } from '../../../src/http/caller/caller-api.ts';
+import { callerDocument } from '../../../src/http/openapi/caller.ts';
+import { platformDocument } from '../../../src/http/openapi/platform.ts';
+import { platformApi } from '../../../src/http/platform/platform-api.ts';
+import { LastHour } from '../../../src/http/server/last-hour.ts';
+import { createLog } from '../../../src/log.ts';
+import { Metrics } from '../../../src/metrics.ts';
+import { hmacPseudonym } from '../../../src/pseudonym.ts';
+import { Fleet } from '../../../src/rollout/fleet.ts';
+import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { ScoringService } from '../../../src/service.ts';
+import { rulesDirectory } from '../../rollout/rule-folders.ts';
+import {
+  currentRules,
+  MovableClock,
+  NO_RATE_LIMIT,
+  SIGNAL_SECRET,
+  stores,
+  temporaryDirectory,
+} from '../../running-service.ts';
+import { disagreements, operationsOf, routersOf, routesOf } from './described-routes.ts';
+
+const BASE_PATH = '/pay';
+
+/** Each listener's document and the page that shows it: without a key, and about nobody. */
+const DOCUMENTATION = [
+  '/openapi.json',
+  '/docs',
+  '/docs/initializer.js',
+  '/docs/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js',
+];
+
+/** The console is a page of files; what it shows comes from operations. */
+const CONSOLE_FILES = [
+  '',
+  'console/style.css',
+  'console/icon.svg',
+  'console/app.js',
+  'console/html.js',
+  'console/api.js',
+  'console/format.js',
+  'console/chart.js',
+  'console/history.js',
+  'console/time-line.js',
+  'console/ladder.js',
+  'console/dialog.js',
+  'console/notice.js',
+  'console/verdict.js',
+  'console/trace.js',
+  'console/page-now.js',
+  'console/page-decisions.js',
+  'console/page-client.js',
+  'console/page-rules.js',
+  'console/page-what-if.js',
+  'console/page-rollout.js',
+  'console/page-backtest.js',
+  'console/preact.js',
+  'console/hooks.js',
+  'console/htm.js',
+  'console/uplot.js',
+  'console/uplot.css',
+];
+
+const CALLER_FILES = DOCUMENTATION.map((path) => `GET ${BASE_PATH}${path}`);
+const PLATFORM_FILES = [...DOCUMENTATION, ...CONSOLE_FILES.map((path) => `/${path}`)].map(
+  (path) => `GET ${path}`,
+);
+
+describe('routes and API documents', () => {
+  const ends: (() => Promise<void>)[] = [];
+  let callerRoutes: readonly string[];
+  let platformRoutes: readonly string[];
+
+  before(async () => {
+    const opened = await stores[0]?.open();
+    if (opened === undefined) throw new Error('no store');
+    const { store } = opened;
+    const clock = new MovableClock().now;
+    const rulesDir = rulesDirectory();
+    const fleet = new Fleet(store);
+    const node = await RolloutNode.start({
+      fleet,
+      rulesDir,
+      dataDir: temporaryDirectory(),
+      firstVersion: currentRules().version,
+      clock,
+      onTrouble: () => {},
+    });
+    ends.push(() => node.stop(), opened.remove);
+    const lastHour = new LastHour(clock);
+    const metrics = new Metrics(lastHour);
+    const pseudonym = hmacPseudonym(SIGNAL_SECRET);
+    const shared = {
+      store,
+      clock,
+      metrics,
+      pseudonym,
+      ruleSource: node,
+      keys: new AccessKeys(store.documents, clock),
+      log: createLog('silent'),
+    };
+    const service = new ScoringService(shared);
+    const callers = callerApi({
+      ...shared,
+      service,
+      rateBuckets: store.rateBuckets,
+      rateLimit: NO_RATE_LIMIT,
+      basePath: BASE_PATH,
+    });
+    const platform = platformApi({
+      ...shared,
+      service,
+      lastHour,
+      rulesDir,
+      readiness: async () => ({ ready: true }),
+      rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+    });
+    callerRoutes = routesOf(routersOf(callers));
+    platformRoutes = routesOf(routersOf(platform));
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+
+  it('agree on the listener for callers', () => {
+    const operations = operationsOf(callerDocument(BASE_PATH), BASE_PATH);
+    expect(operations.length).to.be.at.least(2);
+    expect(disagreements(callerRoutes, operations, CALLER_FILES)).to.deep.equal([]);
+  });
+
+  it('agree on the listener for the platform', () => {
+    const operations = operationsOf(platformDocument());
+    expect(operations.length).to.be.above(20);
+    expect(disagreements(platformRoutes, operations, PLATFORM_FILES)).to.deep.equal([]);
+  });
+
+  it('would part ways with a route that nobody described', () => {
+    const secret = new Router({ prefix: '/v1/platform' });
+    secret.put('/secrets/:name', () => {});
+    const routes = [...platformRoutes, ...routesOf([secret])];
+    expect(disagreements(routes, operationsOf(platformDocument()), PLATFORM_FILES)).to.deep.equal([
+      'PUT /v1/platform/secrets/{name} is not in the document',
+    ]);
+  });
+
+  it('would part ways over an operation without a route, by its method and the name of its parameter', () => {
+    const routes = platformRoutes.filter((route) => route !== 'GET /v1/platform/decisions/{decisionId}');
+    const renamed = [...routes, 'GET /v1/platform/decisions/{id}', 'POST /livez'];
+    expect(disagreements(renamed, operationsOf(platformDocument()), PLATFORM_FILES)).to.deep.equal([
+      'GET /v1/platform/decisions/{id} is not in the document',
+      'POST /livez is not in the document',
+      'GET /v1/platform/decisions/{decisionId} has no route',
+    ]);
+  });
+
+  it('would part ways over a file that is not there any more, or is described after all', () => {
+    const files = [...PLATFORM_FILES, 'GET /gone.js', 'GET /livez'];
+    expect(disagreements(platformRoutes, operationsOf(platformDocument()), files)).to.deep.equal([
+      'GET /gone.js is left out, and has no route',
+      'GET /livez is left out and described',
+    ]);
+  });
+});

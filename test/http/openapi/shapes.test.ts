@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import type { Static } from 'typebox';
+import type { Explanation, RulesAccount } from '../../../src/analysis/explain/explain.ts';
+import type { PlatformName } from '../../../src/client/client-key.ts';
+import type { Binding, Override } from '../../../src/client/client-state.ts';
+import type { Ladder } from '../../../src/client/ladder.ts';
+import type { OutcomeEffect } from '../../../src/client/outcomes.ts';
+import type { Decision, ScoreAnswer, VerdictAnswer } from '../../../src/decision/decision.ts';
+import type { ScoreBody, VerdictBody } from '../../../src/decision/requests.ts';
+import type {
+  LastHourSchema,
+  OpenedRuleFolderSchema,
+  RuleDiffSchema,
+  RuleFolderSchema,
+  SessionSchema,
+} from '../../../src/http/openapi/console-schemas.ts';
+import type { ClientHistorySchema } from '../../../src/http/openapi/history-schemas.ts';
+import type {
+  BindingSchema,
+  ClientSchema,
+  DecisionListSchema,
+  DecisionSchema,
+  ExplanationSchema,
+  FollowingSchema,
+  LadderSchema,
+  NodeSchema,
+  OutcomeResultSchema,
+  OverrideSchema,
+  RolloutSchema,
+  RolloutStatusSchema,
+  RulesAccountSchema,
+  RuleTraceSchema,
+  ScoreAnswerSchema,
+  TrialCountsSchema,
+  VerdictAnswerSchema,
+} from '../../../src/http/openapi/schemas.ts';
+import type { viewOfHistory } from '../../../src/http/platform/client-history.ts';
+import type { viewOfClient } from '../../../src/http/platform/client-view.ts';
+import type { OpenedRuleFolder, RuleDiff, RuleFolderSummary } from '../../../src/http/platform/rule-files.ts';
+import type { Session } from '../../../src/http/platform/session.ts';
+import type { ScoreBodySchema, VerdictBodySchema } from '../../../src/http/request/schemas.ts';
+import type { LastHourView } from '../../../src/http/server/last-hour.ts';
+import type { Following, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
+import type { NodeReport } from '../../../src/rollout/fleet.ts';
+import type { Rollout } from '../../../src/rollout/rollout.ts';
+import type { TrialCounts } from '../../../src/rollout/trial-counts.ts';
+import type { RuleTrace } from '../../../src/rules/evaluate/trace.ts';
+import type { RuleVersion } from '../../../src/rules/rule-set.ts';
+import type { FoundDecisions } from '../../../src/state/decision-search.ts';
+
+/** A type as JSON carries it: brands and readonly do not travel. */
+type Plain<T> = T extends PlatformName | RuleVersion
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Plain<Item>[]
+    : T extends object
+      ? { -readonly [Name in keyof T]: Plain<T[Name]> }
+      : T;
+
+type Same<A, B> = [Plain<A>] extends [Plain<B>] ? ([Plain<B>] extends [Plain<A>] ? true : false) : false;
+
+/** Facts by label are always there once a decision is made; the view's type does not say so. */
+type ClientView = Omit<ReturnType<typeof viewOfClient>, 'facts'>;
+
+// The compiler refuses this file when a schema and the type of the code part ways.
+const SHAPES: {
+  readonly scoreBody: Same<Static<typeof ScoreBodySchema>, ScoreBody>;
+  readonly verdictBody: Same<Static<typeof VerdictBodySchema>, VerdictBody>;
+  readonly scoreAnswer: Same<Static<typeof ScoreAnswerSchema>, ScoreAnswer>;
+  readonly verdictAnswer: Same<Static<typeof VerdictAnswerSchema>, VerdictAnswer>;
+  readonly ladder: Same<Static<typeof LadderSchema>, Ladder>;
+  readonly decision: Same<Static<typeof DecisionSchema>, Decision>;
+  readonly binding: Same<Static<typeof BindingSchema>, Binding>;
+  readonly override: Same<Static<typeof OverrideSchema>, Override>;
+  readonly outcomeEffect: Same<Static<typeof OutcomeResultSchema>['result'], OutcomeEffect>;
+  readonly client: Same<Omit<Static<typeof ClientSchema>, 'facts'>, ClientView>;
+  readonly history: Same<Static<typeof ClientHistorySchema>, ReturnType<typeof viewOfHistory>>;
+  readonly ruleTrace: Same<Static<typeof RuleTraceSchema>, RuleTrace>;
+  readonly explanation: Same<Static<typeof ExplanationSchema>, Explanation>;
+  readonly trialCounts: Same<Static<typeof TrialCountsSchema>, TrialCounts>;
+  readonly node: Same<Static<typeof NodeSchema>, NodeReport>;
+  readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
+  readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
+  readonly following: Same<Static<typeof FollowingSchema>, Following>;
+  readonly foundDecisions: Same<Static<typeof DecisionListSchema>, FoundDecisions>;
+  readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
+  readonly session: Same<Static<typeof SessionSchema>, Session>;
+  readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
+  readonly ruleFolder: Same<Static<typeof RuleFolderSchema>, RuleFolderSummary>;
+  readonly openedRuleFolder: Same<Static<typeof OpenedRuleFolderSchema>, OpenedRuleFolder>;
+  readonly ruleDiff: Same<Static<typeof RuleDiffSchema>, RuleDiff>;
+} = {
+  scoreBody: true,
+  verdictBody: true,
+  scoreAnswer: true,
+  verdictAnswer: true,
+  ladder: true,
+  decision: true,
+  binding: true,
+  override: true,
+  outcomeEffect: true,
+  client: true,
+  history: true,
+  ruleTrace: true,
+  explanation: true,
+  trialCounts: true,
+  node: true,
+  rollout: true,
+  rolloutStatus: true,
+  following: true,
+  foundDecisions: true,
+  rulesAccount: true,
+  session: true,
+  lastHour: true,
+  ruleFolder: true,
+  openedRuleFolder: true,
+  ruleDiff: true,
+};
+
+// What the comparison must be able to see.
+const DIFFERENT: {
+  readonly missing: Same<{ a: string }, { a: string; b: number }>;
+  readonly optional: Same<{ a?: string }, { a: string }>;
+  readonly other: Same<{ a: 'x' | 'y' }, { a: 'x' }>;
+} = { missing: false, optional: false, other: false };
+
+describe('the shapes in the API documents', () => {
+  it('are the types of the code', () => {
+    expect(Object.values(SHAPES)).not.to.include(false);
+    expect(Object.values(DIFFERENT)).not.to.include(true);
+  });
+});

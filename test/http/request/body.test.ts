@@ -1,0 +1,294 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import {
+  call,
+  type Problem,
+  type RunningService,
+  rawExchange,
+  rawStatus,
+  START_MS,
+  startService,
+  type Tenant,
+  verdictBody,
+} from '../../running-service.ts';
+
+const MAX_BODY_BYTES = 32 * 1024;
+
+/** A valid verdict request with a body of exactly this many bytes. */
+function verdictOfBytes(bytes: number): string {
+  const text = JSON.stringify(verdictBody({ padding: '' }));
+  return text.replace('"padding":""', `"padding":"${'x'.repeat(bytes - text.length)}"`);
+}
+
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}
+
+describe('a request body', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service.stop());
+
+  const head = (...more: readonly string[]) =>
+    [
+      'POST /v1/client/verdict HTTP/1.1',
+      'Host: localhost',
+      `X-KA-Access-Key: ${shop.key}`,
+      'Content-Type: application/json',
+      ...more,
+      '',
+      '',
+    ].join('\r\n');
+
+  const send = (...parts: readonly (string | Uint8Array)[]) => rawExchange(shop.callerUrl, ...parts);
+
+  const chunked = (text: string, chunkBytes: number) => {
+    const chunks: string[] = [];
+    for (let from = 0; from < text.length; from += chunkBytes) {
+      const chunk = text.slice(from, from + chunkBytes);
+      chunks.push(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+    }
+    return `${chunks.join('')}0\r\n\r\n`;
+  };
+
+  describe('refused, changing nothing', () => {
+    afterEach('nothing is known of the client', async () => {
+      expect(await shop.decisions()).to.deep.equal([]);
+      expect((await shop.client('payer-1')).status).to.equal(404);
+    });
+
+    const malformed = (title: string, detail: string, body: () => string | Uint8Array<ArrayBuffer>) => {
+      it(title, async () => {
+        const answer = await shop.post('verdict', body());
+        expect(answer.status).to.equal(400);
+        expect(answer.headers.get('Content-Type')).to.equal('application/problem+json');
+        expect(answer.body).to.deep.equal({
+          title: 'malformed JSON body',
+          status: 400,
+          detail,
+          requestId: answer.headers.get('X-Request-Id'),
+        });
+      });
+    };
+
+    malformed('empty', 'The body is empty.', () => '');
+    malformed('blank', 'The body is not valid JSON.', () => '  \n');
+    malformed('cut off', 'The body is not valid JSON.', () => JSON.stringify(verdictBody()).slice(0, -1));
+    malformed(
+      'followed by something',
+      'The body is not valid JSON.',
+      () => `${JSON.stringify(verdictBody())} x`,
+    );
+    malformed('with a comment', 'The body is not valid JSON.', () => `/* */${JSON.stringify(verdictBody())}`);
+    malformed(
+      'with a byte order mark',
+      'The body starts with a byte order mark; send plain UTF-8.',
+      () => `\uFEFF${JSON.stringify(verdictBody())}`,
+    );
+    malformed(
+      'only a byte order mark',
+      'The body starts with a byte order mark; send plain UTF-8.',
+      () => '\uFEFF',
+    );
+    malformed('in Latin-1', 'The body is not valid UTF-8.', () =>
+      Uint8Array.from(Buffer.from(JSON.stringify(verdictBody({ method: 'é' })), 'latin1')),
+    );
+    malformed('in UTF-16', 'The body is not valid UTF-8.', () =>
+      Uint8Array.from([0xff, 0xfe, ...Buffer.from(JSON.stringify(verdictBody()), 'utf16le')]),
+    );
+    malformed('with an overlong UTF-8 form', 'The body is not valid UTF-8.', () =>
+      Uint8Array.from([0x7b, 0xc0, 0xaf, 0x7d]),
+    );
+
+    it('of one byte more than 32 KiB', async () => {
+      const { status, body } = await shop.post('verdict', verdictOfBytes(MAX_BODY_BYTES + 1));
+      expect(status).to.equal(413);
+      expect(body).to.deep.include({
+        title: 'body too large',
+        detail: 'The body must have at most 32768 bytes.',
+      });
+    });
+
+    it('of 1 MB, to a caller that sends all of it before it reads', async () => {
+      const body = verdictOfBytes(1_000_000);
+      const answer = await shop.post('verdict', body);
+      expect(answer.status).to.equal(413);
+    });
+
+    it('of 1 MB in chunks, without a Content-Length', async () => {
+      const answer = await send(
+        head('Transfer-Encoding: chunked'),
+        chunked(verdictOfBytes(1_000_000), 10_000),
+      );
+      expect(rawStatus(answer)).to.equal(413);
+      expect(answer).to.include('"title":"body too large"');
+    });
+
+    it('that is endless, cut off in the end', async () => {
+      const answer = await send(head('Content-Length: 999999999999'), 'x'.repeat(3_000_000));
+      expect([413, null]).to.include(rawStatus(answer));
+    });
+
+    it('of another type, with 415', async () => {
+      const types = [
+        'text/plain',
+        'application/xml',
+        'application/x-www-form-urlencoded',
+        'application/x-ndjson',
+        'application/json; charset=latin1',
+        'application/json; charset=utf-16',
+        'application/jsonx',
+        'json',
+      ];
+      for (const type of types) {
+        const { status, body } = await shop.post('verdict', verdictBody(), { 'Content-Type': type });
+        expect(status, type).to.equal(415);
+        expect(body, type).to.deep.include({
+          title: 'unsupported content type',
+          detail: 'Content-Type must be application/json, once, and in UTF-8.',
+        });
+      }
+    });
+
+    it('without a type, or with two', async () => {
+      const text = JSON.stringify(verdictBody());
+      const rest = `Host: localhost\r\nX-KA-Access-Key: ${shop.key}\r\nContent-Length: ${text.length}\r\nConnection: close`;
+      const request = (types: string) => `POST /v1/client/verdict HTTP/1.1\r\n${rest}\r\n${types}\r\n${text}`;
+      expect(rawStatus(await send(request('')))).to.equal(415);
+      const json = 'Content-Type: application/json\r\n';
+      expect(rawStatus(await send(request(json + json)))).to.equal(415);
+      expect(rawStatus(await send(request(`${json}Content-Type: text/plain\r\n`)))).to.equal(415);
+    });
+
+    it('that is compressed, with 415', async () => {
+      for (const encoding of ['gzip', 'br', 'deflate', 'nonsense']) {
+        const { status, body } = await shop.post('verdict', verdictBody(), { 'Content-Encoding': encoding });
+        expect(status).to.equal(415);
+        expect(body.detail).to.equal('Content-Encoding is not supported.');
+      }
+    });
+
+    it('nested 100,000 deep', async () => {
+      const { status } = await shop.post('verdict', nested(100_000));
+      expect(status).to.equal(413);
+    });
+
+    it('nested as deep as 32 KiB allow', async () => {
+      const { status, body } = await shop.post('verdict', nested(MAX_BODY_BYTES / 2));
+      expect(status).to.equal(400);
+      expect(body.detail).to.equal('The body must be a JSON object.');
+    });
+  });
+
+  it('that the caller breaks off does not count as a failure of the service', async () => {
+    const fresh = await startService();
+    const tenant = await fresh.tenant();
+    const broken = connect(Number(new URL(tenant.callerUrl).port), '127.0.0.1');
+    broken.write(head('Content-Length: 500').replace(shop.key, tenant.key));
+    broken.write('{"sellPointKey":');
+    await delay(100);
+    broken.destroy();
+    const metrics = async () => (await call<string>('GET', `${tenant.platformUrl}/metrics`, {})).body;
+    const status = async () =>
+      /request_duration_seconds_count\{operation="verdict",status="(\d+)"\}/.exec(await metrics())?.[1];
+    for (let tries = 0; tries < 100 && (await status()) === undefined; tries++) await delay(20);
+    expect(await status()).to.equal('400');
+    await fresh.stop();
+  });
+
+  describe('accepted', () => {
+    it('of exactly 32 KiB', async () => {
+      expect((await shop.post('verdict', verdictOfBytes(MAX_BODY_BYTES))).status).to.equal(200);
+    });
+
+    it('with a deeply nested member that the contract does not name, also with an Idempotency-Key', async () => {
+      const text = JSON.stringify(verdictBody({ more: 0 })).replace('"more":0', `"more":${nested(15_000)}`);
+      expect((await shop.post('verdict', text)).status).to.equal(200);
+      const keyed = await shop.post('verdict', text, { 'Idempotency-Key': 'nested' });
+      expect(keyed.status).to.equal(200);
+    });
+
+    it('of application/json however it is written', async () => {
+      for (const type of [
+        'application/json',
+        'application/json; charset=utf-8',
+        'Application/JSON;charset="UTF-8"',
+      ]) {
+        const { status } = await shop.post('verdict', verdictBody(), { 'Content-Type': type });
+        expect(status, type).to.equal(200);
+      }
+    });
+
+    it('with Content-Encoding identity', async () => {
+      const { status } = await shop.post('verdict', verdictBody(), { 'Content-Encoding': 'identity' });
+      expect(status).to.equal(200);
+    });
+
+    it('in chunks that split a character', async () => {
+      const bytes = Buffer.from(JSON.stringify(verdictBody({ clientIdKey: '😀' })));
+      const cut = bytes.indexOf(0xf0) + 2;
+      const parts = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((part) => [
+        `${part.length.toString(16)}\r\n`,
+        part,
+        '\r\n',
+      ]);
+      const answer = await send(
+        head('Transfer-Encoding: chunked', 'Connection: close'),
+        ...parts,
+        '0\r\n\r\n',
+      );
+      expect(rawStatus(answer)).to.equal(200);
+      expect((await shop.client('😀')).body.decisionCount).to.equal(1);
+    });
+
+    it('with Expect: 100-continue', async () => {
+      const text = JSON.stringify(verdictBody({ clientIdKey: 'expecting' }));
+      const answer = await send(
+        head('Expect: 100-continue', `Content-Length: ${text.length}`, 'Connection: close'),
+        text,
+      );
+      expect(answer).to.match(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+    });
+  });
+
+  describe('of the platform', () => {
+    const at = (text: unknown) =>
+      shop.ask<Problem>('POST', 'outcomes', {
+        clientIdKey: 'dated',
+        orderRef: crypto.randomUUID(),
+        outcome: 'PAID',
+        occurredAt: text,
+      });
+
+    it('takes moments as RFC 3339 or milliseconds', async () => {
+      const moments = [
+        START_MS,
+        0,
+        '2025-12-31T23:59:59Z',
+        '2025-12-31T23:59:59.123Z',
+        '2024-02-29T10:00:00+05:30',
+      ];
+      for (const moment of moments) expect((await at(moment)).status, String(moment)).to.equal(200);
+    });
+
+    it('refuses moments that do not exist or are of another form', async () => {
+      const moments = [
+        ...['2025-02-29T10:00:00Z', '2025-02-30T10:00:00Z', '2025-04-31T10:00:00Z', '2025-13-01T10:00:00Z'],
+        ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '', '1735689600000'],
+        ...['1960-01-01T00:00:00Z', -1, 1.5, 1e300, true, null, [], {}],
+      ];
+      for (const moment of moments) {
+        const { status, body } = await at(moment);
+        expect(status, String(moment)).to.equal(400);
+        expect(body.detail).to.equal(
+          '/occurredAt must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970.',
+        );
+      }
+    });
+  });
+});

@@ -1,0 +1,260 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { networkOf } from '../../../src/client/network.ts';
+import { callerAddress } from '../../../src/http/request/rate-limit.ts';
+import { type BucketSettings, localRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
+import {
+  call,
+  type RunningService,
+  rawExchange,
+  rawStatus,
+  scoreBody,
+  startService,
+  type Tenant,
+} from '../../running-service.ts';
+
+const CONTRACT: BucketSettings = { ratePerSecond: 20, burst: 20, longestDelayMs: 2000 };
+
+interface Arrival {
+  readonly atMs: number;
+  /** Null when it was turned away. */
+  readonly delayMs: number | null;
+}
+
+/** What happens to requests that come one after the other, each so many ms after the one before. */
+function arrivals(gapsMs: readonly number[], startMs: number, settings: BucketSettings): readonly Arrival[] {
+  let atMs = startMs;
+  let fullAtMs = 0;
+  return gapsMs.map((gapMs) => {
+    atMs += gapMs;
+    const { admission, ...next } = takeToken(fullAtMs, atMs, settings);
+    fullAtMs = next.fullAtMs;
+    return { atMs, delayMs: admission.admitted ? admission.delayMs : null };
+  });
+}
+
+describe('a rate bucket', () => {
+  it('lets the burst pass, then delays, then turns away', () => {
+    const atOnce = Array.from({ length: 70 }, () => 0);
+    const delays = arrivals(atOnce, 1_000_000, CONTRACT).map(({ delayMs }) => delayMs);
+    expect(delays.slice(0, 20)).to.deep.equal(Array.from({ length: 20 }, () => 0));
+    expect(delays.slice(20, 60)).to.deep.equal(Array.from({ length: 40 }, (_, index) => 50 * (index + 1)));
+    expect(delays.slice(60)).to.deep.equal(Array.from({ length: 10 }, () => null));
+  });
+
+  it('gives a token back every 1 / rate seconds', () => {
+    let fullAtMs = 0;
+    const delayAt = (nowMs: number) => {
+      const { admission, ...next } = takeToken(fullAtMs, nowMs, CONTRACT);
+      fullAtMs = next.fullAtMs;
+      return admission.admitted ? admission.delayMs : null;
+    };
+    for (let request = 0; request < 20; request++) expect(delayAt(5000)).to.equal(0);
+    expect(delayAt(5050)).to.equal(0);
+    expect(delayAt(5050)).to.equal(50);
+    expect(delayAt(99_000)).to.equal(0);
+  });
+
+  it('takes no token from whoever is turned away', () => {
+    const full = takeToken(1_003_050, 1_000_000, CONTRACT);
+    expect(full).to.deep.equal({ admission: { admitted: false }, fullAtMs: 1_003_050 });
+  });
+
+  it('never lets more than burst + rate * time pass without delay', () => {
+    const settings = fc.record({
+      ratePerSecond: fc.integer({ min: 1, max: 200 }),
+      burst: fc.integer({ min: 1, max: 50 }),
+      longestDelayMs: fc.integer({ min: 0, max: 3000 }),
+    });
+    const gapsMs = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 })), { maxLength: 200 });
+    fc.assert(
+      fc.property(settings, gapsMs, fc.nat(1e12), (limit, gaps, startMs) => {
+        const undelayedAt = arrivals(gaps, startMs, limit)
+          .filter(({ delayMs }) => delayMs === 0)
+          .map(({ atMs }) => atMs);
+        for (const [first, fromMs] of undelayedAt.entries()) {
+          for (const [more, toMs] of undelayedAt.slice(first).entries()) {
+            const allowed = limit.burst + (limit.ratePerSecond * (toMs - fromMs)) / 1000;
+            expect(more + 1).to.be.at.most(allowed + 1e-3);
+          }
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('never lets more than burst + rate * time go on in all, delays included', () => {
+    const gapsMs = fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(gapsMs, (gaps) => {
+        const goesOnAt = arrivals(gaps, 0, CONTRACT).flatMap(({ atMs, delayMs }) =>
+          delayMs === null ? [] : [atMs + delayMs],
+        );
+        const [firstMs = 0] = goesOnAt;
+        for (const [index, atMs] of goesOnAt.entries()) {
+          expect(index + 1).to.be.at.most(20 + ((atMs - firstMs) * 20) / 1000 + 1e-3);
+        }
+      }),
+    );
+  });
+
+  it('is one for each network', async () => {
+    const buckets = localRateBuckets(() => 1000);
+    const one: BucketSettings = { ratePerSecond: 1, burst: 1, longestDelayMs: 0 };
+    expect(await buckets.take('203.0.113.1', one)).to.deep.equal({ admitted: true, delayMs: 0 });
+    expect(await buckets.take('203.0.113.1', one)).to.deep.equal({ admitted: false });
+    expect(await buckets.take('203.0.113.2', one)).to.deep.equal({ admitted: true, delayMs: 0 });
+  });
+});
+
+describe('the address that a request counts for', () => {
+  let address: (forwarded: readonly string[], trustedProxies: number) => Promise<string>;
+  const server = createServer();
+  before(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const bound = server.address();
+    if (bound === null || typeof bound === 'string') throw new Error('no port');
+    address = async (forwarded, trustedProxies) => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      server.once('request', (req, res) => {
+        resolve(callerAddress(req, trustedProxies));
+        res.end();
+      });
+      const lines = forwarded.map((value) => `X-Forwarded-For: ${value}\r\n`).join('');
+      await rawExchange(
+        `http://127.0.0.1:${bound.port}`,
+        `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${lines}\r\n`,
+      );
+      return promise;
+    };
+  });
+  after(() => server.close());
+
+  it('is the connection without trusted proxies, whatever the header says', async () => {
+    expect(await address([], 0)).to.equal('127.0.0.1');
+    expect(await address(['203.0.113.9'], 0)).to.equal('127.0.0.1');
+  });
+
+  it('is what the one trusted proxy saw, not what the caller wrote before it', async () => {
+    expect(await address(['203.0.113.9'], 1)).to.equal('203.0.113.9');
+    expect(await address(['1.1.1.1, 2.2.2.2, 203.0.113.9'], 1)).to.equal('203.0.113.9');
+    expect(await address(['1.1.1.1', '203.0.113.9'], 1)).to.equal('203.0.113.9');
+  });
+
+  it('is what the outermost of two trusted proxies saw', async () => {
+    expect(await address(['1.1.1.1, 203.0.113.9, 10.0.0.2'], 2)).to.equal('203.0.113.9');
+    expect(await address(['203.0.113.9', '10.0.0.2'], 2)).to.equal('203.0.113.9');
+  });
+
+  it('is the connection when a request came around the proxies', async () => {
+    expect(await address([], 1)).to.equal('127.0.0.1');
+    expect(await address(['203.0.113.9'], 2)).to.equal('127.0.0.1');
+    expect(await address([' , ,'], 1)).to.equal('127.0.0.1');
+  });
+});
+
+describe('the network of an address', () => {
+  it('of IPv6 is its /64', () => {
+    expect(networkOf('2001:db8:1:2:3:4:5:6')).to.equal(networkOf('2001:db8:1:2::1'));
+    expect(networkOf('2001:db8:1:2::1')).not.to.equal(networkOf('2001:db8:1:3::1'));
+    expect(networkOf('fe80::1%eth0')).to.equal(networkOf('fe80::2'));
+  });
+
+  it('of IPv4 is itself, also written as IPv6', () => {
+    expect(networkOf('203.0.113.9')).to.equal('203.0.113.9');
+    expect(networkOf('::ffff:203.0.113.9')).to.equal('203.0.113.9');
+    expect(networkOf('203.0.113.9')).not.to.equal(networkOf('203.0.113.8'));
+  });
+});
+
+describe('the rate limit (contract, section 8)', () => {
+  const startLimited = async (ratePerSecond: number, burst: number, trustedProxies: number) => {
+    service = await startService({ rateLimit: { ratePerSecond, burst, trustedProxies } });
+    shop = await service.tenant();
+  };
+  let service: RunningService;
+  let shop: Tenant;
+  afterEach(() => service.stop());
+
+  const scoreFrom = (forwarded: string) => {
+    const text = JSON.stringify(scoreBody());
+    return rawExchange(
+      shop.callerUrl,
+      [
+        'POST /v1/client/score HTTP/1.1',
+        'Host: localhost',
+        'Connection: close',
+        'Content-Type: application/json',
+        `X-KA-Access-Key: ${shop.key}`,
+        `X-Forwarded-For: ${forwarded}`,
+        `Content-Length: ${text.length}`,
+        '',
+        text,
+      ].join('\r\n'),
+    );
+  };
+
+  const metrics = async () => (await call<string>('GET', `${shop.platformUrl}/metrics`, {})).body;
+
+  it('lets a burst pass, delays what is over it, and drops the connection of who goes on', async () => {
+    await startLimited(20, 5, 0);
+    const startedMs = performance.now();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => scoreFrom('-')));
+    const statuses = answers.map(rawStatus);
+    const dropped = statuses.filter((status) => status === null).length;
+    expect(statuses.filter((status) => status === 200)).to.have.length(100 - dropped);
+    // 5 pass at once and about 40 are delayed; the time that sending takes lets a few more in.
+    expect(dropped).to.be.within(1, 55);
+    expect(performance.now() - startedMs).to.be.above(1000);
+    const text = await metrics();
+    expect(text).to.include(`scoring_rate_limited_total{effect="dropped"} ${dropped}`);
+    expect(text).to.match(/scoring_rate_limited_total\{effect="delayed"\} [1-9]/);
+    expect(text).not.to.match(/status="404"/);
+  });
+
+  it('is each caller address its own, behind a trusted proxy', async () => {
+    await startLimited(1, 1, 1);
+    const first = await Promise.all(['203.0.113.1', '203.0.113.2', '203.0.113.3'].map(scoreFrom));
+    expect(first.map(rawStatus)).to.deep.equal([200, 200, 200]);
+    expect(await metrics()).not.to.include('effect="delayed"');
+  });
+
+  it('cannot be escaped by forged entries, nor within one IPv6 /64', async () => {
+    await startLimited(1, 1, 1);
+    const forged = Array.from({ length: 6 }, (_, index) => `9.9.9.${index}, 203.0.113.1`);
+    const forgedStatuses = (await Promise.all(forged.map(scoreFrom))).map(rawStatus);
+    expect(forgedStatuses.filter((status) => status === null).length).to.be.at.least(2);
+    const hosts = Array.from({ length: 6 }, (_, index) => `2001:db8::${index + 1}`);
+    const hostStatuses = (await Promise.all(hosts.map(scoreFrom))).map(rawStatus);
+    expect(hostStatuses.filter((status) => status === null).length).to.be.at.least(2);
+  });
+
+  it('comes before the check of the key', async () => {
+    await startLimited(1, 1, 0);
+    const headers = { 'X-KA-Access-Key': 'wrong' };
+    const ask = () =>
+      call('POST', `${shop.callerUrl}/v1/client/score`, headers, {}).then(
+        ({ status }) => status,
+        () => null,
+      );
+    const statuses = await Promise.all(Array.from({ length: 8 }, ask));
+    expect(statuses).to.include(401);
+    expect(statuses).to.include(null);
+  });
+
+  it('is off at 0', async () => {
+    await startLimited(0, 1, 0);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => shop.score()));
+    expect(answers.every(({ status }) => status === 200)).to.equal(true);
+    expect(await metrics()).not.to.include('effect=');
+  });
+
+  it('does not hold for the platform', async () => {
+    await startLimited(1, 1, 0);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => shop.ask('GET', 'decisions')));
+    expect(answers.every(({ status }) => status === 200)).to.equal(true);
+  });
+});

@@ -1,0 +1,233 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type Problem,
+  type RunningService,
+  scoreBody,
+  startService,
+  type Tenant,
+  verdictBody,
+} from '../../running-service.ts';
+
+type Operation = 'score' | 'verdict';
+
+/** What a refusal must say about one member of a body. */
+interface Refusal {
+  readonly operation: Operation;
+  readonly member: string;
+  readonly value: unknown;
+  readonly detail: string;
+}
+
+const TEXT_MEMBERS: Readonly<Record<Operation, Readonly<Record<string, number>>>> = {
+  score: {
+    sellPointKey: 256,
+    clientIdKey: 256,
+    selectedMethodKey: 256,
+    fingerprint: 256,
+    ip: 64,
+    userAgent: 512,
+  },
+  verdict: { sellPointKey: 256, clientIdKey: 256, method: 256, orderRef: 256 },
+};
+
+const REQUIRED: Readonly<Record<Operation, readonly string[]>> = {
+  score: ['sellPointKey', 'clientIdKey', 'amountRequested', 'selectedMethodKey'],
+  verdict: ['sellPointKey', 'clientIdKey', 'method', 'amountRequested', 'orderRef'],
+};
+
+const NO_TEXTS: readonly unknown[] = [0, 7, true, null, [], ['a'], {}];
+const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, null, [], {}];
+
+const NO_DECIMAL =
+  'must be a decimal number of at most 20 digits and 10 decimals, like "250.00", without sign, exponent or blank';
+const NO_CURRENCY = 'must be 3 or 4 letters or digits, like "EUR"';
+
+const NO_DECIMALS: readonly string[] = [
+  ...['1e5', '-1', '+1', ' 1', '1 ', '', '.5', '1.', '1.2.3', '1,5', '0x10', 'NaN', 'Infinity', '1_000'],
+  ...['١', '１', '½', '1\n', 'abc', '1'.repeat(21), `0.${'1'.repeat(11)}`],
+];
+
+const DECIMALS: readonly string[] = ['0', '25', '25.00', '007.50', '0.0000000001', '9'.repeat(20)];
+
+const operations: readonly Operation[] = ['score', 'verdict'];
+
+function bodyOf(operation: Operation, members: object): object {
+  return operation === 'score' ? scoreBody(members) : verdictBody(members);
+}
+
+describe('the members of a request body', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service.stop());
+
+  const refuse = async ({ operation, member, value, detail }: Refusal) => {
+    const pointer = `/${member}`;
+    const { status, body } = await shop.post(operation, bodyOf(operation, { [member]: value }));
+    expect(status).to.equal(400);
+    expect({ ...body, requestId: '' }, JSON.stringify(value)).to.deep.equal({
+      title: 'malformed JSON body',
+      status: 400,
+      detail: `${pointer} ${detail}.`,
+      errors: [{ pointer, detail }],
+      requestId: '',
+    });
+  };
+
+  describe('refused with 400 and a pointer, changing nothing', () => {
+    afterEach('nothing is known of the client', async () => {
+      expect(await shop.decisions()).to.deep.equal([]);
+      expect((await shop.client('payer-1')).status).to.equal(404);
+    });
+
+    for (const operation of operations) {
+      for (const member of REQUIRED[operation]) {
+        it(`${operation} without ${member}`, async () => {
+          await refuse({ operation, member, value: undefined, detail: 'is required' });
+        });
+      }
+
+      for (const [member, maxLength] of Object.entries(TEXT_MEMBERS[operation])) {
+        it(`${operation} with a ${member} that is no text`, async () => {
+          for (const value of NO_TEXTS) {
+            await refuse({ operation, member, value, detail: 'must be a JSON string' });
+          }
+        });
+
+        it(`${operation} with a ${member} that is empty, too long, or has a lone surrogate`, async () => {
+          await refuse({ operation, member, value: '', detail: 'must not be empty' });
+          const tooLong = `must have at most ${maxLength} characters`;
+          await refuse({ operation, member, value: 'a'.repeat(maxLength + 1), detail: tooLong });
+          await refuse({ operation, member, value: '😀'.repeat(maxLength + 1), detail: tooLong });
+          const illFormed = 'must be well-formed Unicode, without lone surrogates';
+          await refuse({ operation, member, value: 'a\ud800', detail: illFormed });
+          await refuse({ operation, member, value: '\udc00b', detail: illFormed });
+        });
+      }
+
+      it(`${operation} with an amount that is no JSON string`, async () => {
+        for (const value of [25, 25.5, 0, ...NO_TEXTS.slice(2)]) {
+          await refuse({ operation, member: 'amountRequested', value, detail: 'must be a JSON string' });
+        }
+      });
+
+      it(`${operation} with an amount that is no decimal-string`, async () => {
+        for (const value of NO_DECIMALS) {
+          await refuse({ operation, member: 'amountRequested', value, detail: NO_DECIMAL });
+        }
+      });
+
+      it(`${operation} with a currency of another form`, async () => {
+        for (const value of ['', 'EU', 'EUROS', 'E R', '€€€', 'EU\ud800']) {
+          await refuse({ operation, member: 'toPayCurrency', value, detail: NO_CURRENCY });
+        }
+        await refuse({ operation, member: 'toPayCurrency', value: null, detail: 'must be a JSON string' });
+        await refuse({ operation, member: 'toPayCurrency', value: 978, detail: 'must be a JSON string' });
+      });
+
+      it(`${operation} with another JSON value than an object`, async () => {
+        for (const text of ['null', '[]', '[{}]', '"text"', '7', 'true']) {
+          const { status, body } = await shop.post(operation, text);
+          expect(status, text).to.equal(400);
+          expect(body, text).to.deep.include({
+            title: 'malformed JSON body',
+            detail: 'The body must be a JSON object.',
+            errors: [{ pointer: '', detail: 'must be a JSON object' }],
+          });
+        }
+      });
+
+      it(`${operation} whose members come only from a __proto__ member`, async () => {
+        const text = `{"__proto__":${JSON.stringify(bodyOf(operation, {}))}}`;
+        expect((await shop.post(operation, text)).body.detail).to.equal('/sellPointKey is required.');
+      });
+    }
+
+    it('score with clientHints that are no object', async () => {
+      for (const value of ['jsOk', 7, true, null, []]) {
+        await refuse({ operation: 'score', member: 'clientHints', value, detail: 'must be a JSON object' });
+      }
+    });
+
+    it('score with a hint that is no boolean', async () => {
+      for (const hint of ['jsOk', 'honeypotTriggered']) {
+        for (const value of NO_BOOLEANS) {
+          const { status, body } = await shop.post('score', scoreBody({ clientHints: { [hint]: value } }));
+          expect(status).to.equal(400);
+          const pointer = `/clientHints/${hint}`;
+          expect(body.errors).to.deep.equal([{ pointer, detail: 'must be true or false' }]);
+        }
+      }
+    });
+  });
+
+  describe('accepted', () => {
+    for (const operation of operations) {
+      it(`${operation} with texts at their limits, counted in characters`, async () => {
+        for (const [member, maxLength] of Object.entries(TEXT_MEMBERS[operation])) {
+          for (const character of ['a', '😀', '\u0000', ' ']) {
+            const { status } = await shop.post(
+              operation,
+              bodyOf(operation, { [member]: character.repeat(maxLength) }),
+            );
+            expect(status, `${member} ${JSON.stringify(character)}`).to.equal(200);
+          }
+        }
+      });
+
+      it(`${operation} with every form of decimal-string`, async () => {
+        for (const amountRequested of DECIMALS) {
+          const { status } = await shop.post(operation, bodyOf(operation, { amountRequested }));
+          expect(status, amountRequested).to.equal(200);
+        }
+      });
+
+      it(`${operation} with a currency of 3 or 4 letters or digits`, async () => {
+        for (const toPayCurrency of ['EUR', 'eur', 'USDT', '978']) {
+          const { status } = await shop.post(operation, bodyOf(operation, { toPayCurrency }));
+          expect(status, toPayCurrency).to.equal(200);
+        }
+      });
+
+      it(`${operation} with members named like those of every object`, async () => {
+        const odd =
+          '"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"toString":1,"hasOwnProperty":null';
+        const text = JSON.stringify(bodyOf(operation, {})).replace('{', `{${odd},`);
+        expect((await shop.post(operation, text)).status).to.equal(200);
+        const keyed = await shop.post(operation, text, { 'Idempotency-Key': `odd-${operation}` });
+        expect(keyed.status).to.equal(200);
+        expect({}).not.to.have.property('admin');
+      });
+    }
+  });
+
+  describe('of any kind', () => {
+    it('never answers 5xx, and 200 only to a valid body', async () => {
+      const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constant('25.00'));
+      const member = fc.oneof(text, fc.jsonValue(), fc.double(), fc.constant(undefined));
+      const bodies = fc.oneof(
+        fc.json(),
+        fc.string(),
+        fc
+          .record({ members: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), odd: member })
+          .map(({ members, odd }) => JSON.stringify(scoreBody({ ...members, userAgent: odd }))),
+        fc
+          .record({ clientIdKey: member, amountRequested: member, toPayCurrency: member })
+          .map((members) => JSON.stringify(verdictBody(members))),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...operations), bodies, async (operation, body) => {
+          const answer = await shop.post(operation, body, { 'Idempotency-Key': crypto.randomUUID() });
+          const { status, body: problem }: { status: number; body: Problem } = answer;
+          expect([200, 400]).to.include(status);
+          if (status === 400) expect(problem.title).to.equal('malformed JSON body');
+        }),
+        { numRuns: 300 },
+      );
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { cutOffSlowReaders } from '../../../src/http/server/slow-readers.ts';
+
+/** More than the system keeps for a connection. */
+const LARGE = Buffer.alloc(32 * 1024 * 1024);
+const LIMIT_MS = 1000;
+
+describe('readers that do not take their answers', () => {
+  let server: Server;
+  let port: number;
+
+  beforeEach(async () => {
+    server = createServer((req, res) => res.end(req.url === '/large' ? LARGE : 'small'));
+    cutOffSlowReaders(server, LIMIT_MS);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    port = address === null || typeof address === 'string' ? 0 : address.port;
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  it('are cut off', async () => {
+    const reader = ask('/large');
+    const [atServer]: Socket[] = await once(server, 'connection');
+    reader.pause();
+    await once(atServer ?? reader, 'close');
+    expect(atServer?.destroyed).to.equal(true);
+    reader.destroy();
+  });
+
+  it('leave those in peace that take theirs, however large', async () => {
+    const reader = ask('/large');
+    let taken = 0;
+    reader.on('data', (chunk: Buffer) => {
+      taken += chunk.length;
+    });
+    while (taken < LARGE.length) await once(reader, 'data');
+    expect(reader.readyState).to.equal('open');
+    reader.destroy();
+  });
+
+  it('do not include those that ask for nothing more', async () => {
+    const reader = ask('/small');
+    let ended = false;
+    reader.on('close', () => {
+      ended = true;
+    });
+    await once(reader, 'data');
+    await new Promise((resolve) => setTimeout(resolve, 3 * LIMIT_MS));
+    expect(ended).to.equal(false);
+    reader.destroy();
+  });
+
+  function ask(path: string): Socket {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return socket;
+  }
+});

@@ -1,0 +1,227 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { verdictRule } from '../../../src/decision/assess.ts';
+import type { FactValue } from '../../../src/facts/fact.ts';
+import { runEngine } from '../../../src/rules/evaluate/engine.ts';
+import type { FactRef, RuleSet } from '../../../src/rules/rule-set.ts';
+import { randomVerdicts, valuesOf } from '../../rule-fixtures/random-rules.ts';
+import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
+
+const RULES_A_RUN = 20;
+const RUNS = 500;
+
+function withVerdicts(verdicts: string): RuleSet {
+  return edited({ 'verdicts.yaml': whole(verdicts) });
+}
+
+/** A value for each fact, picked by `choices`. */
+function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactValue[] {
+  return facts.map(({ fact, index }) => {
+    const values = valuesOf(fact.domain);
+    return values[(choices[index % choices.length] ?? 0) % values.length] ?? false;
+  });
+}
+
+/** The rule set with a single rule of one comparison, and the place of the fact that it asks for. */
+function single(comparison: string): { readonly rules: RuleSet; readonly place: number } {
+  const rules = withVerdicts(
+    [
+      'rules:',
+      '  - name: single',
+      '    priority: 1',
+      `    conditions: { all: [${comparison}] }`,
+      '    event: { type: verdict, params: { verdict: BLOCK, reason: "Matched." } }',
+      'otherwise: { verdict: GET_NEW, reason: "None matched." }',
+    ].join('\n'),
+  );
+  const condition = rules.verdicts.rules[0]?.condition;
+  const compared = condition?.kind === 'all' ? condition.conditions[0] : undefined;
+  if (compared?.kind !== 'comparison') throw new Error('the rule has one comparison');
+  return { rules, place: compared.fact.index };
+}
+
+/** What the matcher and the engine say when the fact has this value. */
+async function judged(
+  { rules, place }: ReturnType<typeof single>,
+  value: FactValue,
+): Promise<{ matcher: boolean; engine: boolean }> {
+  const values = rules.facts.map(({ fact, index }) =>
+    index === place ? value : (valuesOf(fact.domain)[0] ?? 0),
+  );
+  const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);
+  return { matcher: rules.verdicts.rules[0]?.matches(values) === true, engine: results.length === 1 };
+}
+
+const BOUNDARIES: readonly {
+  readonly comparison: string;
+  readonly expected: readonly [FactValue, boolean][];
+}[] = [
+  {
+    comparison: '{ fact: paidCount, operator: equal, value: 2 }',
+    expected: [
+      [1, false],
+      [2, true],
+      [3, false],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: notEqual, value: 2 }',
+    expected: [
+      [1, true],
+      [2, false],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: lessThan, value: 2 }',
+    expected: [
+      [1, true],
+      [2, false],
+      [3, false],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: lessThanInclusive, value: 2 }',
+    expected: [
+      [1, true],
+      [2, true],
+      [3, false],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: greaterThan, value: 2 }',
+    expected: [
+      [1, false],
+      [2, false],
+      [3, true],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: greaterThanInclusive, value: 2 }',
+    expected: [
+      [1, false],
+      [2, true],
+      [3, true],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: in, value: [1, 3] }',
+    expected: [
+      [1, true],
+      [2, false],
+      [3, true],
+    ],
+  },
+  {
+    comparison: '{ fact: paidCount, operator: notIn, value: [1, 3] }',
+    expected: [
+      [1, false],
+      [2, true],
+    ],
+  },
+  {
+    comparison: '{ fact: paymentScore, operator: greaterThanInclusive, value: 0.75 }',
+    expected: [
+      [0.7499, false],
+      [0.75, true],
+      [0.7501, true],
+    ],
+  },
+  {
+    comparison: '{ fact: verdicts, params: { window: 10m }, operator: greaterThan, value: 63 }',
+    expected: [
+      [63, false],
+      [64, true],
+    ],
+  },
+  {
+    comparison: '{ fact: isBot, operator: equal, value: false }',
+    expected: [
+      [false, true],
+      [true, false],
+    ],
+  },
+  {
+    comparison: '{ fact: isBot, operator: notEqual, value: false }',
+    expected: [
+      [false, false],
+      [true, true],
+    ],
+  },
+  {
+    comparison: '{ fact: clientGroup, operator: in, value: [NEW, PAYING] }',
+    expected: [
+      ['NEW', true],
+      ['STICKY', false],
+    ],
+  },
+  {
+    comparison: '{ fact: clientGroup, operator: notEqual, value: NEW }',
+    expected: [
+      ['NEW', false],
+      ['STICKY', true],
+    ],
+  },
+  {
+    comparison: '{ fact: method, operator: equal, value: card }',
+    expected: [
+      ['card', true],
+      ['cards', false],
+      ['Card', false],
+    ],
+  },
+  {
+    comparison: '{ fact: method, operator: notIn, value: [card] }',
+    expected: [
+      ['card', false],
+      ['ca', true],
+    ],
+  },
+];
+
+describe('compiled rules', () => {
+  for (const { comparison, expected } of BOUNDARIES) {
+    it(`judge ${comparison} as the engine does`, async () => {
+      const rule = single(comparison);
+      for (const [value, holds] of expected) {
+        expect(await judged(rule, value), String(value)).to.deep.equal({ matcher: holds, engine: holds });
+      }
+    });
+  }
+
+  it('agree with json-rules-engine on 10,000 random rules and facts, and on which one is first', async function () {
+    this.timeout(60_000);
+    let pairs = 0;
+    let matched = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        randomVerdicts(RULES_A_RUN),
+        fc.array(fc.nat(1000), { minLength: 61, maxLength: 61 }),
+        async (verdicts, choices) => {
+          const rules = withVerdicts(verdicts);
+          const values = pick(rules.facts, choices);
+          const { results, failureResults } = await runEngine(rules.verdicts.rules, rules.facts, values);
+          const matching = rules.verdicts.rules
+            .filter((rule) => rule.matches(values))
+            .map(({ name }) => name);
+          expect(results.map(({ name }) => name).toSorted()).to.deep.equal(matching.toSorted());
+          expect(results.length + failureResults.length).to.equal(RULES_A_RUN);
+          const first = results.toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))[0];
+          expect(verdictRule(rules, values).rule).to.equal(first?.name ?? 'otherwise');
+          pairs += RULES_A_RUN;
+          matched += matching.length;
+        },
+      ),
+      { numRuns: RUNS },
+    );
+    expect(pairs).to.equal(10_000);
+    // Both answers must be common, or the agreement would say little.
+    expect(matched).to.be.within(1000, 9000);
+  });
+
+  it('ask for each window that the sharing facts use, once', () => {
+    expect(edited({}).sharingWindowsMs).to.deep.equal({
+      fingerprint: [86_400_000],
+      ip: [3_600_000, 86_400_000],
+    });
+  });
+});

@@ -1,0 +1,97 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { formatProblems, listRuleVersions, loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
+import { RULES_DIR, SOUND_FILES, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
+
+const WAY_ON =
+  'p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10';
+
+describe('the folder of rule sets', () => {
+  let dir = '';
+  let folder = '';
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'rules-'));
+    folder = join(dir, SOUND_VERSION);
+    cpSync(join(RULES_DIR, SOUND_VERSION), folder, { recursive: true });
+  });
+
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  function problems(): readonly string[] {
+    const result = loadRuleSet(folder);
+    return result.ok ? [] : formatProblems('rules', result.problems).split('\n');
+  }
+
+  it('gives a released version', () => {
+    const result = loadRuleSet(folder);
+    if (!result.ok) throw new Error(formatProblems(folder, result.problems));
+    expect(result.ruleSet).to.deep.include({ version: SOUND_VERSION, released: true });
+    expect(result.ruleSet.digest).to.match(/^[0-9a-f]{64}$/);
+  });
+
+  it('gives a version without release.json as a draft, of the same digest', () => {
+    const released = loadRuleSet(folder);
+    rmSync(join(folder, 'release.json'));
+    const draft = loadRuleSet(folder);
+    if (!released.ok || !draft.ok) throw new Error('both are sound');
+    expect(draft.ruleSet.released).to.equal(false);
+    expect(draft.ruleSet.digest).to.equal(released.ruleSet.digest);
+  });
+
+  it('refuses a released version with a changed file, even when only a comment changed', () => {
+    writeFileSync(join(folder, 'ladder.yaml'), `${SOUND_FILES.get('ladder.yaml')}# later\n`);
+    expect(problems()).to.deep.equal([
+      `rules/ladder.yaml:1:1  the file was changed after the release; ${WAY_ON}`,
+    ]);
+  });
+
+  it('refuses a released version with an added case', () => {
+    writeFileSync(join(folder, 'cases', 'more.yaml'), 'cases: []\n');
+    expect(problems()).to.deep.equal([
+      `rules/cases/more.yaml:1:1  the file was added after the release; ${WAY_ON}`,
+    ]);
+  });
+
+  it('refuses a released version with a missing file, and tells what parsing misses too', () => {
+    rmSync(join(folder, 'verdicts.yaml'));
+    expect(problems()).to.deep.equal([
+      `rules/verdicts.yaml:1:1  the file is missing after the release; ${WAY_ON}`,
+      'rules/verdicts.yaml:1:1  the file is missing',
+    ]);
+  });
+
+  it('refuses a damaged release.json, instead of taking the version for a draft', () => {
+    writeFileSync(join(folder, 'release.json'), '{"files": ');
+    expect(problems()).to.deep.equal([
+      'rules/release.json:1:1  the file is damaged; restore it from version control',
+    ]);
+  });
+
+  it('refuses a file that is not UTF-8', () => {
+    writeFileSync(join(folder, 'ladder.yaml'), Buffer.from([0x23, 0xff, 0xfe, 0x0a]));
+    expect(problems()).to.deep.equal(['rules/ladder.yaml:1:1  the file is not UTF-8 text']);
+  });
+
+  it('refuses a folder that is not there', () => {
+    rmSync(folder, { recursive: true });
+    expect(problems()).to.deep.equal(['rules:1:1  there is no such folder']);
+  });
+
+  it('refuses a file beside the rules that looks like one', () => {
+    rmSync(join(folder, 'release.json'));
+    writeFileSync(join(folder, 'verdict.yaml'), 'rules: []\n');
+    expect(problems()).to.deep.equal([
+      'rules/verdict.yaml:1:1  unknown file; did you mean "verdicts.yaml"?; tests go into cases/*.yaml',
+    ]);
+  });
+
+  it('lists versions by their numbers, not by their letters', () => {
+    for (const name of ['p2.v9', 'p3.v1', 'p2.v2', 'p10.v1', 'schema', 'p2', 'p2.v9.old'])
+      mkdirSync(join(dir, name));
+    writeFileSync(join(dir, 'p1.v1'), 'a file, not a rule set');
+    expect(listRuleVersions(dir)).to.deep.equal(['p2.v2', 'p2.v9', 'p2.v10', 'p3.v1', 'p10.v1']);
+  });
+});

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { better, type Measured, mixFigures } from '../../../../scripts/chaos/attacks/overload.ts';
+import type { Sample } from '../../../../scripts/chaos/traffic/load.ts';
+
+/** So many answers to each operation in one second: given, and refused. */
+interface Counts {
+  readonly scores: readonly [given: number, refused: number];
+  readonly verdicts: readonly [given: number, refused: number];
+}
+
+function measured({ scores, verdicts }: Counts): Measured {
+  const answered = [
+    ...samples('score', 200, scores[0]),
+    ...samples('score', 503, scores[1]),
+    ...samples('verdict', 200, verdicts[0]),
+    ...samples('verdict', 503, verdicts[1]),
+  ];
+  return { answered, seconds: 1, memoryMib: 100 };
+}
+
+function samples(operation: 'score' | 'verdict', status: number, count: number): readonly Sample[] {
+  const sample: Sample = {
+    clientIdKey: 'payer-1',
+    orderRef: 'order-1',
+    operation,
+    sentAtMs: 0,
+    answeredAtMs: 1,
+    status,
+    decisionId: null,
+  };
+  return Array.from({ length: count }, () => sample);
+}
+
+function judged(mix: Counts): readonly string[] {
+  const peak = measured({ scores: [100, 0], verdicts: [100, 0] });
+  return mixFigures('mix', measured(mix), peak).map(({ seen, judgement }) => `${seen} ${judgement}`);
+}
+
+describe('overload with scores and verdicts', () => {
+  it('is kept off verdicts when scores are refused in their stead', () => {
+    expect(judged({ scores: [20, 180], verdicts: [120, 80] })).to.deep.equal([
+      '20 % report',
+      '120 % pass',
+      '90 % and 40 % report',
+      '50 % pass',
+    ]);
+  });
+
+  it('is not when both are refused alike, or verdicts more', () => {
+    expect(judged({ scores: [100, 100], verdicts: [100, 100] }).at(-1)).to.equal('0 % miss');
+    expect(judged({ scores: [100, 50], verdicts: [100, 100] }).at(-1)).to.equal('-17 % miss');
+  });
+
+  it('is not when fewer verdicts are given than before', () => {
+    expect(judged({ scores: [0, 200], verdicts: [89, 11] })[1]).to.equal('89 % miss');
+  });
+
+  it('misses when nobody asked for one of them', () => {
+    expect(judged({ scores: [0, 0], verdicts: [100, 0] }).at(-1)).to.equal('NaN % miss');
+  });
+
+  it('is held against the peak with more verdicts, whatever became of the scores', () => {
+    const few = measured({ scores: [500, 0], verdicts: [90, 0] });
+    const many = measured({ scores: [0, 0], verdicts: [100, 0] });
+    expect(better(few, many)).to.equal(many);
+    expect(better(many, few)).to.equal(many);
+  });
+});

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { lostSteps, outage } from '../../../../scripts/chaos/accidents/failover.ts';
+import { readAnswer } from '../../../../scripts/chaos/traffic/keep-alive.ts';
+import { percentile, type Sample } from '../../../../scripts/chaos/traffic/load.ts';
+import { doubled, lost, type Recorded } from '../../../../scripts/chaos/traffic/records.ts';
+import { clientKey, platformName } from '../../../../src/client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../../../../src/client/client-state.ts';
+import { decideVerdict } from '../../../../src/decision/decide.ts';
+import { verdictRequest } from '../../../../src/decision/requests.ts';
+import { NO_SIGHTINGS } from '../../../../src/facts/fact.ts';
+import { currentRules, START_MS } from '../../../running-service.ts';
+
+function sample(n: number, more: Partial<Sample> = {}): Sample {
+  return {
+    clientIdKey: 'payer-1',
+    orderRef: `order-${n}`,
+    sentAtMs: 10 * n,
+    answeredAtMs: 10 * n + 1,
+    status: 200,
+    decisionId: decision.decisionId,
+    ...more,
+  };
+}
+
+const client = clientKey(platformName('shop'), 'payer-1');
+const body = {
+  sellPointKey: 'shop-1',
+  clientIdKey: 'payer-1',
+  method: 'card',
+  amountRequested: '25.00',
+  orderRef: 'order-1',
+};
+const { decision } = decideVerdict(
+  currentRules(),
+  client,
+  UNKNOWN_CLIENT,
+  NO_SIGHTINGS,
+  verdictRequest(body, 'request-1', 'active'),
+  START_MS,
+);
+
+describe('what a load is held against', () => {
+  it('finds an acknowledged verdict that is not recorded, or under another number', () => {
+    const recorded: Recorded = new Map([
+      ['order-1', [decision]],
+      ['order-3', [decision]],
+    ]);
+    const samples = [sample(1), sample(2), sample(3, { decisionId: 'other.1' }), sample(4, { status: 503 })];
+    expect(lost(samples, recorded).map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-3']);
+  });
+
+  it('finds an order with more than one step', () => {
+    const recorded: Recorded = new Map([
+      ['order-1', [decision]],
+      ['order-2', [decision, decision]],
+      ['order-3', []],
+    ]);
+    expect(doubled(recorded)).to.deep.equal(['order-2']);
+  });
+
+  it('finds a step lost by its number being given twice', () => {
+    const recorded: Recorded = new Map([['order-2', [decision]]]);
+    expect(lostSteps([sample(1), sample(2)], recorded)).to.deep.equal({ lost: 1, neverFound: 1 });
+  });
+
+  it('counts a payer as back only after the last refusal', () => {
+    const samples = [
+      sample(0),
+      sample(1, { status: 503 }),
+      sample(2),
+      sample(3, { status: 503 }),
+      sample(4),
+      sample(5),
+      sample(6, { clientIdKey: 'payer-2' }),
+    ];
+    expect(outage(samples, 5)).to.deep.equal({ affected: 1, firstSuccessMs: 36, allBackMs: 36 });
+  });
+
+  it('takes percentiles of what there is', () => {
+    expect(percentile([3, 1, 2], 50)).to.equal(2);
+    expect(percentile([3, 1, 2], 100)).to.equal(3);
+    expect(percentile([], 50)).to.be.NaN;
+  });
+});
+
+describe('an answer on a connection', () => {
+  const bytes = Buffer.from('HTTP/1.1 503 No\r\nX-Decision-Id: a.1\r\nContent-Length: 4\r\n\r\n"\u00e9"');
+
+  it('is read when it is whole', () => {
+    const answer = readAnswer(bytes);
+    expect(answer?.status).to.equal(503);
+    expect(answer?.headers.get('x-decision-id')).to.equal('a.1');
+    expect(answer?.body).to.equal('"\u00e9"');
+  });
+
+  it('is awaited while it is not', () => {
+    for (let length = 0; length < bytes.length; length++)
+      expect(readAnswer(bytes.subarray(0, length))).to.equal(null);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { addressesOf, parseRedisUrl } from '../../../../src/state/redis/connection/url.ts';
+
+describe('REDIS_URL', () => {
+  const none = { username: undefined, password: undefined };
+
+  it('names one server, by default at 6379 and database 0', () => {
+    expect(parseRedisUrl('redis://cache')).to.deep.equal({
+      kind: 'standalone',
+      tls: false,
+      endpoint: { host: 'cache', port: 6379 },
+      database: 0,
+      ...none,
+    });
+  });
+
+  it('takes TLS, credentials, an IPv6 address and a database', () => {
+    expect(parseRedisUrl('rediss://me:p%40ss@[::1]:7000/3')).to.deep.equal({
+      kind: 'standalone',
+      tls: true,
+      endpoint: { host: '::1', port: 7000 },
+      database: 3,
+      username: 'me',
+      password: 'p@ss',
+    });
+  });
+
+  for (const list of [
+    'redis://:secret@a:1,redis://:secret@b:2',
+    'redis://:secret@a:1,b:2',
+    'redis://:secret@a:1, b:2',
+  ]) {
+    it(`takes a list as a cluster: ${list}`, () => {
+      expect(parseRedisUrl(list)).to.deep.equal({
+        kind: 'cluster',
+        tls: false,
+        endpoints: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 2 },
+        ],
+        username: undefined,
+        password: 'secret',
+      });
+    });
+  }
+
+  it('takes sentinels and the name of their master', () => {
+    expect(parseRedisUrl('redis-sentinel://:secret@a:1,b/scoring')).to.deep.equal({
+      kind: 'sentinel',
+      endpoints: [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 26379 },
+      ],
+      masterName: 'scoring',
+      username: undefined,
+      password: 'secret',
+    });
+  });
+
+  for (const [url, complaint] of [
+    ['localhost:6379', 'unknown scheme'],
+    ['http://:secret@localhost', 'unknown scheme'],
+    ['redis://', 'no host'],
+    ['redis://:secret@:99999', 'no host'],
+    ['redis://localhost/x', 'the database is a number'],
+    ['redis-sentinel://:secret@a:1,b:2', 'the name of the master is missing'],
+  ] as const) {
+    it(`refuses ${url} without repeating it`, () => {
+      expect(() => parseRedisUrl(url))
+        .to.throw(`REDIS_URL: ${complaint}; understood are redis://[user:password@]host:port[/database]`)
+        .with.property('message')
+        .that.does.not.include('secret');
+    });
+  }
+
+  it('is told by its addresses only', () => {
+    expect(addressesOf(parseRedisUrl('redis://me:secret@a:1,[::1]:2'))).to.equal('a:1, [::1]:2');
+  });
+});

@@ -1,0 +1,394 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { journalKey, PARTITIONS, partitionOf } from '../../../src/state/keys.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { describeWithServer } from '../../servers/needs-server.ts';
+import {
+  command,
+  freePort,
+  type RedisServers,
+  startCluster,
+  startSentinel,
+  startStandalone,
+  until,
+} from '../../servers/redis.ts';
+import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import { describeStore } from '../store-conformance.ts';
+
+const KINDS = [
+  { name: 'Redis', start: startStandalone },
+  { name: 'Redis Cluster', start: startCluster },
+  { name: 'Redis behind Sentinel', start: startSentinel },
+] as const;
+
+for (const { name, start } of KINDS) {
+  describeWithServer('redis-server', `with servers for ${name}`, () => {
+    describeStore(name, async () => {
+      const servers = await start();
+      const store = await openRedisStore(servers.url, () => {});
+      return {
+        store,
+        dump: () => dump(servers),
+        end: async () => {
+          await store.close();
+          await servers.stop();
+        },
+      };
+    });
+  });
+}
+
+describeWithServer('redis-server', 'the Redis store', function () {
+  this.timeout(30_000);
+  let servers: RedisServers;
+  let store: Store;
+  const errors: Error[] = [];
+  const master = () => {
+    const [first] = servers.nodes;
+    if (first === undefined) throw new Error('no server');
+    return first;
+  };
+  const works = async () => {
+    try {
+      await store.ping();
+      await verdict(store, newClient(), 'order');
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  beforeEach(async () => {
+    servers = await startStandalone();
+    store = await openRedisStore(servers.url, (error) => errors.push(error));
+  });
+  afterEach(async () => {
+    master().resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('looks back for decisions through a bounded part of the journal, and says so', async () => {
+    const platform = newPlatform();
+    const rare = await verdict(store, newClient(platform), 'rare', T0);
+    const { port } = master();
+    const other = JSON.stringify({ ...rare, at: T0 + 1, rule: 'other' });
+    const script = `for i = 1, 600 do for _, key in ipairs(KEYS) do
+      redis.call('XADD', key, '*', 'kind', 'verdict', 'platform', ARGV[1], 'client', 'c', 'entry', ARGV[2])
+    end end`;
+    const keys = PARTITIONS.map(journalKey);
+    await command(port, ['EVAL', script, String(keys.length), ...keys, platform, other]);
+    const { decisions, lookedAt } = await store.findDecisions(platform, { rule: rare.rule }, 5);
+    expect(decisions).to.deep.equal([]);
+    expect(lookedAt.decisions).to.be.within(10_000, 16_000);
+    expect(lookedAt).to.include({ backTo: T0 + 1, complete: false });
+    const newest = await store.findDecisions(platform, { rule: 'other' }, 5);
+    expect(newest.decisions.length).to.equal(5);
+    expect(newest.lookedAt.complete).to.equal(false);
+  });
+
+  it('gives every key an end or a bound', async () => {
+    for (let count = 0; count < 5; count += 1) await useEverything(store);
+    const { port } = master();
+    for (const key of await keysOf(port)) {
+      const endsInMs = Number(await command(port, ['PTTL', key]));
+      const bounded = key.startsWith('journal:') || key.startsWith('{documents}');
+      expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
+      expect(endsInMs).to.be.at.most(RETENTION.stateMs);
+    }
+  });
+
+  it('asks three commands for a verdict', async () => {
+    const client = newClient();
+    await verdict(store, client, 'warm the scripts');
+    const before = await callsOf(master().port);
+    await verdict(store, client, 'order');
+    expect((await callsOf(master().port)) - before).to.equal(3);
+  });
+
+  // State, and the worst share of the sharing counters: nobody else on its fingerprint and IP.
+  it('keeps a client with three attempts and a payment in 700 bytes', async () => {
+    await useEverything(store, newClient(newPlatform('demo')));
+    const { port } = master();
+    const size = async (key: string) => Number(await command(port, ['MEMORY', 'USAGE', key, 'SAMPLES', '0']));
+    const keys = (await keysOf(port)).filter((key) => /^[sif]:/.test(key));
+    expect(keys).to.have.length(3);
+    const sizes = await Promise.all(keys.map(size));
+    expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).to.be.at.most(700);
+  });
+
+  it('looks back for a client over a full journal of its partition, in short steps', async () => {
+    const client = newClient();
+    const journal = journalKey(partitionOf(client.hash));
+    await verdict(store, client, 'order');
+    await fillJournal(master().port, journal, 15_000);
+    const before = await callsOf(master().port);
+    const { entries, complete } = await store.historyOfClient(client, 10);
+    expect(entries.map(({ kind }) => kind)).to.deep.equal(['verdict']);
+    expect(complete).to.equal(true);
+    expect((await callsOf(master().port)) - before).to.be.within(76, 77);
+  });
+
+  it('stops looking back for a client after 20000 entries, and says so', async () => {
+    const client = newClient();
+    const journal = journalKey(partitionOf(client.hash));
+    await verdict(store, client, 'too old');
+    await fillJournal(master().port, journal, 10_000);
+    await verdict(store, client, 'order');
+    await fillJournal(master().port, journal, 10_000);
+    const { entries, complete } = await store.historyOfClient(client, 10);
+    expect(entries).to.have.length(1);
+    expect(complete).to.equal(false);
+  });
+
+  it('looks no further back once it has what is wanted', async () => {
+    const client = newClient();
+    for (let count = 0; count < 5; count += 1) await verdict(store, client, `order-${count}`);
+    await store.historyOfClient(client, 5);
+    const before = await callsOf(master().port);
+    expect((await store.historyOfClient(client, 3)).entries).to.have.length(3);
+    expect((await callsOf(master().port)) - before).to.equal(1);
+  });
+
+  it('gives up a change that a stopped Redis did not answer, and it is never applied', async () => {
+    const client = newClient();
+    await verdict(store, client, 'order-1');
+    const change = verdictOn(client, await store.load(client), 'order-2');
+    master().suspend();
+    const started = performance.now();
+    expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
+    expect(performance.now() - started).to.be.within(150, 1500);
+
+    // Others are told at once, so that nothing queues up.
+    const failures = await Promise.all(Array.from({ length: 200 }, () => failureOf(store.load(newClient()))));
+    expect(new Set(failures.map((failure) => failure?.message))).to.have.all.keys([
+      `${store.name} does not answer`,
+    ]);
+
+    master().resume();
+    await until('the store works again', works, 5000);
+    expect((await store.load(client)).state.seq).to.equal(1);
+    expect(await store.decision(`${client.hash}.2`)).to.equal(null);
+  });
+
+  it('works again after Redis hung for long', async () => {
+    master().suspend();
+    await failureOf(store.load(newClient()));
+    await delay(4500);
+    expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
+    master().resume();
+    await until('the store works again', works, 3000);
+  });
+
+  it('works again after Redis was killed and started', async () => {
+    await master().kill();
+    expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
+    await master().restart();
+    await until('the store works again', works, 3000);
+    expect(errors).not.to.deep.equal([]);
+  });
+
+  it('limits by the buckets of the node while Redis hangs', async () => {
+    const settings = { ratePerSecond: 0.01, burst: 2, longestDelayMs: 0 };
+    master().suspend();
+    const take = () => store.rateBuckets.take('10.0.0.1', settings);
+    expect([await take(), await take(), await take()]).to.deep.equal([
+      { admitted: true, delayMs: 0 },
+      { admitted: true, delayMs: 0 },
+      { admitted: false },
+    ]);
+  });
+
+  it('forgets the names of documents that expired long ago', async () => {
+    await store.documents.set('nodes', 'gone', { id: 1 }, 20);
+    await store.documents.set('nodes', 'here', { id: 2 }, 60_000);
+    await delay(50);
+    const key = '{documents}:names:nodes';
+    await command(master().port, ['ZADD', key, String(Date.now() - 120_000), 'gone']);
+    expect(await store.documents.list('nodes')).to.deep.equal([{ id: 2 }]);
+    expect(await command(master().port, ['ZRANGE', key, '0', '-1'])).to.deep.equal(['here']);
+  });
+
+  it('refuses everything once it is closed, and does not connect again', async () => {
+    await store.close();
+    expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
+    expect(await failureOf(store.documents.get('keys', 'a'))).to.be.instanceOf(StoreUnavailable);
+    const clients = String(await command(master().port, ['CLIENT', 'LIST']));
+    expect(clients.trim().split('\n')).to.have.length(1);
+  });
+
+  it('refuses a cursor that it did not write', async () => {
+    for (const cursor of ['', '0', '1', 'nonsense', `1${'.x-!'.repeat(64)}`]) {
+      const failure = await failureOf(store.readJournal(cursor, 10));
+      expect(failure, cursor)
+        .to.be.instanceOf(Error)
+        .with.property('message', 'not a cursor of this journal');
+    }
+  });
+});
+
+describeWithServer('redis-server', 'a Redis Cluster with a stopped server', function () {
+  this.timeout(60_000);
+  let servers: RedisServers;
+  let store: Store;
+  before(async () => {
+    servers = await startCluster();
+    store = await openRedisStore(servers.url, () => {});
+  });
+  after(async () => {
+    for (const node of servers.nodes) node.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('keeps serving the clients of the others and fails over for the rest', async () => {
+    const clients = Array.from({ length: 60 }, () => newClient());
+    const reach = async () => {
+      const failures = await Promise.all(clients.map((client) => failureOf(store.load(client))));
+      return failures.filter((failure) => failure === null).length;
+    };
+    expect(await reach()).to.equal(60);
+    servers.nodes[0]?.suspend();
+    expect(await reach()).to.be.within(1, 59);
+    expect(await reach()).to.be.within(1, 59);
+    await until('a replica took over', async () => (await reach()) === 60, 30_000);
+  });
+});
+
+describeWithServer('redis-server', 'a Redis master behind Sentinel', function () {
+  this.timeout(60_000);
+  let servers: RedisServers;
+  let store: Store;
+  before(async () => {
+    servers = await startSentinel();
+    store = await openRedisStore(servers.url, () => {});
+  });
+  after(async () => {
+    servers.nodes[0]?.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('that hangs is replaced, and what it was asked for then is never applied', async () => {
+    const client = newClient();
+    await verdict(store, client, 'order-1');
+    await until('the replica has it', async () => (await dump(servers)).split(client.clientIdKey).length > 4);
+    const change = verdictOn(client, await store.load(client), 'order-2');
+    servers.nodes[0]?.suspend();
+    expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
+    await until('the replica took over', async () => (await failureOf(store.load(client))) === null, 30_000);
+    expect((await store.load(client)).state.seq).to.equal(1);
+    expect((await verdict(store, client, 'order-3')).seq).to.equal(2);
+  });
+});
+
+describe('opening a Redis store', () => {
+  it('fails with the address and without the password when nobody listens', async () => {
+    const port = await freePort();
+    const failure = await failureOf(openRedisStore(`redis://user:secret@127.0.0.1:${port}/0`, () => {}));
+    expect(failure).to.be.instanceOf(StoreUnavailable);
+    expect(failure?.message).to.equal(
+      `Redis at 127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`,
+    );
+  });
+
+  for (const form of ['redis://:secret@A,redis://:secret@B', 'redis-sentinel://:secret@A,B/scoring']) {
+    it(`fails with the addresses when nobody listens at ${form}`, async () => {
+      const [a, b] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+      const failure = await failureOf(openRedisStore(form.replace('A', a).replace('B', b), () => {}));
+      expect(failure).to.be.instanceOf(StoreUnavailable);
+      expect(failure?.message).to.include(`${a}, ${b} cannot be reached`).and.not.include('secret');
+    });
+  }
+});
+
+/** A client's life: three attempts on one device with answers, and one outcome. */
+async function useEverything(store: Store, client = newClient()): Promise<void> {
+  const fingerprint = client.hash.toLowerCase();
+  const ip = client.hash.toUpperCase();
+  const at = T0;
+  const hints = {
+    scoredAt: at,
+    fingerprint,
+    ip,
+    jsOk: true,
+    honeypotAt: null,
+    userAgentPresent: true,
+    userAgentIsAutomated: false,
+  };
+  for (const orderRef of ['order-1', 'order-2', 'order-3']) {
+    await store.sightings(askFor(client, { at, fingerprint, ip, record: { orderRef } }));
+    const change = withAnswer(verdictOn(client, await store.load(client), orderRef), `key-${orderRef}`);
+    const event = {
+      at,
+      early: false,
+      granted: true,
+      method: 'abcdef',
+      amount: 'abcdef',
+      order: 'abcdef',
+      sellPoint: 'abcdef',
+      fingerprint: 'abcdef',
+      ip: 'abcdef',
+    };
+    const state = { ...change.state, events: [...change.state.events, event], hints };
+    await store.commit({ ...change, state });
+  }
+  await store.commit(paymentOf(client, await store.load(client), 'order-1'));
+  await store.claimIdempotencyKey(client.platform, 'key', 'hash');
+  await store.rateBuckets.take('10.0.0.1', { ratePerSecond: 20, burst: 20, longestDelayMs: 2000 });
+  await store.documents.set('keys', 'a', { id: 'a' });
+}
+
+async function failureOf(call: Promise<unknown>): Promise<Error | null> {
+  try {
+    await call;
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+async function keysOf(port: number): Promise<readonly string[]> {
+  const keys = await command(port, ['KEYS', '*']);
+  return Array.isArray(keys) ? keys.map(String) : [];
+}
+
+/** Puts entries of another client into a journal, and none is trimmed. */
+async function fillJournal(port: number, journal: string, entries: number): Promise<void> {
+  const script = `for i = 1, ARGV[1] do
+    redis.call('XADD', KEYS[1], '*', 'kind', 'binding', 'platform', 'p', 'client', 'another', 'entry', '{}')
+  end`;
+  await command(port, ['EVAL', script, '1', journal, String(entries)]);
+}
+
+/** Commands that clients asked for: what scripts call inside is not counted, nor are pings. */
+async function callsOf(port: number): Promise<number> {
+  const stats = String(await command(port, ['INFO', 'commandstats']));
+  return [...stats.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+)/g)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  );
+}
+
+/** Every key with its value, of all masters. */
+async function dump(servers: RedisServers): Promise<string> {
+  const lines: string[] = [];
+  for (const { port } of servers.nodes) {
+    for (const key of await keysOf(port)) lines.push(`${key} ${JSON.stringify(await contentOf(port, key))}`);
+  }
+  return lines.join('\n');
+}
+
+async function contentOf(port: number, key: string): Promise<unknown> {
+  try {
+    const kind = await command(port, ['TYPE', key]);
+    if (kind === 'string') return await command(port, ['GET', key]);
+    if (kind === 'stream') return await command(port, ['XRANGE', key, '-', '+']);
+    return await command(port, ['ZRANGE', key, '0', '-1']);
+  } catch (error) {
+    // A replica of a cluster sends its readers to the master, which is dumped itself.
+    if (error instanceof Error && error.message.startsWith('MOVED')) return 'on its master';
+    throw error;
+  }
+}
