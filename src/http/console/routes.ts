@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Router from '@koa/router';
 import helmet from 'koa-helmet';
@@ -12,38 +13,26 @@ interface ConsoleFile {
   readonly etag: string;
 }
 
-/** The page's own files: what is not named here is not served. */
-const OWN_FILES = [
-  'style.css',
-  'icon.svg',
-  'app.js',
-  'html.js',
-  'api.js',
-  'parts/format.js',
-  'parts/chart.js',
-  'parts/ladder.js',
-  'parts/dialog.js',
-  'parts/notice.js',
-  'parts/verdict.js',
-  'parts/trace.js',
-  'parts/history.js',
-  'parts/time-line.js',
-  'pages/now.js',
-  'pages/decisions.js',
-  'pages/client.js',
-  'pages/rules.js',
-  'pages/what-if.js',
-  'pages/rollout.js',
-  'pages/backtest.js',
-] as const;
+/** Kinds of files that browsers load; what else lies in the folder, like declarations of types, is not served. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
-/** Files of installed packages, by the name that the page knows them under. */
+const PAGE = join(import.meta.dirname, 'page');
+
+/** The page itself, served at `/` alone. */
+const INDEX = 'index.html';
+
+/** Files of installed packages, by the path that the page knows them under. */
 const PACKAGE_FILES = [
-  ['preact.js', 'preact'],
-  ['hooks.js', 'preact/hooks'],
-  ['htm.js', 'htm'],
-  ['uplot.js', 'uplot/dist/uPlot.esm.js'],
-  ['uplot.css', 'uplot/dist/uPlot.min.css'],
+  ['packages/preact.js', 'preact'],
+  ['packages/hooks.js', 'preact/hooks'],
+  ['packages/htm.js', 'htm'],
+  ['packages/uplot.js', 'uplot/dist/uPlot.esm.js'],
+  ['packages/uplot.css', 'uplot/dist/uPlot.min.css'],
 ] as const;
 
 /**
@@ -68,15 +57,22 @@ export function consoleRoutes(): Router<RequestState> {
 }
 
 function consoleFiles(): ReadonlyMap<string, ConsoleFile> {
-  const own = OWN_FILES.map((name) => [`/console/${name}`, fileOf(name, ownText(name))] as const);
+  const own = ownPaths().map((path) => [path === INDEX ? '/' : `/console/${path}`, ownFile(path)] as const);
   const packages = PACKAGE_FILES.map(
-    ([name, source]) => [`/console/${name}`, fileOf(name, packageText(source))] as const,
+    ([path, source]) => [`/console/${path}`, fileOf(path, packageText(source))] as const,
   );
-  return new Map([['/', fileOf('index.html', ownText('index.html'))] as const, ...own, ...packages]);
+  return new Map([...own, ...packages]);
 }
 
-function ownText(name: string): string {
-  return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
+/** Below the page's folder, with slashes on every system. */
+function ownPaths(): readonly string[] {
+  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+    .filter((path) => extname(path) in TYPES)
+    .map((path) => path.replaceAll(sep, '/'));
+}
+
+function ownFile(path: string): ConsoleFile {
+  return fileOf(path, readFileSync(join(PAGE, path), 'utf8'));
 }
 
 /** Browsers resolve no package names, and an import map would be an inline script. */
@@ -86,15 +82,10 @@ function packageText(source: string): string {
     .replace(/^\/\/# sourceMappingURL=.*$/gm, '');
 }
 
-function fileOf(name: string, text: string): ConsoleFile {
+function fileOf(path: string, text: string): ConsoleFile {
   const bytes = Buffer.from(text);
-  return { type: typeOf(name), bytes, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"` };
-}
-
-function typeOf(name: string): string {
-  if (name.endsWith('.css')) return 'text/css; charset=utf-8';
-  if (name.endsWith('.html')) return 'text/html; charset=utf-8';
-  return name.endsWith('.svg') ? 'image/svg+xml' : 'text/javascript; charset=utf-8';
+  const etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
+  return { type: TYPES[extname(path)] ?? 'application/octet-stream', bytes, etag };
 }
 
 function securityHeaders() {

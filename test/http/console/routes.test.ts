@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../scripts/screenshots/seeded-console.ts';
 import type { Explanation } from '../../../src/analysis/explain/explain.ts';
@@ -34,6 +37,15 @@ interface WhatIfBody {
   }[];
 }
 
+const PAGE = fileURLToPath(new URL('../../../src/http/console/page', import.meta.url));
+
+/** The addresses of the page's own modules. */
+function modules(): readonly string[] {
+  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.js'))
+    .map((path) => `console/${path}`);
+}
+
 const whatIf = (members: object = {}, request: object = {}) => ({
   versions: ['p2.v10', 'p2.v11'],
   request: verdictBody({ clientIdKey: 'impatient-ivan', ...request }),
@@ -67,22 +79,35 @@ describe('the console over HTTP', function () {
 
     it('are modules whose imports are all served, and none of which leads elsewhere', async () => {
       const seen = new Set<string>();
-      const walk = async (name: string): Promise<void> => {
-        if (seen.has(name)) return;
-        seen.add(name);
-        const answer = await file(`console/${name}`);
-        expect(answer.status, name).to.equal(200);
-        expect(answer.headers.get('Content-Type'), name).to.equal('text/javascript; charset=utf-8');
-        const imports = [...answer.body.matchAll(/(?:from|import)\s*["']([^"'\s]+)["']/g)].map(
-          ([, path]) => path ?? '',
-        );
-        for (const path of imports) {
-          expect(path, name).to.match(/^\.\/[a-z-]+\.js$/);
-          await walk(path.slice(2));
+      const walk = async (path: string): Promise<void> => {
+        if (seen.has(path)) return;
+        seen.add(path);
+        const answer = await file(path);
+        expect(answer.status, path).to.equal(200);
+        expect(answer.headers.get('Content-Type'), path).to.equal('text/javascript; charset=utf-8');
+        const imports = [...answer.body.matchAll(/(?:from|import)\s*["']([^"'\s]+)["']/g)];
+        for (const [, name = ''] of imports) {
+          expect(name, path).to.match(/^\.{1,2}\/[a-z/-]+\.js$/);
+          await walk(posix.join(posix.dirname(path), name));
         }
       };
-      await walk('app.js');
-      expect([...seen]).to.include.members(['preact.js', 'hooks.js', 'htm.js', 'uplot.js', 'page-now.js']);
+      await walk('console/app.js');
+      expect([...seen]).to.include.members([
+        'console/packages/preact.js',
+        'console/packages/uplot.js',
+        'console/pages/now.js',
+      ]);
+    });
+
+    it('are all that the page has, and each of them is asked for by another', async () => {
+      const index = (await file('')).body;
+      const used = [...index.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map(([, path]) => path);
+      for (const path of modules()) {
+        const { body } = await file(path);
+        const imports = [...body.matchAll(/from\s*["'](\.[^"']+)["']/g)];
+        used.push(...imports.map(([, name = '']) => posix.join(posix.dirname(path), name)));
+      }
+      expect(modules().filter((path) => !used.includes(path))).to.deep.equal([]);
     });
 
     it('are asked for again, and answered with 304 while they are the same', async () => {
@@ -94,20 +119,18 @@ describe('the console over HTTP', function () {
       expect((await file('console/app.js', { 'If-None-Match': '"other"' })).status).to.equal(200);
     });
 
-    it('are the listed ones alone', async () => {
+    it('are those of the page alone', async () => {
       const strange = [
         'console/',
         'console/index.html',
+        'console/pages',
+        'console/packages/preact.d.ts',
         'console/package.json',
         'console/app.js/',
         'console/APP.JS',
       ];
       for (const path of strange) expect((await file(path)).status, path).to.equal(404);
-      for (const path of [
-        '/console/../console-routes.ts',
-        '/console/..%2fconsole-routes.ts',
-        '//etc/passwd',
-      ]) {
+      for (const path of ['/console/../routes.ts', '/console/..%2froutes.ts', '//etc/passwd']) {
         const answer = await rawExchange(
           seeded.url,
           `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
@@ -117,16 +140,8 @@ describe('the console over HTTP', function () {
     });
 
     it('never put data into markup', async () => {
-      const names = [
-        'app.js',
-        'page-client.js',
-        'page-decisions.js',
-        'page-rules.js',
-        'trace.js',
-        'chart.js',
-      ];
-      for (const name of names) {
-        expect((await file(`console/${name}`)).body, name).to.not.match(
+      for (const path of modules()) {
+        expect((await file(path)).body, path).to.not.match(
           /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
         );
       }

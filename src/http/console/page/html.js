@@ -1,8 +1,8 @@
-import htm from './htm.js';
-import { h } from './preact.js';
+import htm from './packages/htm.js';
+import { h } from './packages/preact.js';
 
-export { useEffect, useMemo, useRef, useState } from './hooks.js';
-export { render } from './preact.js';
+export { useEffect, useMemo, useRef, useState } from './packages/hooks.js';
+export { render } from './packages/preact.js';
 
 /** Markup as tagged templates. Values become text or properties, never markup. */
 export const html = htm.bind(h);

@@ -1,5 +1,5 @@
 import { html, useEffect, useRef, useState } from '../html.js';
-import UPlot from '../uplot.js';
+import UPlot from '../packages/uplot.js';
 import { clockTime, count as countText } from './format.js';
 
 const HEIGHT = 150;
