@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
-import { temporaryDirectory } from './running-service.ts';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 /** One setting that is wrong, and what must be said about it. */
 type Refusal = readonly [name: string, value: string, message: string];

@@ -5,20 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Decision } from '../src/decision/decision.ts';
-import {
-  type Answer,
-  call,
-  issueKey,
-  RULES_FOLDER,
-  rawStatus,
-  runService,
-  type ServiceProcess,
-  sharedStates,
-  spawnService,
-  Tenant,
-  temporaryDirectory,
-  verdictBody,
-} from './running-service.ts';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
+import { RULES_FOLDER } from './service/current-rules.ts';
+import { type Answer, call } from './service/http-call.ts';
+import { issueKey } from './service/issued-key.ts';
+import { rawStatus } from './service/raw-exchange.ts';
+import { verdictBody } from './service/request-bodies.ts';
+import { runService, type ServiceProcess, spawnService } from './service/service-process.ts';
+import { Tenant } from './service/tenant.ts';
+import { sharedStates } from './stores/shared-state.ts';
 
 const STARTED =
   /^Client Scoring Service: callers http:\/\/127\.0\.0\.1:\d+, platform http:\/\/127\.0\.0\.1:\d+, store sqlite \/\S+\/scoring\.sqlite, rules p2\.v10 sha256:[0-9a-f]{64}\n/;
@@ -177,7 +172,7 @@ describe('stopping the service', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`on ${signal} answers what is under way, then ends with 0`, async () => {
       const dataDir = temporaryDirectory();
-      const key = await issueKey(dataDir);
+      const key = await issueKey({ dataDir });
       const service = await spawnService(dataDir);
       const shop = new Tenant(service, key);
       const requests = (round: string) =>
@@ -203,7 +198,7 @@ describe('stopping the service', () => {
 
   it('waits for the rest of a request whose beginning it has', async () => {
     const dataDir = temporaryDirectory();
-    const key = await issueKey(dataDir);
+    const key = await issueKey({ dataDir });
     const service = await spawnService(dataDir);
     const text = JSON.stringify(verdictBody());
     const socket = connect(Number(new URL(service.callerUrl).port), '127.0.0.1');
@@ -227,7 +222,7 @@ describe('stopping the service', () => {
 
   it('ends soon although a caller keeps asking on an open connection', async () => {
     const dataDir = temporaryDirectory();
-    const key = await issueKey(dataDir);
+    const key = await issueKey({ dataDir });
     const service = await spawnService(dataDir);
     const asking = new Tenant(service, key);
     let stopped = false;
@@ -339,7 +334,7 @@ for (const { name, make } of sharedStates) {
 describe('what the service tells about itself', () => {
   it('holds no raw key, fingerprint, IP or User-Agent', async () => {
     const dataDir = temporaryDirectory();
-    const key = await issueKey(dataDir);
+    const key = await issueKey({ dataDir });
     const service = await spawnService(dataDir, { LOG_LEVEL: 'trace' });
     const shop = new Tenant(service, key);
     const secrets = {

@@ -4,15 +4,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { readConfig } from '../src/config.ts';
-import {
-  call,
-  issueKey,
-  type ServiceProcess,
-  spawnService,
-  Tenant,
-  temporaryDirectory,
-} from './running-service.ts';
-import { describeWithServer, hasProgram } from './servers/needs-server.ts';
+import { describeWithServer, hasProgram } from './servers/needed-programs.ts';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
+import { call } from './service/http-call.ts';
+import { issueKey } from './service/issued-key.ts';
+import { type ServiceProcess, spawnService } from './service/service-process.ts';
+import { Tenant } from './service/tenant.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -68,7 +65,7 @@ async function scrape(
   service: ServiceProcess,
   dataDir: string,
 ): Promise<{ names: Set<string>; labels: Set<string> }> {
-  const shop = new Tenant(service, await issueKey(dataDir));
+  const shop = new Tenant(service, await issueKey({ dataDir }));
   await shop.score({ clientHints: { honeypotTriggered: true } });
   for (let n = 0; n < 3; n++)
     await shop.verdict({ orderRef: `order-${n}` }, { 'Idempotency-Key': 'k'.repeat(n + 1) });

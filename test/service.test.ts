@@ -4,16 +4,12 @@ import type { Decision } from '../src/decision/decision.ts';
 import { Metrics } from '../src/metrics.ts';
 import { fixedRules } from '../src/rollout/rule-source.ts';
 import { ScoringService, TooManyWaiting } from '../src/service.ts';
-import {
-  type Answer,
-  currentRules,
-  MovableClock,
-  type RunningService,
-  START_MS,
-  startService,
-  stores,
-  Tenant,
-} from './running-service.ts';
+import { currentRules } from './service/current-rules.ts';
+import type { Answer } from './service/http-call.ts';
+import { MovableClock, START_MS } from './service/movable-clock.ts';
+import { type RunningService, startService } from './service/running-service.ts';
+import { Tenant } from './service/tenant.ts';
+import { describeOnStores } from './stores/describe-on-stores.ts';
 
 /** Every decision has its own number, and begins on the ladder where the one before it ended. */
 function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): void {
@@ -31,127 +27,121 @@ function countStatus(answers: readonly Answer[], status: number): number {
   return answers.filter((answer) => answer.status === status).length;
 }
 
-for (const { name, open } of stores) {
-  describe(`the service on ${name}`, () => {
-    let first: RunningService;
-    let second: RunningService;
-    let shop: Tenant;
-    let elsewhere: Tenant;
-    let clock: MovableClock;
-    let remove: () => Promise<void>;
-    before(async () => {
-      const opened = await open();
-      remove = opened.remove;
-      clock = new MovableClock();
-      first = await startService({ store: opened.store, clock });
-      second = await startService({ store: opened.store, clock });
-      shop = await first.tenant();
-      elsewhere = new Tenant(second.application, shop.key);
-    });
-    after(async () => {
-      await first.stop();
-      await second.stop();
-      await remove();
-    });
-
-    it('takes one step for each of 50 parallel verdicts of one client', async () => {
-      const clientIdKey = 'crowded';
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
-      );
-      expect(countStatus(answers, 200)).to.equal(50);
-      expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
-      expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
-    });
-
-    it('takes one step for each of 50 parallel verdicts of one client at two services', async () => {
-      const clientIdKey = 'contested';
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, index) =>
-          (index % 2 === 0 ? shop : elsewhere).verdict({ clientIdKey, orderRef: `contested-${index}` }),
-        ),
-      );
-      expect(countStatus(answers, 200)).to.equal(50);
-      expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
-      expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
-      const orders = (await shop.decisions({ clientIdKey })).map(({ orderRef }) => orderRef);
-      expect(new Set(orders).size).to.equal(50);
-    });
-
-    it('loses no outcome among verdicts and other outcomes of the same client', async () => {
-      const clientIdKey = 'busy';
-      await Promise.all(
-        Array.from({ length: 20 }, async (_, index) => {
-          const tenant = index % 2 === 0 ? shop : elsewhere;
-          await Promise.all([
-            tenant.outcome(clientIdKey, `busy-${index}`, index % 4 === 0 ? 'UNPAID' : 'PAID'),
-            tenant.verdict({ clientIdKey, orderRef: `busy-${index}` }),
-            tenant.score({ clientIdKey }),
-          ]);
-        }),
-      );
-      const { body } = await elsewhere.client(clientIdKey);
-      expect(body.outcomes).to.deep.include({ paidCount: 15, unpaidCount: 5 });
-      expect(body.decisionCount).to.equal(20);
-    });
-
-    it('takes one step for one Idempotency-Key sent to two services at once', async () => {
-      const members = { clientIdKey: 'twofold' };
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) =>
-          (index % 2 === 0 ? shop : elsewhere).verdict(members, { 'Idempotency-Key': 'twofold' }),
-        ),
-      );
-      expect(countStatus(answers, 200)).to.equal(20);
-      expect(new Set(answers.map(({ headers }) => headers.get('X-Decision-Id'))).size).to.equal(1);
-      expect((await shop.client('twofold')).body.decisionCount).to.equal(1);
-    });
-
-    it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
-      const service = new ScoringService({
-        store: first.store,
-        ruleSource: fixedRules(currentRules()),
-        clock: clock.now,
-        pseudonym: (_kind, text) => text,
-        metrics: new Metrics(),
-      });
-      const body = {
-        sellPointKey: 'shop-1',
-        clientIdKey: 'flooded',
-        method: 'card',
-        amountRequested: '25.00',
-        orderRef: 'order-1',
-      };
-      const context = { requestId: 'flood', idempotencyKey: null };
-      const answers = await Promise.allSettled(
-        Array.from({ length: 300 }, () => service.verdict(platformName('shop'), body, context)),
-      );
-      const refusals = answers.filter((answer) => answer.status === 'rejected');
-      expect(refusals.length, 'more when the machine is too slow for the deadline').to.be.within(100, 299);
-      for (const { reason } of refusals) expect(reason).to.be.instanceOf(TooManyWaiting);
-      const { body: view } = await shop.client('flooded');
-      expect(view.decisionCount).to.equal(300 - refusals.length);
-    });
-
-    it('never lets time run backwards for a client', async () => {
-      const clientIdKey = 'clock-set-back';
-      await shop.verdict({ clientIdKey });
-      await shop.verdict({ clientIdKey });
-      clock.moveSeconds(-3600);
-      const { body } = await shop.verdict({ clientIdKey });
-      clock.moveSeconds(3600);
-      expect(body).to.deep.include({ verdict: 'WAIT', waitSeconds: 300 });
-      const moments = (await shop.decisions({ clientIdKey })).map(({ at }) => at);
-      expect(moments).to.deep.equal([clock.now(), clock.now(), clock.now()]);
-      expect(clock.now()).to.be.at.least(START_MS);
-    });
-
-    it('keeps its state when it is started again', async () => {
-      await shop.verdict({ clientIdKey: 'returning' });
-      const again = await startService({ store: first.store, clock });
-      const tenant = new Tenant(again.application, shop.key);
-      expect((await tenant.verdict({ clientIdKey: 'returning' })).body.waitSeconds).to.equal(30);
-      await again.stop();
-    });
+describeOnStores('the service', (store) => {
+  let first: RunningService;
+  let second: RunningService;
+  let shop: Tenant;
+  let elsewhere: Tenant;
+  let clock: MovableClock;
+  before(async () => {
+    clock = new MovableClock();
+    first = await startService({ store: store(), clock });
+    second = await startService({ store: store(), clock });
+    shop = await first.tenant();
+    elsewhere = new Tenant(second.application, shop.key);
   });
-}
+  after(async () => {
+    await first?.stop();
+    await second?.stop();
+  });
+
+  it('takes one step for each of 50 parallel verdicts of one client', async () => {
+    const clientIdKey = 'crowded';
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
+    );
+    expect(countStatus(answers, 200)).to.equal(50);
+    expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
+    expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
+  });
+
+  it('takes one step for each of 50 parallel verdicts of one client at two services', async () => {
+    const clientIdKey = 'contested';
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        (index % 2 === 0 ? shop : elsewhere).verdict({ clientIdKey, orderRef: `contested-${index}` }),
+      ),
+    );
+    expect(countStatus(answers, 200)).to.equal(50);
+    expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
+    expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
+    const orders = (await shop.decisions({ clientIdKey })).map(({ orderRef }) => orderRef);
+    expect(new Set(orders).size).to.equal(50);
+  });
+
+  it('loses no outcome among verdicts and other outcomes of the same client', async () => {
+    const clientIdKey = 'busy';
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const tenant = index % 2 === 0 ? shop : elsewhere;
+        await Promise.all([
+          tenant.outcome(clientIdKey, `busy-${index}`, index % 4 === 0 ? 'UNPAID' : 'PAID'),
+          tenant.verdict({ clientIdKey, orderRef: `busy-${index}` }),
+          tenant.score({ clientIdKey }),
+        ]);
+      }),
+    );
+    const { body } = await elsewhere.client(clientIdKey);
+    expect(body.outcomes).to.deep.include({ paidCount: 15, unpaidCount: 5 });
+    expect(body.decisionCount).to.equal(20);
+  });
+
+  it('takes one step for one Idempotency-Key sent to two services at once', async () => {
+    const members = { clientIdKey: 'twofold' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? shop : elsewhere).verdict(members, { 'Idempotency-Key': 'twofold' }),
+      ),
+    );
+    expect(countStatus(answers, 200)).to.equal(20);
+    expect(new Set(answers.map(({ headers }) => headers.get('X-Decision-Id'))).size).to.equal(1);
+    expect((await shop.client('twofold')).body.decisionCount).to.equal(1);
+  });
+
+  it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
+    const service = new ScoringService({
+      store: first.store,
+      ruleSource: fixedRules(currentRules()),
+      clock: clock.now,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+    });
+    const body = {
+      sellPointKey: 'shop-1',
+      clientIdKey: 'flooded',
+      method: 'card',
+      amountRequested: '25.00',
+      orderRef: 'order-1',
+    };
+    const context = { requestId: 'flood', idempotencyKey: null };
+    const answers = await Promise.allSettled(
+      Array.from({ length: 300 }, () => service.verdict(platformName('shop'), body, context)),
+    );
+    const refusals = answers.filter((answer) => answer.status === 'rejected');
+    expect(refusals.length, 'more when the machine is too slow for the deadline').to.be.within(100, 299);
+    for (const { reason } of refusals) expect(reason).to.be.instanceOf(TooManyWaiting);
+    const { body: view } = await shop.client('flooded');
+    expect(view.decisionCount).to.equal(300 - refusals.length);
+  });
+
+  it('never lets time run backwards for a client', async () => {
+    const clientIdKey = 'clock-set-back';
+    await shop.verdict({ clientIdKey });
+    await shop.verdict({ clientIdKey });
+    clock.moveSeconds(-3600);
+    const { body } = await shop.verdict({ clientIdKey });
+    clock.moveSeconds(3600);
+    expect(body).to.deep.include({ verdict: 'WAIT', waitSeconds: 300 });
+    const moments = (await shop.decisions({ clientIdKey })).map(({ at }) => at);
+    expect(moments).to.deep.equal([clock.now(), clock.now(), clock.now()]);
+    expect(clock.now()).to.be.at.least(START_MS);
+  });
+
+  it('keeps its state when it is started again', async () => {
+    await shop.verdict({ clientIdKey: 'returning' });
+    const again = await startService({ store: first.store, clock });
+    const tenant = new Tenant(again.application, shop.key);
+    expect((await tenant.verdict({ clientIdKey: 'returning' })).body.waitSeconds).to.equal(30);
+    await again.stop();
+  });
+});

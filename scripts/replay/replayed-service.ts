@@ -42,7 +42,7 @@ export async function withReplayedService<T>(
   survey: Survey,
   run: (service: ReplayedService) => Promise<T>,
 ): Promise<T> {
-  const folder = dataDir ?? temporaryFolder();
+  const folder = dataDir ?? temporaryDirectory();
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     const rules = new LoadedRules(config.rulesDir).deciding(config.ruleVersion);
@@ -94,7 +94,7 @@ async function issueKey({ keys }: Application, { firstAt, lastAt }: Survey): Pro
   return key;
 }
 
-function temporaryFolder(): string {
+function temporaryDirectory(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'scoring-replay-'));
   } catch (cause) {

@@ -5,125 +5,118 @@ import { expect } from 'chai';
 import { AccessKeys, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
-import { MovableClock, stores, temporaryDirectory } from '../running-service.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { MovableClock } from '../service/movable-clock.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
 
 const shop = platformName('shop');
 const FORM = /^ka_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/;
 const DAY_MS = 24 * 3600_000;
 
-for (const { name, open } of stores) {
-  describe(`access keys on ${name}`, () => {
-    let store: Store;
-    let remove: () => Promise<void>;
-    let clock: MovableClock;
-    let keys: AccessKeys;
-    before(async () => {
-      ({ store, remove } = await open());
-    });
-    beforeEach(() => {
-      clock = new MovableClock();
-      keys = new AccessKeys(store.documents, clock.now);
-    });
-    after(() => remove());
+describeOnStores('access keys', (store) => {
+  let clock: MovableClock;
+  let keys: AccessKeys;
+  beforeEach(() => {
+    clock = new MovableClock();
+    keys = new AccessKeys(store().documents, clock.now);
+  });
 
-    it('always have one form, and are never the same', async () => {
-      const issued = await Promise.all(Array.from({ length: 20 }, () => keys.issue(shop, ['score'], null)));
-      for (const { key, record } of issued) {
-        expect(key).to.match(FORM);
-        expect(key).to.have.length(59);
-        expect(key.slice(3, 15)).to.equal(record.id);
-      }
-      expect(new Set(issued.map(({ key }) => key)).size).to.equal(20);
-    });
+  it('always have one form, and are never the same', async () => {
+    const issued = await Promise.all(Array.from({ length: 20 }, () => keys.issue(shop, ['score'], null)));
+    for (const { key, record } of issued) {
+      expect(key).to.match(FORM);
+      expect(key).to.have.length(59);
+      expect(key.slice(3, 15)).to.equal(record.id);
+    }
+    expect(new Set(issued.map(({ key }) => key)).size).to.equal(20);
+  });
 
-    it('carry their platform and operations', async () => {
-      const { key } = await keys.issue(shop, ['verdict', 'score', 'verdict'], null);
-      expect(await keys.authenticate(key)).to.deep.include({
-        platform: 'shop',
-        operations: ['score', 'verdict'],
-        issuedAt: '2026-01-01T00:00:00.000Z',
-        expiresAt: null,
-        revokedAt: null,
-      });
-    });
-
-    it('are known only to the last character', async () => {
-      const { key, record } = await keys.issue(shop, OPERATIONS, null);
-      const wrong = [
-        '',
-        record.id,
-        record.sha256,
-        `${key} `,
-        key.slice(0, -1),
-        `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`,
-        key.replace('ka_', 'KA_'),
-        `ka_${record.id}_${record.sha256.slice(0, 43)}`,
-      ];
-      for (const text of wrong) expect(await keys.authenticate(text), text).to.equal(null);
-      expect(await keys.authenticate(key)).not.to.equal(null);
-    });
-
-    it('of one platform may be several at once', async () => {
-      const old = await keys.issue(shop, ['score'], null);
-      const next = await keys.issue(shop, ['score'], null);
-      expect((await keys.authenticate(old.key))?.id).to.equal(old.record.id);
-      expect((await keys.authenticate(next.key))?.id).to.equal(next.record.id);
-      await keys.revoke(old.record.id);
-      expect(await keys.authenticate(old.key)).to.equal(null);
-      expect((await keys.authenticate(next.key))?.id).to.equal(next.record.id);
-    });
-
-    it('end when they expire, to the millisecond', async () => {
-      const { key, record } = await keys.issue(shop, ['score'], DAY_MS);
-      expect(record.expiresAt).to.equal('2026-01-02T00:00:00.000Z');
-      clock.moveSeconds(24 * 3600 - 0.001);
-      expect(await keys.authenticate(key)).not.to.equal(null);
-      clock.moveSeconds(0.001);
-      expect(await keys.authenticate(key)).to.equal(null);
-    });
-
-    it('revoked elsewhere are refused within a second', async () => {
-      const elsewhere = new AccessKeys(store.documents, clock.now);
-      const { key, record } = await keys.issue(shop, ['score'], null);
-      expect(await keys.authenticate(key)).not.to.equal(null);
-      await elsewhere.revoke(record.id);
-      expect(await elsewhere.authenticate(key)).to.equal(null);
-      await delay(1000);
-      expect(await keys.authenticate(key)).to.equal(null);
-    });
-
-    it('issued elsewhere are known at once', async () => {
-      const elsewhere = new AccessKeys(store.documents, clock.now);
-      const { key } = await elsewhere.issue(shop, ['score'], null);
-      expect(await keys.authenticate(key)).not.to.equal(null);
-    });
-
-    it('stay in the list when they have ended, and say why', async () => {
-      const platform = platformName('listed');
-      const [live, expired, revoked] = await Promise.all([
-        keys.issue(platform, ['score'], null),
-        keys.issue(platform, ['score'], 1000),
-        keys.issue(platform, ['score'], null),
-      ]);
-      await keys.revoke(revoked.record.id);
-      clock.moveSeconds(10);
-      const listed = (await keys.list()).filter((record) => record.platform === platform);
-      const status = new Map(listed.map((record) => [record.id, keyStatus(record, clock.now())]));
-      expect(status.get(live.record.id)).to.equal('live');
-      expect(status.get(expired.record.id)).to.equal('expired');
-      expect(status.get(revoked.record.id)).to.equal('revoked');
-    });
-
-    it('are revoked once: the moment stays', async () => {
-      const { record } = await keys.issue(shop, ['score'], null);
-      const first = await keys.revoke(record.id);
-      clock.moveSeconds(60);
-      expect(await keys.revoke(record.id)).to.deep.equal(first);
-      expect(await keys.revoke('000000000000')).to.equal(null);
+  it('carry their platform and operations', async () => {
+    const { key } = await keys.issue(shop, ['verdict', 'score', 'verdict'], null);
+    expect(await keys.authenticate(key)).to.deep.include({
+      platform: 'shop',
+      operations: ['score', 'verdict'],
+      issuedAt: '2026-01-01T00:00:00.000Z',
+      expiresAt: null,
+      revokedAt: null,
     });
   });
-}
+
+  it('are known only to the last character', async () => {
+    const { key, record } = await keys.issue(shop, OPERATIONS, null);
+    const wrong = [
+      '',
+      record.id,
+      record.sha256,
+      `${key} `,
+      key.slice(0, -1),
+      `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`,
+      key.replace('ka_', 'KA_'),
+      `ka_${record.id}_${record.sha256.slice(0, 43)}`,
+    ];
+    for (const text of wrong) expect(await keys.authenticate(text), text).to.equal(null);
+    expect(await keys.authenticate(key)).not.to.equal(null);
+  });
+
+  it('of one platform may be several at once', async () => {
+    const old = await keys.issue(shop, ['score'], null);
+    const next = await keys.issue(shop, ['score'], null);
+    expect((await keys.authenticate(old.key))?.id).to.equal(old.record.id);
+    expect((await keys.authenticate(next.key))?.id).to.equal(next.record.id);
+    await keys.revoke(old.record.id);
+    expect(await keys.authenticate(old.key)).to.equal(null);
+    expect((await keys.authenticate(next.key))?.id).to.equal(next.record.id);
+  });
+
+  it('end when they expire, to the millisecond', async () => {
+    const { key, record } = await keys.issue(shop, ['score'], DAY_MS);
+    expect(record.expiresAt).to.equal('2026-01-02T00:00:00.000Z');
+    clock.moveSeconds(24 * 3600 - 0.001);
+    expect(await keys.authenticate(key)).not.to.equal(null);
+    clock.moveSeconds(0.001);
+    expect(await keys.authenticate(key)).to.equal(null);
+  });
+
+  it('revoked elsewhere are refused within a second', async () => {
+    const elsewhere = new AccessKeys(store().documents, clock.now);
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    expect(await keys.authenticate(key)).not.to.equal(null);
+    await elsewhere.revoke(record.id);
+    expect(await elsewhere.authenticate(key)).to.equal(null);
+    await delay(1000);
+    expect(await keys.authenticate(key)).to.equal(null);
+  });
+
+  it('issued elsewhere are known at once', async () => {
+    const elsewhere = new AccessKeys(store().documents, clock.now);
+    const { key } = await elsewhere.issue(shop, ['score'], null);
+    expect(await keys.authenticate(key)).not.to.equal(null);
+  });
+
+  it('stay in the list when they have ended, and say why', async () => {
+    const platform = platformName('listed');
+    const [live, expired, revoked] = await Promise.all([
+      keys.issue(platform, ['score'], null),
+      keys.issue(platform, ['score'], 1000),
+      keys.issue(platform, ['score'], null),
+    ]);
+    await keys.revoke(revoked.record.id);
+    clock.moveSeconds(10);
+    const listed = (await keys.list()).filter((record) => record.platform === platform);
+    const status = new Map(listed.map((record) => [record.id, keyStatus(record, clock.now())]));
+    expect(status.get(live.record.id)).to.equal('live');
+    expect(status.get(expired.record.id)).to.equal('expired');
+    expect(status.get(revoked.record.id)).to.equal('revoked');
+  });
+
+  it('are revoked once: the moment stays', async () => {
+    const { record } = await keys.issue(shop, ['score'], null);
+    const first = await keys.revoke(record.id);
+    clock.moveSeconds(60);
+    expect(await keys.revoke(record.id)).to.deep.equal(first);
+    expect(await keys.revoke('000000000000')).to.equal(null);
+  });
+});
 
 describe('the record of an access key', () => {
   it('holds nothing of the secret, in no file of the store', async () => {

@@ -10,9 +10,9 @@ import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
-import { temporaryDirectory } from '../running-service.ts';
-import { describeWithServer } from '../servers/needs-server.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 
 const [FIRST_VERSION = null] = ['p2.v10'].filter(isRuleVersion);

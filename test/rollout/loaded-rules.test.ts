@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules, RulesError } from '../../src/rollout/loaded-rules.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
-import { temporaryDirectory } from '../running-service.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './rule-folders.ts';
 
 const versions = (rules: LoadedRules) => rules.all().map(({ version }) => version);

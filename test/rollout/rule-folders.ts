@@ -2,7 +2,8 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
-import { RULES_FOLDER, temporaryDirectory } from '../running-service.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { RULES_FOLDER } from '../service/current-rules.ts';
 
 /** A RULES_DIR of a test's own, with p2.v10 in it. */
 export function rulesDirectory(): string {

@@ -8,15 +8,12 @@ import type { Following } from '../../src/rollout/change-rollout.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
-import {
-  type Answer,
-  type ServiceProcess,
-  spawnService,
-  Tenant,
-  temporaryDirectory,
-} from '../running-service.ts';
-import { describeWithServer } from '../servers/needs-server.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import type { Answer } from '../service/http-call.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
 import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 
 const WORKERS = 24;

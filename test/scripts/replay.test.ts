@@ -26,8 +26,9 @@ import { summarize } from '../../scripts/replay/summary.ts';
 import { timeline } from '../../scripts/replay/timeline.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
-import { describeWithServer } from '../servers/needs-server.ts';
-import { startStandalone, until } from '../servers/redis.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { startStandalone } from '../servers/redis.ts';
+import { until } from '../servers/until.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const RULE_VERSION = ruleVersion('p2.v10');

@@ -4,7 +4,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import packageFile from '../../package.json' with { type: 'json' };
-import { type RunningService, startService, temporaryDirectory } from '../running-service.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { type RunningService, startService } from '../service/running-service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { NotFoundError, PlatformClient, type ReportedOutcome, ScoringClient } from '../../src/sdk/client.ts';
-import { issueKey, type ServiceProcess, spawnService, temporaryDirectory } from '../running-service.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 
 /** A service with a rollout, in a process of its own. */
 describe('the platform client at a running service', () => {
@@ -9,7 +11,7 @@ describe('the platform client at a running service', () => {
   let scoring: ScoringClient;
   before(async () => {
     const dataDir = temporaryDirectory();
-    const accessKey = await issueKey(dataDir);
+    const accessKey = await issueKey({ dataDir });
     service = await spawnService(dataDir);
     platform = new PlatformClient({ baseUrl: service.platformUrl, accessKey });
     scoring = new ScoringClient({ baseUrl: service.callerUrl, accessKey });

@@ -14,7 +14,7 @@ import {
   UnknownKeyError,
   waitUntil,
 } from '../../src/sdk/client.ts';
-import { type RunningService, startService } from '../running-service.ts';
+import { type RunningService, startService } from '../service/running-service.ts';
 
 const REQUEST = {
   sellPointKey: 'shop-1',

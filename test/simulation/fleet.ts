@@ -2,7 +2,7 @@ import type { Metrics } from '../../src/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../src/service.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
-import { currentRules } from '../running-service.ts';
+import { currentRules } from '../service/current-rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { type Carrier, SimulatedStore, type StoreServer } from './simulated-store.ts';

@@ -6,7 +6,7 @@ import type { OrderOutcome } from '../../src/client/outcomes.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import type { JournalEntry } from '../../src/state/store.ts';
-import { currentRules } from '../running-service.ts';
+import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
 

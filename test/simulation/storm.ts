@@ -2,7 +2,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { Metrics } from '../../src/metrics.ts';
 import { type ScoringService, TooManyWaiting } from '../../src/service.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
-import { START_MS } from '../running-service.ts';
+import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';
 import type { Fate, History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { Scheduler } from './scheduler.ts';

@@ -1,4 +1,4 @@
-import { command } from '../../../test/servers/redis.ts';
+import { command } from '../../../test/servers/redis-command.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';

@@ -6,7 +6,8 @@ import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
-import { command, type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
+import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
+import { command } from '../../../test/servers/redis-command.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
 import { loadBenchRules, PLATFORM, sampleVerdict } from '../sample.ts';
 

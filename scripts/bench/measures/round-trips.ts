@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { command } from '../../../test/servers/redis.ts';
+import { command } from '../../../test/servers/redis-command.ts';
 import type { Figure } from '../figure.ts';
 import { startMeasured } from '../measured-process.ts';
 import { OPEN_SERVICE } from './cost.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { notRun } from '../processes/needed-programs.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
 import { type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
 
 const HOUR_SECONDS = 3600;
@@ -142,7 +142,7 @@ async function serverOffsetSeconds({ platformUrl }: ServiceProcess): Promise<num
 }
 
 function settableClock(library: string): SettableClock {
-  const folder = temporaryFolder();
+  const folder = temporaryDirectory();
   const file = join(folder, 'clock');
   const write = (offsetSeconds: number) => writeFileSync(file, clockOffset(offsetSeconds));
   write(0);
@@ -159,7 +159,7 @@ function settableClock(library: string): SettableClock {
       // Node writes the Date header from a copy that it renews every second.
       await delay(SLACK_MS);
     },
-    remove: () => removeFolder(folder),
+    remove: () => removeDirectory(folder),
   };
 }
 

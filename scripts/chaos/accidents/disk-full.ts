@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../../test/servers/redis.ts';
+import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
 import { startDurableRedis } from '../processes/durable-redis.ts';
 import { missingPrograms, notRun } from '../processes/needed-programs.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
 import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';
 import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
@@ -187,10 +187,10 @@ function requireDisk(): SmallDisk {
 
 /** Null where this user may not mount one. */
 function smallDisk(): SmallDisk | null {
-  const folder = temporaryFolder();
+  const folder = temporaryDirectory();
   const size = `size=${DISK_MIB}m`;
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]).status !== 0) {
-    removeFolder(folder);
+    removeDirectory(folder);
     return null;
   }
   const unmount = () => spawnSync('umount', ['--lazy', folder]);
@@ -206,7 +206,7 @@ function smallDisk(): SmallDisk | null {
     remove: () => {
       unmount();
       process.removeListener('exit', unmount);
-      removeFolder(folder);
+      removeDirectory(folder);
     },
   };
 }

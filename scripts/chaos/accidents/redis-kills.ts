@@ -1,6 +1,6 @@
+import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { startDurableRedis } from '../processes/durable-redis.ts';
 import { startService } from '../processes/service-process.ts';
-import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
 import {
   atLeast,
   atMost,
@@ -31,7 +31,7 @@ export const redisKills: Scenario = {
 };
 
 async function run(run: ScenarioRun): Promise<readonly Figure[]> {
-  const folder = temporaryFolder();
+  const folder = temporaryDirectory();
   const redis = await startDurableRedis(folder);
   try {
     const service = await startService({ redisUrl: redis.url });
@@ -49,7 +49,7 @@ async function run(run: ScenarioRun): Promise<readonly Figure[]> {
     return figures(rounds);
   } finally {
     await redis.kill();
-    removeFolder(folder);
+    removeDirectory(folder);
   }
 }
 

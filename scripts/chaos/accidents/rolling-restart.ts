@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort, startStandalone, until } from '../../../test/servers/redis.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { end, own } from '../../../test/servers/own-process.ts';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
 import { missingPrograms } from '../processes/needed-programs.ts';
-import { end, endWithRunner } from '../processes/own-process.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { removeFolder, temporaryFolder } from '../processes/temporary-folder.ts';
 import { type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
 import { doubled, lost, recordedDecisions } from '../traffic/records.ts';
@@ -115,18 +117,18 @@ async function isReady({ platformUrl }: ServiceProcess): Promise<boolean> {
 
 /** HAProxy asks the platform listener whether a node is ready, and sends again only what it could not connect. */
 async function startBalancer(nodes: readonly ServiceProcess[]): Promise<Balancer> {
-  const folder = temporaryFolder();
+  const folder = temporaryDirectory();
   const port = await freePort();
   const file = join(folder, 'haproxy.cfg');
   writeFileSync(file, balancerConfig(port, nodes));
   const child = spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' });
-  endWithRunner(child);
+  own(child);
   await until('HAProxy listens', () => accepts(port));
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {
       await end(child);
-      removeFolder(folder);
+      removeDirectory(folder);
     },
   };
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { end, isRunning, own } from '../../../test/servers/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
 import { missingPrograms, notRun } from '../processes/needed-programs.ts';
-import { end, endWithRunner, isRunning } from '../processes/own-process.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
 import {
   atLeast,
@@ -219,7 +219,7 @@ async function attackOn(
 function startAttacker(options: readonly string[]): ChildProcess {
   const many = ['-c', String(SOCKETS), '-r', String(SOCKETS_A_SECOND), '-l', String(ATTACK_SECONDS)];
   const attacker = spawn('slowhttptest', [...many, '-v', '0', ...options], { stdio: 'ignore' });
-  endWithRunner(attacker);
+  own(attacker);
   return attacker;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { VerdictAnswer } from '../../../src/decision/decision.ts';
-import { type RedisProcess, startStandalone } from '../../../test/servers/redis.ts';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import type { RedisProcess } from '../../../test/servers/redis-process.ts';
 import { SeededRandom } from '../../../test/simulation/seeded-random.ts';
 import { startService } from '../processes/service-process.ts';
 import { atLeast, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';

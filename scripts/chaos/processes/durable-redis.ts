@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { command, freePort, until } from '../../../test/servers/redis.ts';
-import { end, endWithRunner } from './own-process.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { end, own } from '../../../test/servers/own-process.ts';
+import { command } from '../../../test/servers/redis-command.ts';
+import { until } from '../../../test/servers/until.ts';
 
 /** One redis-server that writes an append-only file, flushed to disk every second. */
 export interface DurableRedis {
@@ -28,7 +30,7 @@ export async function startDurableRedis(folder: string): Promise<DurableRedis> {
 
 async function start(args: readonly string[], port: number): Promise<ChildProcess> {
   const child = spawn('redis-server', args, { stdio: 'ignore' });
-  endWithRunner(child);
+  own(child);
   await until(`redis-server answers on ${port}`, () => answers(port));
   return child;
 }

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AccessKeys, OPERATIONS } from '../../../src/access/access-keys.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { openStore } from '../../../src/state/open-store.ts';
-import { freePort } from '../../../test/servers/redis.ts';
-import { end, endWithRunner, isRunning } from './own-process.ts';
-import { removeFolder, temporaryFolder } from './temporary-folder.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { end, isRunning, own } from '../../../test/servers/own-process.ts';
+import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
 /** The whole service as a process of its own, as `npm start` runs it. It keeps its ports over restarts. */
 export interface ServiceProcess {
@@ -45,7 +45,7 @@ const MAIN = join(import.meta.dirname, '..', '..', '..', 'src', 'main.ts');
 /** Starts the service on free ports of 127.0.0.1 and waits until it says that it is up. */
 export async function startService(given: ServiceSettings = {}): Promise<ServiceProcess> {
   const { redisUrl, key, env } = given;
-  const ownFolder = temporaryFolder();
+  const ownFolder = temporaryDirectory();
   const dataDir = given.dataDir ?? ownFolder;
   const port = await freePort();
   const platformPort = await freePort();
@@ -74,7 +74,7 @@ export async function startService(given: ServiceSettings = {}): Promise<Service
     },
     stop: async () => {
       await end(child);
-      removeFolder(ownFolder);
+      removeDirectory(ownFolder);
     },
   };
 }
@@ -84,7 +84,7 @@ async function spawnMain(settings: Readonly<Record<string, string>>): Promise<Ch
     env: { PATH: process.env['PATH'] ?? '', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  endWithRunner(child);
+  own(child);
   const exited = once(child, 'exit');
   const { promise: up, resolve } = Promise.withResolvers<'up'>();
   let text = '';

@@ -8,7 +8,9 @@ import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
-import { currentRules, MovableClock, temporaryDirectory } from '../../running-service.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { MovableClock } from '../../service/movable-clock.ts';
 import { scoring } from '../scoring.ts';
 
 const dataDir = temporaryDirectory();

@@ -2,19 +2,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import {
-  call,
-  type HeaderList,
-  type Problem,
-  type RunningService,
-  rawExchange,
-  rawStatus,
-  scoreBody,
-  startService,
-  Tenant,
-  temporaryDirectory,
-  verdictBody,
-} from '../../running-service.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
+import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { Tenant } from '../../service/tenant.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -18,8 +18,9 @@ import type { BacktestReport } from '../../../src/evidence/backtest/backtest.ts'
 import { VERDICTS } from '../../../src/rules/rule-set.ts';
 import { scoring } from '../../cli/scoring.ts';
 import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../../rollout/rule-folders.ts';
-import { Tenant, temporaryDirectory } from '../../running-service.ts';
-import { describeWithServer } from '../../servers/needs-server.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { Tenant } from '../../service/tenant.ts';
 
 const NARROW: Look = { width: 390, height: 844, colorScheme: 'dark' };
 

@@ -6,7 +6,10 @@ import { type SeededConsole, startSeededConsole } from '../../../scripts/screens
 import type { Explanation } from '../../../src/analysis/explain/explain.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import type { RuleDiff } from '../../../src/http/platform/rule-files.ts';
-import { call, type Problem, rawExchange, rawStatus, Tenant, verdictBody } from '../../running-service.ts';
+import { call, type Problem } from '../../service/http-call.ts';
+import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
+import { verdictBody } from '../../service/request-bodies.ts';
+import { Tenant } from '../../service/tenant.ts';
 
 interface VersionBody {
   readonly version: string;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
 import { launchBrowser, openConsole } from '../../../scripts/screenshots/browser.ts';
-import { type RunningService, startService } from '../../running-service.ts';
-import { describeWithServer } from '../../servers/needs-server.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
 
 describeWithServer('chromium', 'the page of the API document in a browser', function () {
   this.timeout(60_000);

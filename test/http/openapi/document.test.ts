@@ -10,19 +10,18 @@ import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { call } from '../../service/http-call.ts';
+import { MovableClock } from '../../service/movable-clock.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import {
-  call,
-  currentRules,
-  MovableClock,
   NO_RATE_LIMIT,
   type RunningService,
   SIGNAL_SECRET,
-  scoreBody,
   startService,
-  stores,
-  temporaryDirectory,
-  verdictBody,
-} from '../../running-service.ts';
+} from '../../service/running-service.ts';
+import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { DescribedApi, type LiveAnswer, type Promised } from './described-api.ts';
 
 const callers = new DescribedApi(callerDocument(''));
@@ -72,8 +71,7 @@ class Live {
   }
 
   static async start(): Promise<Live> {
-    const opened = await stores[0]?.open();
-    if (opened === undefined) throw new Error('no store');
+    const opened = temporarySqlite();
     const store: Store = troubled(
       opened.store,
       () => Live.trouble,

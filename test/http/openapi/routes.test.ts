@@ -13,14 +13,11 @@ import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { rulesDirectory } from '../../rollout/rule-folders.ts';
-import {
-  currentRules,
-  MovableClock,
-  NO_RATE_LIMIT,
-  SIGNAL_SECRET,
-  stores,
-  temporaryDirectory,
-} from '../../running-service.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { MovableClock } from '../../service/movable-clock.ts';
+import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../service/running-service.ts';
+import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { disagreements, operationsOf, routersOf, routesOf } from './described-routes.ts';
 
 const BASE_PATH = '/pay';
@@ -76,8 +73,7 @@ describe('routes and API documents', () => {
   let platformRoutes: readonly string[];
 
   before(async () => {
-    const opened = await stores[0]?.open();
-    if (opened === undefined) throw new Error('no store');
+    const opened = temporarySqlite();
     const { store } = opened;
     const clock = new MovableClock().now;
     const rulesDir = rulesDirectory();

@@ -1,13 +1,10 @@
 import { expect } from 'chai';
 import type { Explanation } from '../../../src/analysis/explain/explain.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import {
-  currentRules,
-  type Problem,
-  type RunningService,
-  startService,
-  type Tenant,
-} from '../../running-service.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import type { Problem } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
   let service: RunningService;

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { type Answer, type RunningService, startService, type Tenant } from '../../running-service.ts';
+import type { Answer } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 interface ResultLine {
   readonly line: number;

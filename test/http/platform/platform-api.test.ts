@@ -1,17 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { OPERATIONS, type Operation } from '../../../src/access/access-keys.ts';
-import {
-  type Answer,
-  call,
-  type Problem,
-  type RunningService,
-  SIGNAL_SECRET,
-  START_MS,
-  startService,
-  stores,
-  type Tenant,
-} from '../../running-service.ts';
+import { type Answer, call, type Problem } from '../../service/http-call.ts';
+import { START_MS } from '../../service/movable-clock.ts';
+import { type RunningService, SIGNAL_SECRET, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 /** What each operation of a key opens on the platform's listener. */
 const REQUESTS: readonly { readonly operation: Operation; readonly method: string; readonly path: string }[] =
@@ -28,511 +22,501 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'decisions', method: 'GET', path: 'decisions/a' },
   ];
 
-for (const { name, open } of stores) {
-  describe(`the API for the platform on ${name}`, () => {
-    let service: RunningService;
-    let shop: Tenant;
-    let remove: () => Promise<void>;
-    before(async () => {
-      const opened = await open();
-      remove = opened.remove;
-      service = await startService({ store: opened.store });
-      shop = await service.tenant();
-    });
-    after(async () => {
-      await service.stop();
-      await remove();
-    });
+describeOnStores('the API for the platform', (store) => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService({ store: store() });
+    shop = await service.tenant();
+  });
+  after(() => service?.stop());
 
-    const tally = async (clientIdKey: string) => {
-      const { paidCount, unpaidCount } = (await shop.client(clientIdKey)).body.outcomes;
-      return `${paidCount} paid, ${unpaidCount} unpaid`;
-    };
+  const tally = async (clientIdKey: string) => {
+    const { paidCount, unpaidCount } = (await shop.client(clientIdKey)).body.outcomes;
+    return `${paidCount} paid, ${unpaidCount} unpaid`;
+  };
 
-    describe('outcomes', () => {
-      it('are recorded once for an order', async () => {
-        const answer = await shop.outcome('once', 'order-1', 'PAID');
-        expect(answer.status).to.equal(200);
-        expect(answer.body).to.deep.equal({ clientIdKey: 'once', orderRef: 'order-1', result: 'recorded' });
-        expect((await shop.outcome('once', 'order-1', 'PAID')).body.result).to.equal('unchanged');
-        expect(await tally('once')).to.equal('1 paid, 0 unpaid');
-      });
-
-      it('are superseded by a later different one, which corrects the counters', async () => {
-        await shop.outcome('late', 'order-1', 'UNPAID', { cause: 'EXPIRED' });
-        expect((await shop.outcome('late', 'order-1', 'PAID')).body.result).to.equal('superseded');
-        expect(await tally('late')).to.equal('1 paid, 0 unpaid');
-        const refund = await shop.outcome('late', 'order-1', 'UNPAID', { cause: 'REVERSED' });
-        expect(refund.body.result).to.equal('superseded');
-        expect(await tally('late')).to.equal('0 paid, 1 unpaid');
-      });
-
-      it('are not superseded by one that happened before', async () => {
-        await shop.outcome('stale', 'order-1', 'PAID', { occurredAt: START_MS });
-        const earlier = await shop.outcome('stale', 'order-1', 'UNPAID', { occurredAt: START_MS - 1 });
-        expect(earlier.body.result).to.equal('stale');
-        expect(await tally('stale')).to.equal('1 paid, 0 unpaid');
-      });
-
-      it('with the cause TECHNICAL count neither way, but make the client known', async () => {
-        const answer = await shop.outcome('technical', 'order-1', 'UNPAID', { cause: 'TECHNICAL' });
-        expect(answer.body.result).to.equal('recorded');
-        expect(await tally('technical')).to.equal('0 paid, 0 unpaid');
-        expect((await shop.score({ clientIdKey: 'technical' })).body.paymentScore).to.equal('0.5000');
-      });
-
-      it('take a counted order back out when it turns out to be TECHNICAL', async () => {
-        await shop.outcome('corrected', 'order-1', 'UNPAID', { cause: 'DECLINED' });
-        await shop.outcome('corrected', 'order-1', 'UNPAID', { cause: 'TECHNICAL' });
-        expect(await tally('corrected')).to.equal('0 paid, 0 unpaid');
-      });
-
-      it('of different orders are counted each', async () => {
-        for (let order = 0; order < 3; order++) await shop.outcome('several', `order-${order}`, 'UNPAID');
-        expect(await tally('several')).to.equal('0 paid, 3 unpaid');
-      });
-
-      it('that are no outcomes are refused, and change nothing', async () => {
-        const good = { clientIdKey: 'bad-outcome', orderRef: 'order-1', outcome: 'PAID' };
-        const refusals: readonly (readonly [object, string])[] = [
-          [{ ...good, outcome: 'LOST' }, '/outcome must be one of PAID, UNPAID.'],
-          [{ ...good, outcome: undefined }, '/outcome is required.'],
-          [{ ...good, orderRef: 7 }, '/orderRef must be a JSON string.'],
-          [{ ...good, orderRef: 'x'.repeat(257) }, '/orderRef must have at most 256 characters.'],
-          [
-            { ...good, outcome: 'UNPAID', cause: 'BORED' },
-            '/cause must be one of DECLINED, EXPIRED, CANCELLED, TECHNICAL, REVERSED.',
-          ],
-          [{ ...good, cause: 'DECLINED' }, '/cause goes only with UNPAID.'],
-        ];
-        for (const [body, detail] of refusals) {
-          const answer = await shop.ask('POST', 'outcomes', body);
-          expect(answer.status, detail).to.equal(400);
-          expect(answer.body.detail).to.equal(detail);
-        }
-        expect((await shop.client('bad-outcome')).status).to.equal(404);
-      });
+  describe('outcomes', () => {
+    it('are recorded once for an order', async () => {
+      const answer = await shop.outcome('once', 'order-1', 'PAID');
+      expect(answer.status).to.equal(200);
+      expect(answer.body).to.deep.equal({ clientIdKey: 'once', orderRef: 'order-1', result: 'recorded' });
+      expect((await shop.outcome('once', 'order-1', 'PAID')).body.result).to.equal('unchanged');
+      expect(await tally('once')).to.equal('1 paid, 0 unpaid');
     });
 
-    describe('a binding', () => {
-      const verdict = async (clientIdKey: string, method = 'card') =>
-        (await shop.verdict({ clientIdKey, method })).body.verdict;
-
-      it('is given back as it was understood', async () => {
-        const answer = await shop.bind('bound', { method: 'card', expiresAt: '2026-12-31T00:00:00Z' });
-        expect(answer.status).to.equal(200);
-        expect(answer.body).to.deep.equal({
-          requisiteRef: 'requisite-7',
-          acceptorKeys: ['acceptor-1', 'acceptor-2'],
-          method: 'card',
-          expiresAt: Date.UTC(2026, 11, 31),
-        });
-        expect((await shop.client('bound')).body.binding).to.deep.equal(answer.body);
-      });
-
-      it('with a method fits only that method', async () => {
-        await shop.bind('by-method', { method: 'transfer' });
-        expect(await verdict('by-method', 'card')).to.equal('GET_NEW');
-        await shop.bind('by-method-2', { method: 'transfer' });
-        expect(await verdict('by-method-2', 'transfer')).to.equal('GET_SAME_STICKY');
-      });
-
-      it('ends when it expires', async () => {
-        await shop.bind('expiring', { expiresAt: service.clock.now() + 60_000 });
-        expect((await shop.score({ clientIdKey: 'expiring' })).body.clientGroup).to.equal('STICKY');
-        service.clock.moveSeconds(60);
-        const { body } = await shop.score({ clientIdKey: 'expiring' });
-        expect(body.clientGroup).to.equal('NEW');
-        expect(body).not.to.have.property('preferredAcceptorKey');
-        expect(await verdict('expiring')).to.equal('GET_NEW');
-        expect((await shop.client('expiring')).body.binding).to.equal(null);
-      });
-
-      it('ends when it is deleted', async () => {
-        await shop.bind('unbound');
-        expect((await shop.ask('DELETE', 'clients/unbound/binding')).status).to.equal(204);
-        expect(await verdict('unbound')).to.equal('GET_NEW');
-      });
-
-      it('is replaced by the next one', async () => {
-        await shop.bind('rebound', { requisiteRef: 'old' });
-        await shop.bind('rebound', { requisiteRef: 'new' });
-        const { body } = await shop.verdict({ clientIdKey: 'rebound' });
-        expect(body.stickyRequisiteRef).to.equal('new');
-      });
-
-      it('that is none is refused, and changes nothing', async () => {
-        const refusals: readonly (readonly [object, string])[] = [
-          [{ requisiteRef: undefined }, '/requisiteRef is required.'],
-          [{ requisiteRef: '' }, '/requisiteRef must not be empty.'],
-          [{ acceptorKeys: 'a' }, '/acceptorKeys must be a JSON array.'],
-          [{ acceptorKeys: ['a', 7] }, '/acceptorKeys/1 must be a JSON string.'],
-          [{ method: null }, '/method must be a JSON string.'],
-        ];
-        for (const [members, detail] of refusals) {
-          const answer: Answer<Problem> = await shop.ask('PUT', 'clients/bad-binding/binding', {
-            requisiteRef: 'r',
-            acceptorKeys: ['a'],
-            ...members,
-          });
-          expect(answer.status, detail).to.equal(400);
-          expect(answer.body.detail).to.equal(detail);
-        }
-        for (const acceptorKeys of [[], Array.from({ length: 21 }, (_, index) => `a${index}`)]) {
-          expect((await shop.bind('bad-binding', { acceptorKeys })).status).to.equal(400);
-        }
-        expect((await shop.client('bad-binding')).status).to.equal(404);
-      });
+    it('are superseded by a later different one, which corrects the counters', async () => {
+      await shop.outcome('late', 'order-1', 'UNPAID', { cause: 'EXPIRED' });
+      expect((await shop.outcome('late', 'order-1', 'PAID')).body.result).to.equal('superseded');
+      expect(await tally('late')).to.equal('1 paid, 0 unpaid');
+      const refund = await shop.outcome('late', 'order-1', 'UNPAID', { cause: 'REVERSED' });
+      expect(refund.body.result).to.equal('superseded');
+      expect(await tally('late')).to.equal('0 paid, 1 unpaid');
     });
 
-    describe('an override', () => {
-      const group = async (clientIdKey: string) => (await shop.score({ clientIdKey })).body.clientGroup;
-
-      it('is given back with its moment', async () => {
-        const answer = await shop.override('overridden', 'BLOCKED');
-        expect(answer.body).to.deep.equal({
-          group: 'BLOCKED',
-          reason: 'looked at by hand',
-          by: 'ann',
-          at: service.clock.now(),
-          expiresAt: null,
-        });
-        expect((await shop.client('overridden')).body.override).to.deep.equal(answer.body);
-      });
-
-      it('TRUSTED outweighs an unpaid chain and bot signals', async () => {
-        const clientIdKey = 'vouched';
-        for (let order = 0; order < 5; order++) await shop.outcome(clientIdKey, `order-${order}`, 'UNPAID');
-        await shop.score({ clientIdKey, clientHints: { honeypotTriggered: true } });
-        expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('BLOCK');
-        await shop.override(clientIdKey, 'TRUSTED');
-        expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
-      });
-
-      it('ends when it expires', async () => {
-        await shop.override('for-an-hour', 'BLOCKED', { expiresAt: service.clock.now() + 3600_000 });
-        service.clock.moveSeconds(3599);
-        expect(await group('for-an-hour')).to.equal('BLOCKED');
-        service.clock.moveSeconds(1);
-        expect(await group('for-an-hour')).to.equal('NEW');
-        expect((await shop.client('for-an-hour')).body.override).to.equal(null);
-      });
-
-      it('ends when it is deleted', async () => {
-        await shop.override('lifted', 'BLOCKED');
-        expect((await shop.ask('DELETE', 'clients/lifted/override')).status).to.equal(204);
-        expect(await group('lifted')).to.equal('NEW');
-      });
-
-      it('BLOCKED leaves the ladder as it is', async () => {
-        const ask = async () => (await shop.verdict({ clientIdKey: 'paused' })).body;
-        await ask();
-        await shop.override('paused', 'BLOCKED');
-        expect((await ask()).verdict).to.equal('BLOCK');
-        await shop.ask('DELETE', 'clients/paused/override');
-        expect((await ask()).waitSeconds).to.equal(30);
-      });
-
-      it('that is none is refused, and changes nothing', async () => {
-        const good = { group: 'BLOCKED', reason: 'r', by: 'ann' };
-        const refusals: readonly (readonly [object, string])[] = [
-          [{ ...good, group: 'PAYING' }, '/group must be one of BLOCKED, TRUSTED.'],
-          [{ ...good, reason: undefined }, '/reason is required.'],
-          [{ ...good, by: '' }, '/by must not be empty.'],
-          [
-            { ...good, expiresAt: 'tomorrow' },
-            '/expiresAt must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970.',
-          ],
-        ];
-        for (const [body, detail] of refusals) {
-          const answer = await shop.ask('PUT', 'clients/bad-override/override', body);
-          expect(answer.status, detail).to.equal(400);
-          expect(answer.body.detail).to.equal(detail);
-        }
-        expect((await shop.client('bad-override')).status).to.equal(404);
-      });
+    it('are not superseded by one that happened before', async () => {
+      await shop.outcome('stale', 'order-1', 'PAID', { occurredAt: START_MS });
+      const earlier = await shop.outcome('stale', 'order-1', 'UNPAID', { occurredAt: START_MS - 1 });
+      expect(earlier.body.result).to.equal('stale');
+      expect(await tally('stale')).to.equal('1 paid, 0 unpaid');
     });
 
-    describe('the view of a client', () => {
-      it('shows state, facts and the last decisions', async () => {
-        const clientIdKey = 'viewed';
-        await shop.verdict({ clientIdKey, orderRef: 'viewed-1' });
-        await shop.verdict({ clientIdKey, orderRef: 'viewed-2' });
-        await shop.outcome(clientIdKey, 'viewed-0', 'PAID');
-        const { status, body } = await shop.client(clientIdKey);
-        expect(status).to.equal(200);
-        expect(body).to.deep.include({
-          clientIdKey,
-          ruleVersion: 'p2.v10',
-          clientGroup: 'PAYING',
-          paymentScore: '0.6667',
-          isBot: false,
-          signals: [],
-          decisionCount: 2,
-          ladder: { level: 0, attemptOpen: false, waitUntil: null },
-          binding: null,
-          override: null,
-        });
-        expect(body.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['viewed-2', 'viewed-1']);
-      });
-
-      it('shows neither fingerprint nor IP, not even as HMACs', async () => {
-        const clientIdKey = 'masked';
-        const device = { fingerprint: 'finger-91', ip: '203.0.113.91', userAgent: 'Opera/9.91' };
-        await shop.score({ clientIdKey, ...device });
-        await shop.verdict({ clientIdKey });
-        const text = JSON.stringify((await shop.client(clientIdKey)).body);
-        expect(text).to.include('clientsOnFingerprint');
-        for (const secret of Object.values(device)) expect(text).not.to.include(secret);
-        for (const [kind, value] of [
-          ['fingerprint', device.fingerprint],
-          ['ip', device.ip],
-        ]) {
-          const hmac = createHmac('sha256', SIGNAL_SECRET).update(`${kind}\0${value}`).digest('base64url');
-          expect(text).not.to.include(hmac.slice(0, 6));
-        }
-      });
-
-      it('is 404 for a client that is not known', async () => {
-        const { status, body } = await shop.ask('GET', 'clients/nobody');
-        expect(status).to.equal(404);
-        expect(body.detail).to.equal('Nothing is known of this client.');
-      });
-
-      it('changes nothing', async () => {
-        await shop.verdict({ clientIdKey: 'looked-at' });
-        const first = (await shop.client('looked-at')).body;
-        expect((await shop.client('looked-at')).body).to.deep.equal(first);
-      });
+    it('with the cause TECHNICAL count neither way, but make the client known', async () => {
+      const answer = await shop.outcome('technical', 'order-1', 'UNPAID', { cause: 'TECHNICAL' });
+      expect(answer.body.result).to.equal('recorded');
+      expect(await tally('technical')).to.equal('0 paid, 0 unpaid');
+      expect((await shop.score({ clientIdKey: 'technical' })).body.paymentScore).to.equal('0.5000');
     });
 
-    describe('a clientIdKey in the path', () => {
-      for (const clientIdKey of [
-        'a/b',
-        '100%',
-        '%2F',
-        '😀',
-        'a b',
-        '?a=1#b',
-        '../up',
-        'ü',
-        '+',
-        '"\\',
-        'x'.repeat(256),
-      ]) {
-        it(`may be ${JSON.stringify(clientIdKey.slice(0, 12))}`, async () => {
-          const odd = await service.tenant('odd-names');
-          await odd.verdict({ clientIdKey });
-          await odd.bind(clientIdKey);
-          const { status, body } = await odd.client(clientIdKey);
-          expect(status).to.equal(200);
-          expect(body.clientIdKey).to.equal(clientIdKey);
-          expect(body.decisionCount).to.equal(1);
-          expect(await odd.decisions({ clientIdKey })).to.have.length(1);
-          const path = `clients/${encodeURIComponent(clientIdKey)}`;
-          expect((await odd.ask('DELETE', path)).status).to.equal(204);
-          expect((await odd.client(clientIdKey)).status).to.equal(404);
-        });
-      }
-
-      it('of 256 emoji fits, of 257 does not', async () => {
-        expect((await shop.bind('😀'.repeat(256))).status).to.equal(200);
-        const { status, body } = await shop.ask('GET', `clients/${encodeURIComponent('😀'.repeat(257))}`);
-        expect(status).to.equal(400);
-        expect(body.detail).to.equal('clientIdKey must have 1 to 256 characters of well-formed Unicode.');
-      });
-
-      it('must be percent-encoded UTF-8', async () => {
-        for (const path of ['clients/%', 'clients/%ff', 'clients/%ed%a0%80', 'clients/100%']) {
-          const { status, body } = await shop.ask('GET', path);
-          expect(status, path).to.equal(400);
-          expect(body.detail).to.equal(
-            'The path is not percent-encoded UTF-8; encode the clientIdKey in it.',
-          );
-        }
-      });
+    it('take a counted order back out when it turns out to be TECHNICAL', async () => {
+      await shop.outcome('corrected', 'order-1', 'UNPAID', { cause: 'DECLINED' });
+      await shop.outcome('corrected', 'order-1', 'UNPAID', { cause: 'TECHNICAL' });
+      expect(await tally('corrected')).to.equal('0 paid, 0 unpaid');
     });
 
-    describe('erasure', () => {
-      it('forgets the client: unknown, without decisions, new again', async () => {
-        const clientIdKey = 'erased';
-        await shop.verdict({ clientIdKey, orderRef: 'erased-1' });
-        await shop.outcome(clientIdKey, 'erased-1', 'PAID');
-        const [decision] = await shop.decisions({ orderRef: 'erased-1' });
-        expect((await shop.ask('DELETE', `clients/${clientIdKey}`)).status).to.equal(204);
-        expect((await shop.client(clientIdKey)).status).to.equal(404);
-        expect(await shop.decisions({ orderRef: 'erased-1' })).to.deep.equal([]);
-        expect(await shop.decisions({ clientIdKey })).to.deep.equal([]);
-        expect((await shop.ask('GET', `decisions/${decision?.decisionId}`)).status).to.equal(404);
-        expect((await shop.score({ clientIdKey })).body).to.deep.include({
-          clientGroup: 'NEW',
-          paymentScore: '0.5000',
-        });
-        expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
-        expect((await shop.client(clientIdKey)).body.decisionCount).to.equal(1);
-      });
-
-      it('takes the client off the devices it was seen on', async () => {
-        const fingerprint = 'shared-then-erased';
-        for (const clientIdKey of ['sharer-1', 'sharer-2']) {
-          await shop.score({ clientIdKey, fingerprint });
-          await shop.verdict({ clientIdKey });
-        }
-        expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(true);
-        await shop.ask('DELETE', 'clients/sharer-1');
-        expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(false);
-      });
-
-      it('of somebody unknown is fine, and repeatable', async () => {
-        expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
-        expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
-      });
+    it('of different orders are counted each', async () => {
+      for (let order = 0; order < 3; order++) await shop.outcome('several', `order-${order}`, 'UNPAID');
+      expect(await tally('several')).to.equal('0 paid, 3 unpaid');
     });
 
-    describe('decisions', () => {
-      it('are found by orderRef, newest first', async () => {
-        for (let ask = 0; ask < 3; ask++) {
-          await shop.verdict({ clientIdKey: 'by-order', orderRef: 'order/😀' });
-          service.clock.moveSeconds(1);
-        }
-        const found = await shop.decisions({ orderRef: 'order/😀' });
-        expect(found.map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
-        expect(await shop.decisions({ orderRef: 'order/' })).to.deep.equal([]);
-      });
-
-      it('are found by clientIdKey, as many as wanted', async () => {
-        for (let ask = 0; ask < 4; ask++) await shop.verdict({ clientIdKey: 'by-client' });
-        const seqs = async (query: Readonly<Record<string, string>>) =>
-          (await shop.decisions({ clientIdKey: 'by-client', ...query })).map(({ seq }) => seq);
-        expect(await seqs({})).to.deep.equal([4, 3, 2, 1]);
-        expect(await seqs({ limit: '2' })).to.deep.equal([4, 3]);
-      });
-
-      it('are listed newest first without a wish', async () => {
-        const fresh = await service.tenant('fresh');
-        for (const orderRef of ['first', 'second', 'third']) {
-          await fresh.verdict({ clientIdKey: orderRef, orderRef });
-          service.clock.moveSeconds(1);
-        }
-        const orders = (await fresh.decisions()).map(({ orderRef }) => orderRef);
-        expect(orders).to.deep.equal(['third', 'second', 'first']);
-        expect(await fresh.decisions({ limit: '1' })).to.have.length(1);
-      });
-
-      it('explain each step: the ladder after one is the ladder before the next', async () => {
-        for (let ask = 0; ask < 5; ask++) await shop.verdict({ clientIdKey: 'chained' });
-        const steps = (await shop.decisions({ clientIdKey: 'chained' })).toReversed();
-        expect(steps.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 3, 3]);
-        for (const [index, step] of steps.entries()) {
-          if (index > 0) expect(step.ladderBefore).to.deep.equal(steps[index - 1]?.ladderAfter);
-        }
-      });
-
-      it('are read one by one by decisionId', async () => {
-        const { headers } = await shop.verdict({ clientIdKey: 'single' });
-        const decisionId = headers.get('X-Decision-Id');
-        const { status, body } = await shop.ask('GET', `decisions/${decisionId}`);
-        expect(status).to.equal(200);
-        expect(body).to.deep.include({ decisionId, clientIdKey: 'single' });
-        for (const other of ['nonsense', `${decisionId}0`, 'A'.repeat(22)]) {
-          expect((await shop.ask('GET', `decisions/${other}`)).status, other).to.equal(404);
-        }
-      });
-
-      it('need a sound query', async () => {
-        const refusals: readonly (readonly [string, string])[] = [
-          ['limit=0', 'The parameter limit must be a whole number from 1 to 500.'],
-          ['limit=501', 'The parameter limit must be a whole number from 1 to 500.'],
-          ['limit=ten', 'The parameter limit must be a whole number from 1 to 500.'],
-          ['limit=1e2', 'The parameter limit must be a whole number from 1 to 500.'],
-          ['orderRef=a&orderRef=b', 'The parameter orderRef must come once.'],
-          ['orderRef=', 'orderRef must have 1 to 256 characters of well-formed Unicode.'],
-          [
-            `clientIdKey=${'x'.repeat(257)}`,
-            'clientIdKey must have 1 to 256 characters of well-formed Unicode.',
-          ],
-        ];
-        for (const [query, detail] of refusals) {
-          const { status, body } = await shop.ask('GET', `decisions?${query}`);
-          expect(status, query).to.equal(400);
-          expect(body).to.deep.include({ title: 'bad request', detail });
-        }
-      });
-    });
-
-    describe('another platform', () => {
-      it('sees nothing of a client, its orders and its decisions, and changes nothing of them', async () => {
-        const other = await service.tenant('other');
-        const clientIdKey = 'private';
-        const { headers } = await shop.verdict({ clientIdKey, orderRef: 'private-1' });
-        expect((await other.client(clientIdKey)).status).to.equal(404);
-        expect(await other.decisions({ orderRef: 'private-1' })).to.deep.equal([]);
-        expect(await other.decisions({ clientIdKey })).to.deep.equal([]);
-        expect(await other.decisions()).to.deep.equal([]);
-        expect((await other.ask('GET', `decisions/${headers.get('X-Decision-Id')}`)).status).to.equal(404);
-        await other.override(clientIdKey, 'BLOCKED');
-        await other.outcome(clientIdKey, 'private-1', 'PAID');
-        await other.ask('DELETE', `clients/${clientIdKey}`);
-        const { body } = await shop.client(clientIdKey);
-        expect(body).to.deep.include({ decisionCount: 1, clientGroup: 'NEW', override: null });
-      });
-
-      it('does not share devices', async () => {
-        const other = await service.tenant('other-devices');
-        const device = { fingerprint: 'one-phone', ip: '198.51.100.4' };
-        for (const tenant of [shop, other]) {
-          await tenant.score({ clientIdKey: `on-${tenant === shop ? 1 : 2}`, ...device });
-          await tenant.verdict({ clientIdKey: `on-${tenant === shop ? 1 : 2}` });
-        }
-        expect((await other.score({ clientIdKey: 'on-2', ...device })).body.isBot).to.equal(false);
-      });
-    });
-
-    describe('the scope of a key', () => {
-      for (const { operation, method, path } of REQUESTS) {
-        it(`${method} ${path} needs ${operation}`, async () => {
-          const body = method === 'POST' || method === 'PUT' ? {} : undefined;
-          const without = await service.tenant(
-            'shop',
-            OPERATIONS.filter((other) => other !== operation),
-          );
-          const refused = await without.ask(method, path, body);
-          expect(refused.status).to.equal(403);
-          expect(refused.body).to.deep.include({
-            title: 'not provisioned',
-            detail: `The access key was not issued for the operation "${operation}"; the platform owner grants operations.`,
-          });
-          const only = await service.tenant('shop', [operation]);
-          expect([200, 204, 400, 404]).to.include((await only.ask(method, path, body)).status);
-          const nobody = await call(method, `${shop.platformUrl}/v1/platform/${path}`, {}, body);
-          expect(nobody.status).to.equal(401);
-        });
-      }
-    });
-
-    it('answers 405 with Allow to another method', async () => {
-      const allowed: readonly (readonly [string, string])[] = [
-        ['outcomes', 'POST'],
-        ['clients/a', 'HEAD, GET, DELETE'],
-        ['clients/a/history', 'HEAD, GET'],
-        ['clients/a/binding', 'PUT, DELETE'],
-        ['decisions', 'HEAD, GET'],
+    it('that are no outcomes are refused, and change nothing', async () => {
+      const good = { clientIdKey: 'bad-outcome', orderRef: 'order-1', outcome: 'PAID' };
+      const refusals: readonly (readonly [object, string])[] = [
+        [{ ...good, outcome: 'LOST' }, '/outcome must be one of PAID, UNPAID.'],
+        [{ ...good, outcome: undefined }, '/outcome is required.'],
+        [{ ...good, orderRef: 7 }, '/orderRef must be a JSON string.'],
+        [{ ...good, orderRef: 'x'.repeat(257) }, '/orderRef must have at most 256 characters.'],
+        [
+          { ...good, outcome: 'UNPAID', cause: 'BORED' },
+          '/cause must be one of DECLINED, EXPIRED, CANCELLED, TECHNICAL, REVERSED.',
+        ],
+        [{ ...good, cause: 'DECLINED' }, '/cause goes only with UNPAID.'],
       ];
-      for (const [path, allow] of allowed) {
-        const { status, headers } = await shop.ask('PATCH', path);
-        expect(status, path).to.equal(405);
-        expect(headers.get('Allow'), path).to.equal(allow);
+      for (const [body, detail] of refusals) {
+        const answer = await shop.ask('POST', 'outcomes', body);
+        expect(answer.status, detail).to.equal(400);
+        expect(answer.body.detail).to.equal(detail);
       }
-    });
-
-    it('tells liveness, readiness and metrics without a key', async () => {
-      const get = (path: string) => call<string>('GET', `${shop.platformUrl}${path}`, {});
-      expect((await get('/livez')).body).to.deep.equal({ status: 'live' });
-      expect((await get('/readyz')).body).to.deep.equal({ status: 'ready' });
-      await shop.verdict({ clientIdKey: 'measured' });
-      const metrics = await get('/metrics');
-      expect(metrics.headers.get('Content-Type')).to.match(/^text\/plain/);
-      expect(metrics.body).to.match(/^scoring_verdicts_total\{verdict="GET_NEW",rule_version="p2\.v10"/m);
+      expect((await shop.client('bad-outcome')).status).to.equal(404);
     });
   });
-}
+
+  describe('a binding', () => {
+    const verdict = async (clientIdKey: string, method = 'card') =>
+      (await shop.verdict({ clientIdKey, method })).body.verdict;
+
+    it('is given back as it was understood', async () => {
+      const answer = await shop.bind('bound', { method: 'card', expiresAt: '2026-12-31T00:00:00Z' });
+      expect(answer.status).to.equal(200);
+      expect(answer.body).to.deep.equal({
+        requisiteRef: 'requisite-7',
+        acceptorKeys: ['acceptor-1', 'acceptor-2'],
+        method: 'card',
+        expiresAt: Date.UTC(2026, 11, 31),
+      });
+      expect((await shop.client('bound')).body.binding).to.deep.equal(answer.body);
+    });
+
+    it('with a method fits only that method', async () => {
+      await shop.bind('by-method', { method: 'transfer' });
+      expect(await verdict('by-method', 'card')).to.equal('GET_NEW');
+      await shop.bind('by-method-2', { method: 'transfer' });
+      expect(await verdict('by-method-2', 'transfer')).to.equal('GET_SAME_STICKY');
+    });
+
+    it('ends when it expires', async () => {
+      await shop.bind('expiring', { expiresAt: service.clock.now() + 60_000 });
+      expect((await shop.score({ clientIdKey: 'expiring' })).body.clientGroup).to.equal('STICKY');
+      service.clock.moveSeconds(60);
+      const { body } = await shop.score({ clientIdKey: 'expiring' });
+      expect(body.clientGroup).to.equal('NEW');
+      expect(body).not.to.have.property('preferredAcceptorKey');
+      expect(await verdict('expiring')).to.equal('GET_NEW');
+      expect((await shop.client('expiring')).body.binding).to.equal(null);
+    });
+
+    it('ends when it is deleted', async () => {
+      await shop.bind('unbound');
+      expect((await shop.ask('DELETE', 'clients/unbound/binding')).status).to.equal(204);
+      expect(await verdict('unbound')).to.equal('GET_NEW');
+    });
+
+    it('is replaced by the next one', async () => {
+      await shop.bind('rebound', { requisiteRef: 'old' });
+      await shop.bind('rebound', { requisiteRef: 'new' });
+      const { body } = await shop.verdict({ clientIdKey: 'rebound' });
+      expect(body.stickyRequisiteRef).to.equal('new');
+    });
+
+    it('that is none is refused, and changes nothing', async () => {
+      const refusals: readonly (readonly [object, string])[] = [
+        [{ requisiteRef: undefined }, '/requisiteRef is required.'],
+        [{ requisiteRef: '' }, '/requisiteRef must not be empty.'],
+        [{ acceptorKeys: 'a' }, '/acceptorKeys must be a JSON array.'],
+        [{ acceptorKeys: ['a', 7] }, '/acceptorKeys/1 must be a JSON string.'],
+        [{ method: null }, '/method must be a JSON string.'],
+      ];
+      for (const [members, detail] of refusals) {
+        const answer: Answer<Problem> = await shop.ask('PUT', 'clients/bad-binding/binding', {
+          requisiteRef: 'r',
+          acceptorKeys: ['a'],
+          ...members,
+        });
+        expect(answer.status, detail).to.equal(400);
+        expect(answer.body.detail).to.equal(detail);
+      }
+      for (const acceptorKeys of [[], Array.from({ length: 21 }, (_, index) => `a${index}`)]) {
+        expect((await shop.bind('bad-binding', { acceptorKeys })).status).to.equal(400);
+      }
+      expect((await shop.client('bad-binding')).status).to.equal(404);
+    });
+  });
+
+  describe('an override', () => {
+    const group = async (clientIdKey: string) => (await shop.score({ clientIdKey })).body.clientGroup;
+
+    it('is given back with its moment', async () => {
+      const answer = await shop.override('overridden', 'BLOCKED');
+      expect(answer.body).to.deep.equal({
+        group: 'BLOCKED',
+        reason: 'looked at by hand',
+        by: 'ann',
+        at: service.clock.now(),
+        expiresAt: null,
+      });
+      expect((await shop.client('overridden')).body.override).to.deep.equal(answer.body);
+    });
+
+    it('TRUSTED outweighs an unpaid chain and bot signals', async () => {
+      const clientIdKey = 'vouched';
+      for (let order = 0; order < 5; order++) await shop.outcome(clientIdKey, `order-${order}`, 'UNPAID');
+      await shop.score({ clientIdKey, clientHints: { honeypotTriggered: true } });
+      expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('BLOCK');
+      await shop.override(clientIdKey, 'TRUSTED');
+      expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
+    });
+
+    it('ends when it expires', async () => {
+      await shop.override('for-an-hour', 'BLOCKED', { expiresAt: service.clock.now() + 3600_000 });
+      service.clock.moveSeconds(3599);
+      expect(await group('for-an-hour')).to.equal('BLOCKED');
+      service.clock.moveSeconds(1);
+      expect(await group('for-an-hour')).to.equal('NEW');
+      expect((await shop.client('for-an-hour')).body.override).to.equal(null);
+    });
+
+    it('ends when it is deleted', async () => {
+      await shop.override('lifted', 'BLOCKED');
+      expect((await shop.ask('DELETE', 'clients/lifted/override')).status).to.equal(204);
+      expect(await group('lifted')).to.equal('NEW');
+    });
+
+    it('BLOCKED leaves the ladder as it is', async () => {
+      const ask = async () => (await shop.verdict({ clientIdKey: 'paused' })).body;
+      await ask();
+      await shop.override('paused', 'BLOCKED');
+      expect((await ask()).verdict).to.equal('BLOCK');
+      await shop.ask('DELETE', 'clients/paused/override');
+      expect((await ask()).waitSeconds).to.equal(30);
+    });
+
+    it('that is none is refused, and changes nothing', async () => {
+      const good = { group: 'BLOCKED', reason: 'r', by: 'ann' };
+      const refusals: readonly (readonly [object, string])[] = [
+        [{ ...good, group: 'PAYING' }, '/group must be one of BLOCKED, TRUSTED.'],
+        [{ ...good, reason: undefined }, '/reason is required.'],
+        [{ ...good, by: '' }, '/by must not be empty.'],
+        [
+          { ...good, expiresAt: 'tomorrow' },
+          '/expiresAt must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970.',
+        ],
+      ];
+      for (const [body, detail] of refusals) {
+        const answer = await shop.ask('PUT', 'clients/bad-override/override', body);
+        expect(answer.status, detail).to.equal(400);
+        expect(answer.body.detail).to.equal(detail);
+      }
+      expect((await shop.client('bad-override')).status).to.equal(404);
+    });
+  });
+
+  describe('the view of a client', () => {
+    it('shows state, facts and the last decisions', async () => {
+      const clientIdKey = 'viewed';
+      await shop.verdict({ clientIdKey, orderRef: 'viewed-1' });
+      await shop.verdict({ clientIdKey, orderRef: 'viewed-2' });
+      await shop.outcome(clientIdKey, 'viewed-0', 'PAID');
+      const { status, body } = await shop.client(clientIdKey);
+      expect(status).to.equal(200);
+      expect(body).to.deep.include({
+        clientIdKey,
+        ruleVersion: 'p2.v10',
+        clientGroup: 'PAYING',
+        paymentScore: '0.6667',
+        isBot: false,
+        signals: [],
+        decisionCount: 2,
+        ladder: { level: 0, attemptOpen: false, waitUntil: null },
+        binding: null,
+        override: null,
+      });
+      expect(body.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['viewed-2', 'viewed-1']);
+    });
+
+    it('shows neither fingerprint nor IP, not even as HMACs', async () => {
+      const clientIdKey = 'masked';
+      const device = { fingerprint: 'finger-91', ip: '203.0.113.91', userAgent: 'Opera/9.91' };
+      await shop.score({ clientIdKey, ...device });
+      await shop.verdict({ clientIdKey });
+      const text = JSON.stringify((await shop.client(clientIdKey)).body);
+      expect(text).to.include('clientsOnFingerprint');
+      for (const secret of Object.values(device)) expect(text).not.to.include(secret);
+      for (const [kind, value] of [
+        ['fingerprint', device.fingerprint],
+        ['ip', device.ip],
+      ]) {
+        const hmac = createHmac('sha256', SIGNAL_SECRET).update(`${kind}\0${value}`).digest('base64url');
+        expect(text).not.to.include(hmac.slice(0, 6));
+      }
+    });
+
+    it('is 404 for a client that is not known', async () => {
+      const { status, body } = await shop.ask('GET', 'clients/nobody');
+      expect(status).to.equal(404);
+      expect(body.detail).to.equal('Nothing is known of this client.');
+    });
+
+    it('changes nothing', async () => {
+      await shop.verdict({ clientIdKey: 'looked-at' });
+      const first = (await shop.client('looked-at')).body;
+      expect((await shop.client('looked-at')).body).to.deep.equal(first);
+    });
+  });
+
+  describe('a clientIdKey in the path', () => {
+    for (const clientIdKey of [
+      'a/b',
+      '100%',
+      '%2F',
+      '😀',
+      'a b',
+      '?a=1#b',
+      '../up',
+      'ü',
+      '+',
+      '"\\',
+      'x'.repeat(256),
+    ]) {
+      it(`may be ${JSON.stringify(clientIdKey.slice(0, 12))}`, async () => {
+        const odd = await service.tenant('odd-names');
+        await odd.verdict({ clientIdKey });
+        await odd.bind(clientIdKey);
+        const { status, body } = await odd.client(clientIdKey);
+        expect(status).to.equal(200);
+        expect(body.clientIdKey).to.equal(clientIdKey);
+        expect(body.decisionCount).to.equal(1);
+        expect(await odd.decisions({ clientIdKey })).to.have.length(1);
+        const path = `clients/${encodeURIComponent(clientIdKey)}`;
+        expect((await odd.ask('DELETE', path)).status).to.equal(204);
+        expect((await odd.client(clientIdKey)).status).to.equal(404);
+      });
+    }
+
+    it('of 256 emoji fits, of 257 does not', async () => {
+      expect((await shop.bind('😀'.repeat(256))).status).to.equal(200);
+      const { status, body } = await shop.ask('GET', `clients/${encodeURIComponent('😀'.repeat(257))}`);
+      expect(status).to.equal(400);
+      expect(body.detail).to.equal('clientIdKey must have 1 to 256 characters of well-formed Unicode.');
+    });
+
+    it('must be percent-encoded UTF-8', async () => {
+      for (const path of ['clients/%', 'clients/%ff', 'clients/%ed%a0%80', 'clients/100%']) {
+        const { status, body } = await shop.ask('GET', path);
+        expect(status, path).to.equal(400);
+        expect(body.detail).to.equal('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
+      }
+    });
+  });
+
+  describe('erasure', () => {
+    it('forgets the client: unknown, without decisions, new again', async () => {
+      const clientIdKey = 'erased';
+      await shop.verdict({ clientIdKey, orderRef: 'erased-1' });
+      await shop.outcome(clientIdKey, 'erased-1', 'PAID');
+      const [decision] = await shop.decisions({ orderRef: 'erased-1' });
+      expect((await shop.ask('DELETE', `clients/${clientIdKey}`)).status).to.equal(204);
+      expect((await shop.client(clientIdKey)).status).to.equal(404);
+      expect(await shop.decisions({ orderRef: 'erased-1' })).to.deep.equal([]);
+      expect(await shop.decisions({ clientIdKey })).to.deep.equal([]);
+      expect((await shop.ask('GET', `decisions/${decision?.decisionId}`)).status).to.equal(404);
+      expect((await shop.score({ clientIdKey })).body).to.deep.include({
+        clientGroup: 'NEW',
+        paymentScore: '0.5000',
+      });
+      expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
+      expect((await shop.client(clientIdKey)).body.decisionCount).to.equal(1);
+    });
+
+    it('takes the client off the devices it was seen on', async () => {
+      const fingerprint = 'shared-then-erased';
+      for (const clientIdKey of ['sharer-1', 'sharer-2']) {
+        await shop.score({ clientIdKey, fingerprint });
+        await shop.verdict({ clientIdKey });
+      }
+      expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(true);
+      await shop.ask('DELETE', 'clients/sharer-1');
+      expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(false);
+    });
+
+    it('of somebody unknown is fine, and repeatable', async () => {
+      expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
+      expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
+    });
+  });
+
+  describe('decisions', () => {
+    it('are found by orderRef, newest first', async () => {
+      for (let ask = 0; ask < 3; ask++) {
+        await shop.verdict({ clientIdKey: 'by-order', orderRef: 'order/😀' });
+        service.clock.moveSeconds(1);
+      }
+      const found = await shop.decisions({ orderRef: 'order/😀' });
+      expect(found.map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
+      expect(await shop.decisions({ orderRef: 'order/' })).to.deep.equal([]);
+    });
+
+    it('are found by clientIdKey, as many as wanted', async () => {
+      for (let ask = 0; ask < 4; ask++) await shop.verdict({ clientIdKey: 'by-client' });
+      const seqs = async (query: Readonly<Record<string, string>>) =>
+        (await shop.decisions({ clientIdKey: 'by-client', ...query })).map(({ seq }) => seq);
+      expect(await seqs({})).to.deep.equal([4, 3, 2, 1]);
+      expect(await seqs({ limit: '2' })).to.deep.equal([4, 3]);
+    });
+
+    it('are listed newest first without a wish', async () => {
+      const fresh = await service.tenant('fresh');
+      for (const orderRef of ['first', 'second', 'third']) {
+        await fresh.verdict({ clientIdKey: orderRef, orderRef });
+        service.clock.moveSeconds(1);
+      }
+      const orders = (await fresh.decisions()).map(({ orderRef }) => orderRef);
+      expect(orders).to.deep.equal(['third', 'second', 'first']);
+      expect(await fresh.decisions({ limit: '1' })).to.have.length(1);
+    });
+
+    it('explain each step: the ladder after one is the ladder before the next', async () => {
+      for (let ask = 0; ask < 5; ask++) await shop.verdict({ clientIdKey: 'chained' });
+      const steps = (await shop.decisions({ clientIdKey: 'chained' })).toReversed();
+      expect(steps.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 3, 3]);
+      for (const [index, step] of steps.entries()) {
+        if (index > 0) expect(step.ladderBefore).to.deep.equal(steps[index - 1]?.ladderAfter);
+      }
+    });
+
+    it('are read one by one by decisionId', async () => {
+      const { headers } = await shop.verdict({ clientIdKey: 'single' });
+      const decisionId = headers.get('X-Decision-Id');
+      const { status, body } = await shop.ask('GET', `decisions/${decisionId}`);
+      expect(status).to.equal(200);
+      expect(body).to.deep.include({ decisionId, clientIdKey: 'single' });
+      for (const other of ['nonsense', `${decisionId}0`, 'A'.repeat(22)]) {
+        expect((await shop.ask('GET', `decisions/${other}`)).status, other).to.equal(404);
+      }
+    });
+
+    it('need a sound query', async () => {
+      const refusals: readonly (readonly [string, string])[] = [
+        ['limit=0', 'The parameter limit must be a whole number from 1 to 500.'],
+        ['limit=501', 'The parameter limit must be a whole number from 1 to 500.'],
+        ['limit=ten', 'The parameter limit must be a whole number from 1 to 500.'],
+        ['limit=1e2', 'The parameter limit must be a whole number from 1 to 500.'],
+        ['orderRef=a&orderRef=b', 'The parameter orderRef must come once.'],
+        ['orderRef=', 'orderRef must have 1 to 256 characters of well-formed Unicode.'],
+        [
+          `clientIdKey=${'x'.repeat(257)}`,
+          'clientIdKey must have 1 to 256 characters of well-formed Unicode.',
+        ],
+      ];
+      for (const [query, detail] of refusals) {
+        const { status, body } = await shop.ask('GET', `decisions?${query}`);
+        expect(status, query).to.equal(400);
+        expect(body).to.deep.include({ title: 'bad request', detail });
+      }
+    });
+  });
+
+  describe('another platform', () => {
+    it('sees nothing of a client, its orders and its decisions, and changes nothing of them', async () => {
+      const other = await service.tenant('other');
+      const clientIdKey = 'private';
+      const { headers } = await shop.verdict({ clientIdKey, orderRef: 'private-1' });
+      expect((await other.client(clientIdKey)).status).to.equal(404);
+      expect(await other.decisions({ orderRef: 'private-1' })).to.deep.equal([]);
+      expect(await other.decisions({ clientIdKey })).to.deep.equal([]);
+      expect(await other.decisions()).to.deep.equal([]);
+      expect((await other.ask('GET', `decisions/${headers.get('X-Decision-Id')}`)).status).to.equal(404);
+      await other.override(clientIdKey, 'BLOCKED');
+      await other.outcome(clientIdKey, 'private-1', 'PAID');
+      await other.ask('DELETE', `clients/${clientIdKey}`);
+      const { body } = await shop.client(clientIdKey);
+      expect(body).to.deep.include({ decisionCount: 1, clientGroup: 'NEW', override: null });
+    });
+
+    it('does not share devices', async () => {
+      const other = await service.tenant('other-devices');
+      const device = { fingerprint: 'one-phone', ip: '198.51.100.4' };
+      for (const tenant of [shop, other]) {
+        await tenant.score({ clientIdKey: `on-${tenant === shop ? 1 : 2}`, ...device });
+        await tenant.verdict({ clientIdKey: `on-${tenant === shop ? 1 : 2}` });
+      }
+      expect((await other.score({ clientIdKey: 'on-2', ...device })).body.isBot).to.equal(false);
+    });
+  });
+
+  describe('the scope of a key', () => {
+    for (const { operation, method, path } of REQUESTS) {
+      it(`${method} ${path} needs ${operation}`, async () => {
+        const body = method === 'POST' || method === 'PUT' ? {} : undefined;
+        const without = await service.tenant(
+          'shop',
+          OPERATIONS.filter((other) => other !== operation),
+        );
+        const refused = await without.ask(method, path, body);
+        expect(refused.status).to.equal(403);
+        expect(refused.body).to.deep.include({
+          title: 'not provisioned',
+          detail: `The access key was not issued for the operation "${operation}"; the platform owner grants operations.`,
+        });
+        const only = await service.tenant('shop', [operation]);
+        expect([200, 204, 400, 404]).to.include((await only.ask(method, path, body)).status);
+        const nobody = await call(method, `${shop.platformUrl}/v1/platform/${path}`, {}, body);
+        expect(nobody.status).to.equal(401);
+      });
+    }
+  });
+
+  it('answers 405 with Allow to another method', async () => {
+    const allowed: readonly (readonly [string, string])[] = [
+      ['outcomes', 'POST'],
+      ['clients/a', 'HEAD, GET, DELETE'],
+      ['clients/a/history', 'HEAD, GET'],
+      ['clients/a/binding', 'PUT, DELETE'],
+      ['decisions', 'HEAD, GET'],
+    ];
+    for (const [path, allow] of allowed) {
+      const { status, headers } = await shop.ask('PATCH', path);
+      expect(status, path).to.equal(405);
+      expect(headers.get('Allow'), path).to.equal(allow);
+    }
+  });
+
+  it('tells liveness, readiness and metrics without a key', async () => {
+    const get = (path: string) => call<string>('GET', `${shop.platformUrl}${path}`, {});
+    expect((await get('/livez')).body).to.deep.equal({ status: 'live' });
+    expect((await get('/readyz')).body).to.deep.equal({ status: 'ready' });
+    await shop.verdict({ clientIdKey: 'measured' });
+    const metrics = await get('/metrics');
+    expect(metrics.headers.get('Content-Type')).to.match(/^text\/plain/);
+    expect(metrics.body).to.match(/^scoring_verdicts_total\{verdict="GET_NEW",rule_version="p2\.v10"/m);
+  });
+});

@@ -1,17 +1,12 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import {
-  call,
-  type Problem,
-  type RunningService,
-  rawExchange,
-  rawStatus,
-  START_MS,
-  startService,
-  type Tenant,
-  verdictBody,
-} from '../../running-service.ts';
+import { call, type Problem } from '../../service/http-call.ts';
+import { START_MS } from '../../service/movable-clock.ts';
+import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
+import { verdictBody } from '../../service/request-bodies.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 const MAX_BODY_BYTES = 32 * 1024;
 

@@ -5,15 +5,11 @@ import fc from 'fast-check';
 import { networkOf } from '../../../src/client/network.ts';
 import { callerAddress } from '../../../src/http/request/rate-limit.ts';
 import { type BucketSettings, localRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
-import {
-  call,
-  type RunningService,
-  rawExchange,
-  rawStatus,
-  scoreBody,
-  startService,
-  type Tenant,
-} from '../../running-service.ts';
+import { call } from '../../service/http-call.ts';
+import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
+import { scoreBody } from '../../service/request-bodies.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 const CONTRACT: BucketSettings = { ratePerSecond: 20, burst: 20, longestDelayMs: 2000 };
 

@@ -1,13 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  type Problem,
-  type RunningService,
-  scoreBody,
-  startService,
-  type Tenant,
-  verdictBody,
-} from '../../running-service.ts';
+import type { Problem } from '../../service/http-call.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 type Operation = 'score' | 'verdict';
 

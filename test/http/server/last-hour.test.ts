@@ -5,7 +5,8 @@ import { decideVerdict } from '../../../src/decision/decide.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import { LastHour } from '../../../src/http/server/last-hour.ts';
-import { currentRules, MovableClock, START_MS } from '../../running-service.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { MovableClock, START_MS } from '../../service/movable-clock.ts';
 
 function decision(platform = 'shop', changes: Partial<Decision> = {}): Decision {
   const request = {

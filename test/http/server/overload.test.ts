@@ -3,7 +3,7 @@ import Koa from 'koa';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
 import { countWork, shedOverload, WorkLimit } from '../../../src/http/server/overload.ts';
 import { Metrics } from '../../../src/metrics.ts';
-import { call, type Problem } from '../../running-service.ts';
+import { call, type Problem } from '../../service/http-call.ts';
 
 /** A server whose every request waits until it is let go. */
 async function blockedServer(limit: WorkLimit, metrics: Metrics) {

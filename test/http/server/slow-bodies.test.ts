@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../running-service.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
 
 /** More than may be under way at once. */
 const SLOW_CALLERS = 400;

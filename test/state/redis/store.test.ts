@@ -3,16 +3,11 @@ import { expect } from 'chai';
 import { journalKey, PARTITIONS, partitionOf } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
-import { describeWithServer } from '../../servers/needs-server.ts';
-import {
-  command,
-  freePort,
-  type RedisServers,
-  startCluster,
-  startSentinel,
-  startStandalone,
-  until,
-} from '../../servers/redis.ts';
+import { freePort } from '../../servers/free-port.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { until } from '../../servers/until.ts';
 import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 

@@ -8,7 +8,8 @@ import { UNKNOWN_CLIENT } from '../../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../../src/decision/decide.ts';
 import { verdictRequest } from '../../../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../../../src/facts/fact.ts';
-import { currentRules, START_MS } from '../../../running-service.ts';
+import { currentRules } from '../../../service/current-rules.ts';
+import { START_MS } from '../../../service/movable-clock.ts';
 
 function sample(n: number, more: Partial<Sample> = {}): Sample {
   return {

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 
 const running = new Set<ChildProcess>();
 
-// Whatever way the runner ends, no process stays behind.
+// Whatever way this process ends, those it started do not stay behind.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Ends with the runner, or earlier by `end`. */
-export function endWithRunner(child: ChildProcess): void {
+/** Makes a process end with this one, or earlier by `end`. */
+export function own(child: ChildProcess): void {
   running.add(child);
   child.once('exit', () => running.delete(child));
 }

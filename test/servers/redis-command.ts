@@ -1,0 +1,29 @@
+import { createClient } from '@redis/client';
+
+/** One command on one server, whoever else it belongs to. */
+export async function command(port: number, args: readonly string[]): Promise<unknown> {
+  const client = createClient({
+    RESP: 2,
+    socket: { host: '127.0.0.1', port, reconnectStrategy: false },
+    disableClientInfo: true,
+  });
+  client.on('error', () => {
+    // The rejected call tells it.
+  });
+  await client.connect();
+  try {
+    return await client.sendCommand([...args]);
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Whether the server takes the command; false as well when it cannot be reached. */
+export async function accepts(port: number, args: readonly string[]): Promise<boolean> {
+  try {
+    await command(port, args);
+    return true;
+  } catch {
+    return false;
+  }
+}

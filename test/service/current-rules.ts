@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+
+/** The folder of the rule set that the service decides with. */
+export const RULES_FOLDER = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');
+
+let loadedRules: RuleSet | null = null;
+
+export function currentRules(): RuleSet {
+  if (loadedRules !== null) return loadedRules;
+  const result = loadRuleSet(RULES_FOLDER);
+  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
+  loadedRules = result.ruleSet;
+  return loadedRules;
+}

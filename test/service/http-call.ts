@@ -1,0 +1,37 @@
+export type HeaderList = Readonly<Record<string, string>>;
+
+/** An HTTP answer with its body read. */
+export interface Answer<Body = unknown> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** Problem details as every refusal carries them. */
+export interface Problem {
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly requestId: string;
+}
+
+/** One request; a body that is no text is sent as JSON. */
+export async function call<Body = unknown>(
+  method: string,
+  url: string,
+  headers: HeaderList,
+  body?: object | string | Uint8Array<ArrayBuffer>,
+): Promise<Answer<Body>> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array;
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const answer = await fetch(url, {
+    method,
+    headers: { ...type, ...headers },
+    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get('Content-Type') ?? '');
+  const parsed: Body = JSON.parse(isJson && text !== '' ? text : JSON.stringify(text));
+  return { status: answer.status, headers: answer.headers, body: parsed };
+}

@@ -1,0 +1,26 @@
+import { AccessKeys, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { openStore } from '../../src/state/open-store.ts';
+
+/** Where the key belongs: the Redis when it is named, else the SQLite file under `dataDir`. */
+export interface KeptAt {
+  readonly dataDir: string;
+  readonly redisUrl?: string | undefined;
+}
+
+/** A key for a service that keeps its state there, issued as the command line would. */
+export async function issueKey(
+  { dataDir, redisUrl }: KeptAt,
+  platform = 'shop',
+  operations: readonly Operation[] = OPERATIONS,
+): Promise<string> {
+  const store = await openStore({ redisUrl: redisUrl ?? null, dataDir }, () => {
+    // A failed call tells it.
+  });
+  try {
+    const keys = new AccessKeys(store.documents, Date.now);
+    return (await keys.issue(platformName(platform), operations, null)).key;
+  } finally {
+    await store.close();
+  }
+}

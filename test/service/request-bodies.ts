@@ -1,0 +1,22 @@
+/** A valid score request (contract, section 2.1) with the members a test cares about. */
+export function scoreBody(members: object = {}): object {
+  return {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'payer-1',
+    amountRequested: '25.00',
+    selectedMethodKey: 'card',
+    ...members,
+  };
+}
+
+/** A valid verdict request (contract, section 2.3) with the members a test cares about. */
+export function verdictBody(members: object = {}): object {
+  return {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'payer-1',
+    method: 'card',
+    amountRequested: '25.00',
+    orderRef: 'order-1',
+    ...members,
+  };
+}

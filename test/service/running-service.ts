@@ -1,0 +1,71 @@
+import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import { type Application, startApplication } from '../../src/application.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import type { RateLimit } from '../../src/http/request/rate-limit.ts';
+import { createLog } from '../../src/log.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import type { Store } from '../../src/state/store.ts';
+import { temporarySqlite } from '../stores/temporary-store.ts';
+import { currentRules } from './current-rules.ts';
+import { MovableClock } from './movable-clock.ts';
+import { Tenant } from './tenant.ts';
+
+export interface ServiceOptions {
+  /** A store of its own in a temporary folder when absent. */
+  readonly store?: Store;
+  readonly rules?: RuleSet;
+  readonly rateLimit?: RateLimit;
+  readonly basePath?: string;
+  readonly clock?: MovableClock;
+}
+
+/** The whole service within this process, both listeners open. */
+export interface RunningService {
+  readonly application: Application;
+  readonly clock: MovableClock;
+  readonly store: Store;
+  /** A platform with a key for the operations, all by default. */
+  tenant(platform?: string, operations?: readonly Operation[]): Promise<Tenant>;
+  /** Closes the listeners, and the store unless it was given. */
+  stop(): Promise<void>;
+}
+
+/** What the running services key their HMACs with. */
+export const SIGNAL_SECRET = 'a secret of the tests';
+
+/** The rate limit of most tests: none. */
+export const NO_RATE_LIMIT: RateLimit = { ratePerSecond: 0, burst: 20, trustedProxies: 0 };
+
+export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const own = options.store === undefined ? temporarySqlite() : null;
+  const store = options.store ?? own?.store;
+  if (store === undefined) throw new Error('no store');
+  const clock = options.clock ?? new MovableClock();
+  const rules = options.rules ?? currentRules();
+  const application = await startApplication({
+    store,
+    clock: clock.now,
+    ruleSource: fixedRules(rules),
+    rollout: null,
+    signalSecret: SIGNAL_SECRET,
+    rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
+    basePath: options.basePath ?? '',
+    caller: { host: '127.0.0.1', port: 0 },
+    platform: { host: '127.0.0.1', port: 0 },
+    log: createLog('silent'),
+  });
+  return {
+    application,
+    clock,
+    store,
+    tenant: async (platform = 'shop', operations = OPERATIONS) => {
+      const { key } = await application.keys.issue(platformName(platform), operations, null);
+      return new Tenant(application, key);
+    },
+    stop: async () => {
+      await application.drain();
+      await own?.remove();
+    },
+  };
+}

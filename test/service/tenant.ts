@@ -1,0 +1,89 @@
+import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
+import { type Answer, call, type HeaderList, type Problem } from './http-call.ts';
+import { scoreBody, verdictBody } from './request-bodies.ts';
+
+export interface DecisionList {
+  readonly decisions: readonly Decision[];
+}
+
+/** What the platform sees of a client, as far as tests read it. */
+export interface ClientBody {
+  readonly clientIdKey: string;
+  readonly clientGroup: string;
+  readonly paymentScore: string;
+  readonly isBot: boolean;
+  readonly decisionCount: number;
+  readonly ladder: { readonly level: number; readonly attemptOpen: boolean };
+  readonly outcomes: { readonly paidCount: number; readonly unpaidCount: number };
+  readonly binding: { readonly requisiteRef: string } | null;
+  readonly override: { readonly group: string } | null;
+  readonly decisions: readonly Decision[];
+}
+
+/** One platform's way to a running service: its key, and a method for each thing it may ask. */
+export class Tenant {
+  readonly callerUrl: string;
+  readonly platformUrl: string;
+  readonly key: string;
+
+  constructor({ callerUrl, platformUrl }: { callerUrl: string; platformUrl: string }, key: string) {
+    this.callerUrl = callerUrl;
+    this.platformUrl = platformUrl;
+    this.key = key;
+  }
+
+  score(members: object = {}, headers: HeaderList = {}): Promise<Answer<ScoreAnswer>> {
+    return this.post('score', scoreBody(members), headers);
+  }
+
+  verdict(members: object = {}, headers: HeaderList = {}): Promise<Answer<VerdictAnswer>> {
+    return this.post('verdict', verdictBody(members), headers);
+  }
+
+  /** To the caller's API, whatever the body is. */
+  post<Body = Problem>(
+    operation: 'score' | 'verdict',
+    body: object | string | Uint8Array<ArrayBuffer>,
+    headers: HeaderList = {},
+  ): Promise<Answer<Body>> {
+    return call('POST', `${this.callerUrl}/v1/client/${operation}`, this.#with(headers), body);
+  }
+
+  /** To the platform's API. */
+  ask<Body = Problem>(
+    method: string,
+    path: string,
+    body?: object | string | Uint8Array<ArrayBuffer>,
+    headers: HeaderList = {},
+  ): Promise<Answer<Body>> {
+    return call(method, `${this.platformUrl}/v1/platform/${path}`, this.#with(headers), body);
+  }
+
+  outcome(clientIdKey: string, orderRef: string, outcome: 'PAID' | 'UNPAID', more: object = {}) {
+    const report = { clientIdKey, orderRef, outcome, ...more };
+    return this.ask<{ result: string }>('POST', 'outcomes', report);
+  }
+
+  bind(clientIdKey: string, more: object = {}) {
+    const binding = { requisiteRef: 'requisite-7', acceptorKeys: ['acceptor-1', 'acceptor-2'], ...more };
+    return this.ask('PUT', `clients/${encodeURIComponent(clientIdKey)}/binding`, binding);
+  }
+
+  override(clientIdKey: string, group: 'BLOCKED' | 'TRUSTED', more: object = {}) {
+    const override = { group, reason: 'looked at by hand', by: 'ann', ...more };
+    return this.ask('PUT', `clients/${encodeURIComponent(clientIdKey)}/override`, override);
+  }
+
+  client(clientIdKey: string): Promise<Answer<ClientBody>> {
+    return this.ask('GET', `clients/${encodeURIComponent(clientIdKey)}`);
+  }
+
+  async decisions(query: Readonly<Record<string, string>> = {}): Promise<readonly Decision[]> {
+    const answer = await this.ask<DecisionList>('GET', `decisions?${new URLSearchParams(query)}`);
+    return answer.body.decisions;
+  }
+
+  #with(headers: HeaderList): HeaderList {
+    return { 'X-KA-Access-Key': this.key, ...headers };
+  }
+}

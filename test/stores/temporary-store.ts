@@ -1,0 +1,31 @@
+import { openRedisStore } from '../../src/state/redis/store.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
+import { emptyRedisUrl } from './empty-redis.ts';
+
+/** An empty store for a test, and how to get rid of it. */
+export interface TemporaryStore {
+  readonly store: Store;
+  /** Closes it and removes what it kept. */
+  remove(): Promise<void>;
+}
+
+export function temporarySqlite(): TemporaryStore {
+  const directory = temporaryDirectory();
+  const store = openSqliteStore(directory);
+  return {
+    store,
+    remove: async () => {
+      await store.close();
+      removeDirectory(directory);
+    },
+  };
+}
+
+export async function temporaryRedis(): Promise<TemporaryStore> {
+  const store = await openRedisStore(await emptyRedisUrl(), () => {
+    // A failed call tells it.
+  });
+  return { store, remove: () => store.close() };
+}
