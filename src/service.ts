@@ -28,7 +28,7 @@ import type { Metrics } from './metrics.ts';
 import { type RuleChoice, type RuleSource, sharingWindowsMs } from './rollout/rule-source.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import type { FoundDecisions } from './state/decision-search.ts';
-import type { Change, ClientHistory, LoadAlso, Snapshot, Store } from './state/store.ts';
+import type { Change, ClientJournal, LoadAlso, Snapshot, Store } from './state/store.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -230,7 +230,7 @@ export class ScoringService {
    * What happened to a client, newest first; null when nothing is known of it. Complete when it begins
    * with the first contact: the journal forgets its oldest entries earlier than the state.
    */
-  async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientHistory | null> {
+  async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientJournal | null> {
     const client = clientKey(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;

@@ -16,14 +16,14 @@ export interface FoundDecisions {
 }
 
 /** Some thousands take a tenth of a second, and are more than a person reads. */
-export const MOST_LOOKED_AT = 10_000;
+export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
 /** As much as may be read at once without holding up other requests. */
-export const SEARCH_PAGE = 200;
+export const PAGE_DECISIONS_MAX = 200;
 
 /**
- * Looks through pages of at most SEARCH_PAGE decisions, newest first, until `limit` of them fit, nothing is
- * left, or MOST_LOOKED_AT were looked at. A page that is not full is the last one.
+ * Looks through pages of at most PAGE_DECISIONS_MAX decisions, newest first, until `limit` of them fit, nothing is
+ * left, or LOOKED_AT_DECISIONS_MAX were looked at. A page that is not full is the last one.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
@@ -42,8 +42,8 @@ export async function findInPages(
       backTo = decision.at;
       if (fitsFilter(decision, filter)) found.push(decision);
     }
-    const isLast = page.length < SEARCH_PAGE;
-    if (isLast || found.length === limit || decisions >= MOST_LOOKED_AT) {
+    const isLast = page.length < PAGE_DECISIONS_MAX;
+    if (isLast || found.length === limit || decisions >= LOOKED_AT_DECISIONS_MAX) {
       const complete = isLast && decisions - start === page.length;
       return { decisions: found, lookedAt: { decisions, backTo, complete } };
     }

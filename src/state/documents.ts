@@ -1,4 +1,5 @@
 import type Keyv from 'keyv';
+import type { RunCall } from './run-call.ts';
 
 /**
  * Small JSON documents in named collections, kept in Keyv. Errors throw: a read that fails must never
@@ -19,27 +20,24 @@ export interface DocumentIndex {
   names(collection: string): Promise<readonly string[]>;
 }
 
-/** Runs one call on the store within its time limit; throws StoreUnavailable when it fails. */
-export type Guard = <T>(call: () => Promise<T>) => Promise<T>;
-
 /** Documents in a Keyv that was made with both throw flags on and the key prefix off. */
-export function keyvDocuments(keyv: Keyv, index: DocumentIndex, guard: Guard): Documents {
+export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
   return {
-    get: (collection, name) => guard(() => keyv.get(key(collection, name))),
+    get: (collection, name) => run(() => keyv.get(key(collection, name))),
     // Indexed first: a name without a document is skipped, a document without a name would be lost.
     set: (collection, name, value, ttlMs) =>
-      guard(async () => {
+      run(async () => {
         await index.add(collection, name);
         await keyv.set(key(collection, name), value, ttlMs);
       }),
     delete: (collection, name) =>
-      guard(async () => {
+      run(async () => {
         await keyv.delete(key(collection, name));
         await index.remove(collection, name);
       }),
     list: <T>(collection: string) =>
-      guard(async () => {
+      run(async () => {
         const names = await index.names(collection);
         const values = await Promise.all(names.map((name) => keyv.get<T>(key(collection, name))));
         return values.filter((value) => value !== undefined);

@@ -16,14 +16,14 @@ export interface RateBuckets {
 }
 
 /** A forger of addresses can push out other buckets, never grow the table. */
-const MAX_LOCAL_BUCKETS = 50_000;
+const LOCAL_BUCKETS_MAX = 50_000;
 
 /**
  * Buckets of this process. A bucket is one number: the time at which it would be full again
  * (the generic cell rate algorithm), so an untouched one need not be kept.
  */
 export function localRateBuckets(monotonicMs: () => number): RateBuckets {
-  const fullAt = new LRUCache<string, number>({ max: MAX_LOCAL_BUCKETS });
+  const fullAt = new LRUCache<string, number>({ max: LOCAL_BUCKETS_MAX });
   return {
     take: async (bucket, settings) => {
       const nowMs = monotonicMs();

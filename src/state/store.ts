@@ -10,7 +10,7 @@ import type { Documents } from './documents.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
 /**
- * Where all state lives. Two adapters, `sqlite-store.ts` and `redis-store.ts`, are held equal by one
+ * Where all state lives. Two adapters, `sqlite/` and `redis/`, are held equal by one
  * conformance suite. Every method throws StoreUnavailable when the store cannot be reached in time;
  * nothing that was asked for then is applied later.
  */
@@ -60,7 +60,7 @@ export interface Store {
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory>;
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: ClientKey): Promise<void>;
@@ -159,7 +159,7 @@ export interface JournalPage {
 }
 
 /** What the journal holds about one client. */
-export interface ClientHistory {
+export interface ClientJournal {
   /** Newest first. */
   readonly entries: readonly JournalEntry[];
   /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */

@@ -2,12 +2,12 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/cl
 import type { Decision } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
-import { type FoundDecisions, findInPages, SEARCH_PAGE } from '../../src/state/decision-search.ts';
+import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
-  type ClientHistory,
+  type ClientJournal,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -103,8 +103,8 @@ export class SimulatedStore implements Store {
     let before = 0;
     const nextPage = async () => {
       const mine = (await all()).filter((decision) => decision.platform === platform);
-      before += SEARCH_PAGE;
-      return mine.slice(before - SEARCH_PAGE, before);
+      before += PAGE_DECISIONS_MAX;
+      return mine.slice(before - PAGE_DECISIONS_MAX, before);
     };
     return findInPages(nextPage, filter, limit);
   }
@@ -117,7 +117,7 @@ export class SimulatedStore implements Store {
     });
   }
 
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
     return this.#carry(() => {
       const known = this.#clients.journalOf(client.hash);
       return { entries: known.toReversed().slice(0, limit), complete: known.length <= limit };

@@ -1,17 +1,9 @@
 import type { ClientKey, PlatformName } from '../../src/client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import type { OrderOutcome } from '../../src/client/outcomes.ts';
-import { decodeClientState, encodeClientState } from '../../src/client/state-document.ts';
+import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS, type Sightings } from '../../src/facts/fact.ts';
-import type {
-  Change,
-  JournalEntry,
-  LoadAlso,
-  SightingsAsk,
-  Snapshot,
-  StoredAnswer,
-} from '../../src/state/store.ts';
+import { readDecision, readSnapshot } from '../../src/state/snapshot.ts';
+import type { Change, JournalEntry, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
 
 /** All that is kept of one client; records are texts, so that nobody can change them from outside. */
 interface StoredClient {
@@ -38,12 +30,9 @@ export class StoredClients {
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(orderRef);
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    return {
-      state: raw === null ? UNKNOWN_CLIENT : decodeClientState(raw),
-      order: order === undefined ? null : parseOrder(order),
-      answer: answer === undefined ? null : parseAnswer(answer),
-      stamp: { raw, storeTimeMs: nowMs, arrivedMs: nowMs },
-    };
+    const texts = { state: raw, order: order ?? null, answer: answer ?? null };
+    const snapshot = readSnapshot(texts, nowMs);
+    return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
 
   commit(change: Change): 'committed' | 'conflict' {
@@ -89,7 +78,7 @@ export class StoredClients {
   /** A client's decisions in their order. */
   decisionsOf(clientHash: string): readonly Decision[] {
     const decisions = [...(this.#clients.get(clientHash)?.decisions ?? [])];
-    return decisions.sort(([a], [b]) => a - b).map(([, text]) => parseDecision(text));
+    return decisions.sort(([a], [b]) => a - b).map(([, text]) => readDecision(text));
   }
 
   /** Decisions of all clients, newest first. */
@@ -153,18 +142,6 @@ function added<Key>(texts: ReadonlyMap<Key, string>, key: Key, value: object): R
 function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
-}
-
-function parseOrder(text: string): OrderOutcome {
-  return JSON.parse(text);
-}
-
-function parseAnswer(text: string): StoredAnswer {
-  return JSON.parse(text);
-}
-
-function parseDecision(text: string): Decision {
-  return JSON.parse(text);
 }
 
 function parseEntry(text: string): JournalEntry {

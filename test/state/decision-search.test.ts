@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Decision } from '../../src/decision/decision.ts';
-import { findInPages, MOST_LOOKED_AT, SEARCH_PAGE } from '../../src/state/decision-search.ts';
+import { findInPages, LOOKED_AT_DECISIONS_MAX, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import { decisionFor, newClient, T0 } from './clients.ts';
 
 const CLIENT = newClient();
@@ -16,33 +16,34 @@ function decisions(count: number, rareEvery: number): readonly Decision[] {
 /** Gives the decisions in pages, and counts how many pages were asked for. */
 function paged(all: readonly Decision[]) {
   const pages = { given: 0 };
-  const nextPage = async () => all.slice(pages.given * SEARCH_PAGE, ++pages.given * SEARCH_PAGE);
+  const nextPage = async () =>
+    all.slice(pages.given * PAGE_DECISIONS_MAX, ++pages.given * PAGE_DECISIONS_MAX);
   return { pages, nextPage };
 }
 
 describe('looking back through decisions', () => {
   it('goes on over pages until nothing is left', async () => {
-    const all = decisions(2 * SEARCH_PAGE + 1, SEARCH_PAGE);
+    const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
     const { decisions: found, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
     expect(found.length).to.equal(2);
     expect(lookedAt).to.deep.equal({ decisions: all.length, backTo: T0 + 1, complete: true });
   });
 
   it('needs one more page to know that a full one was the last', async () => {
-    const { pages, nextPage } = paged(decisions(SEARCH_PAGE, SEARCH_PAGE));
+    const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
     const { lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
-    expect(lookedAt).to.deep.equal({ decisions: SEARCH_PAGE, backTo: T0 + 1, complete: true });
+    expect(lookedAt).to.deep.equal({ decisions: PAGE_DECISIONS_MAX, backTo: T0 + 1, complete: true });
   });
 
   it('asks for no page more than the limit needs, and does not claim to have seen all', async () => {
-    const { pages, nextPage } = paged(decisions(5 * SEARCH_PAGE, 10));
+    const { pages, nextPage } = paged(decisions(5 * PAGE_DECISIONS_MAX, 10));
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
     expect(found.length).to.equal(3);
     expect(pages.given).to.equal(1);
     expect(lookedAt).to.deep.equal({
       decisions: 30,
-      backTo: T0 + 5 * SEARCH_PAGE - 29,
+      backTo: T0 + 5 * PAGE_DECISIONS_MAX - 29,
       complete: false,
     });
   });
@@ -53,13 +54,13 @@ describe('looking back through decisions', () => {
   });
 
   it('gives up after so many decisions, however many are left', async () => {
-    const { pages, nextPage } = paged(decisions(MOST_LOOKED_AT + SEARCH_PAGE, 1_000_000));
+    const { pages, nextPage } = paged(decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000));
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
     expect(found).to.deep.equal([]);
-    expect(pages.given * SEARCH_PAGE).to.equal(MOST_LOOKED_AT);
+    expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX);
     expect(lookedAt).to.deep.equal({
-      decisions: MOST_LOOKED_AT,
-      backTo: T0 + SEARCH_PAGE + 1,
+      decisions: LOOKED_AT_DECISIONS_MAX,
+      backTo: T0 + PAGE_DECISIONS_MAX + 1,
       complete: false,
     });
   });

@@ -2,7 +2,7 @@ import type { Binding, Override } from '../../client/client-state.ts';
 import type { OrderOutcome } from '../../client/outcomes.ts';
 import type { ScoreRequest } from '../../decision/decide.ts';
 import type { Decision, ScoreAnswer } from '../../decision/decision.ts';
-import type { ClientHistory, JournalEntry } from '../../state/store.ts';
+import type { ClientJournal, JournalEntry } from '../../state/store.ts';
 
 /** How many entries one answer lists. */
 export const HISTORY_LISTED = { default: 100, max: 500 } as const;
@@ -28,7 +28,7 @@ export type HistoryEntry =
   | { readonly kind: 'override'; readonly at: number; readonly override: Override | null };
 
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
-export function viewOfHistory(clientIdKey: string, { entries, complete }: ClientHistory) {
+export function viewOfHistory(clientIdKey: string, { entries, complete }: ClientJournal) {
   return { clientIdKey, entries: entries.map(viewOfEntry), complete };
 }
 

@@ -5,7 +5,7 @@ import type { PlatformName } from '../../client/client-key.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../rules/rule-set.ts';
 import type { ScoringService } from '../../service.ts';
-import { type FoundDecisions, findInPages, SEARCH_PAGE } from '../../state/decision-search.ts';
+import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../state/decision-search.ts';
 import { RETENTION } from '../../state/store.ts';
 import { authenticate } from '../request/authenticate.ts';
 import { badRequest, notFound } from '../request/problems.ts';
@@ -73,7 +73,7 @@ function ofClient(
 ): Promise<FoundDecisions> {
   let before: number | undefined;
   const nextPage = async () => {
-    const page = await service.decisionsOfClient(platform, clientIdKey, SEARCH_PAGE, before);
+    const page = await service.decisionsOfClient(platform, clientIdKey, PAGE_DECISIONS_MAX, before);
     before = page.at(-1)?.seq;
     return page;
   };

@@ -1,7 +1,8 @@
 import KeyvRedis from '@keyv/redis';
 import Keyv from 'keyv';
-import { type DocumentIndex, type Documents, type Guard, keyvDocuments } from '../documents.ts';
+import { type DocumentIndex, type Documents, keyvDocuments } from '../documents.ts';
 import { DOCUMENTS, documentNamesKey, documentPrefix } from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
@@ -14,10 +15,10 @@ const NAME_GRACE_MS = 60_000;
  * Documents in Keyv over a connection that is already open and belongs to somebody else. Callers must not
  * use it after that connection is closed: the adapter would open it again.
  */
-export function redisDocuments(commands: RedisCommands, guard: Guard): Documents {
+export function redisDocuments(commands: RedisCommands, run: RunCall): Documents {
   const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
   const keyv = new Keyv({ store, namespace: DOCUMENTS, useKeyPrefix: false, throwOnErrors: true });
-  return keyvDocuments(keyv, namesIndex(commands), guard);
+  return keyvDocuments(keyv, namesIndex(commands), run);
 }
 
 function namesIndex(commands: RedisCommands): DocumentIndex {

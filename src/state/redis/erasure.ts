@@ -1,6 +1,5 @@
 import type { ClientKey } from '../../client/client-key.ts';
 import { decodeClientState } from '../../client/state-document.ts';
-import type { Guard } from '../documents.ts';
 import {
   answerKey,
   decisionKey,
@@ -15,6 +14,7 @@ import {
   partitionOf,
   stateKey,
 } from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
 import { StoreUnavailable } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
@@ -23,23 +23,23 @@ const forgetClient = new RedisScript('forget-client-2.lua');
 const forgetJournal = new RedisScript('forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
-const REMOVED_AT_ONCE = 200;
+const BATCH_KEYS_MAX = 200;
 
 /** A client who keeps changing while it is erased is begun anew; so often is a fault. */
-const MAX_ROUNDS = 10;
+const ROUNDS_MAX = 10;
 
 /** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
 export class RedisErasure {
   readonly #commands: RedisCommands;
-  readonly #guardOf: (key: string) => Guard;
+  readonly #runOn: (key: string) => RunCall;
 
-  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
     this.#commands = commands;
-    this.#guardOf = guardOf;
+    this.#runOn = runOn;
   }
 
   async erase(client: ClientKey): Promise<void> {
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const raw = await this.#call(stateKey(client.hash), (commands, key) => commands.get(key));
       if (raw !== null) await this.#removeWhatStateNames(client, raw);
       await this.#removeOwned(client);
@@ -57,8 +57,8 @@ export class RedisErasure {
       if (id !== null)
         await this.#removeMember(deviceKey(kind, client.platform, id), deviceMember(client.hash));
     }
-    for (let first = 1; first <= seq; first += REMOVED_AT_ONCE) {
-      const length = Math.min(REMOVED_AT_ONCE, seq - first + 1);
+    for (let first = 1; first <= seq; first += BATCH_KEYS_MAX) {
+      const length = Math.min(BATCH_KEYS_MAX, seq - first + 1);
       await this.#unlink(Array.from({ length }, (_, index) => decisionKey(client.hash, first + index)));
     }
   }
@@ -71,8 +71,8 @@ export class RedisErasure {
     const orders = named(OWNED.order);
     await this.#unlink(orders.flatMap((order) => [outcomeKey(hash, order), orderDecisionsKey(hash, order)]));
     await this.#unlink(named(OWNED.answer).map((name) => answerKey(hash, name)));
-    for (let start = 0; start < orders.length; start += REMOVED_AT_ONCE) {
-      const some = orders.slice(start, start + REMOVED_AT_ONCE);
+    for (let start = 0; start < orders.length; start += BATCH_KEYS_MAX) {
+      const some = orders.slice(start, start + BATCH_KEYS_MAX);
       await Promise.all(some.map((order) => this.#removeMember(orderClientsKey(platform, order), hash)));
     }
   }
@@ -80,7 +80,7 @@ export class RedisErasure {
   async #removeFromJournal({ hash }: ClientKey): Promise<void> {
     const journal = journalKey(partitionOf(hash));
     for (let from: string | null = '-'; from !== null; ) {
-      const args: readonly string[] = [hash, from, String(REMOVED_AT_ONCE)];
+      const args: readonly string[] = [hash, from, String(BATCH_KEYS_MAX)];
       const next = await this.#call(journal, (commands, key) => forgetJournal.run(commands, [key], args));
       from = typeof next === 'string' && next !== '' ? next : null;
     }
@@ -100,13 +100,13 @@ export class RedisErasure {
 
   /** Keys of one client, so of one slot. */
   async #unlink(keys: readonly string[]): Promise<void> {
-    for (let start = 0; start < keys.length; start += REMOVED_AT_ONCE) {
-      const [first = '', ...rest] = keys.slice(start, start + REMOVED_AT_ONCE);
+    for (let start = 0; start < keys.length; start += BATCH_KEYS_MAX) {
+      const [first = '', ...rest] = keys.slice(start, start + BATCH_KEYS_MAX);
       await this.#call(first, (commands, key) => commands.unlink([key, ...rest]));
     }
   }
 
   #call<T>(key: string, command: (commands: RedisCommands, key: string) => Promise<T>): Promise<T> {
-    return this.#guardOf(key)(() => command(this.#commands, key));
+    return this.#runOn(key)(() => command(this.#commands, key));
   }
 }

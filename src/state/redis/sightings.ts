@@ -1,6 +1,6 @@
 import { REMEMBERED_CLIENTS, type Sightings } from '../../facts/fact.ts';
-import type { Guard } from '../documents.ts';
 import { deviceKey, deviceMember, nameOf, orderClientsKey } from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
 import { RETENTION, type SightingsAsk } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
@@ -19,11 +19,11 @@ interface Place {
 /** Who was seen on which device, and under which order. */
 export class RedisSightings {
   readonly #connection: RedisConnection;
-  readonly #guardOf: (key: string) => Guard;
+  readonly #runOn: (key: string) => RunCall;
 
-  constructor(connection: RedisConnection, guardOf: (key: string) => Guard) {
+  constructor(connection: RedisConnection, runOn: (key: string) => RunCall) {
     this.#connection = connection;
-    this.#guardOf = guardOf;
+    this.#runOn = runOn;
   }
 
   /** One command; in a cluster one a key, because the keys lie on different servers. */
@@ -44,7 +44,7 @@ export class RedisSightings {
     if (first === undefined) return [];
     const keys = places.map(({ key }) => key);
     const args = [String(ask.at), ask.record === null ? '0' : '1', ...places.flatMap(placeArgs)];
-    const reply = await this.#guardOf(first.key)(() =>
+    const reply = await this.#runOn(first.key)(() =>
       sightingsScript.run(this.#connection.commands, keys, args),
     );
     return Array.isArray(reply) ? reply.map(Number) : [];

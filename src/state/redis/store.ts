@@ -1,12 +1,10 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../client/client-state.ts';
-import type { OrderOutcome } from '../../client/outcomes.ts';
-import { decodeClientState, encodeClientState } from '../../client/state-document.ts';
+import { encodeClientState } from '../../client/state-document.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { FoundDecisions } from '../decision-search.ts';
-import type { Documents, Guard } from '../documents.ts';
+import type { Documents } from '../documents.ts';
 import {
   answerKey,
   claimKey,
@@ -20,9 +18,10 @@ import {
   unusedKey,
 } from '../keys.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
+import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
-  type ClientHistory,
+  type ClientJournal,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -30,18 +29,17 @@ import {
   type SightingsAsk,
   type Snapshot,
   type Store,
-  type StoredAnswer,
   StoreUnavailable,
 } from '../store.ts';
-import { RedisClientHistory } from './client-history.ts';
 import { commitCall, commitScript, readCommitReply } from './commit.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
-import { StallGuard } from './connection/stall-guard.ts';
+import { NodeCalls } from './connection/node-calls.ts';
 import { parseRedisUrl } from './connection/url.ts';
-import { RedisDecisionSearch } from './decision-search.ts';
 import { redisDocuments } from './documents.ts';
 import { RedisErasure } from './erasure.ts';
-import { RedisJournal } from './journal.ts';
+import { RedisClientHistory } from './journal/client-history.ts';
+import { RedisDecisionSearch } from './journal/decision-search.ts';
+import { RedisJournal } from './journal/journal.ts';
 import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
 import { RedisScript } from './script.ts';
@@ -57,7 +55,7 @@ const TOKEN_TIMEOUT_MS = 50;
 const ANSWER_MARGIN_MS = 20;
 
 /** Records that are read with one command. */
-const RECORDS_AT_ONCE = 100;
+const BATCH_RECORDS_MAX = 100;
 
 const loadScript = new RedisScript('load-3.lua');
 
@@ -77,7 +75,7 @@ class RedisStore implements Store {
   readonly rateBuckets: RateBuckets;
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
-  readonly #guards: NodeGuards;
+  readonly #calls: NodeCalls;
   readonly #journal: RedisJournal;
   readonly #history: RedisClientHistory;
   readonly #search: RedisDecisionSearch;
@@ -88,16 +86,16 @@ class RedisStore implements Store {
     this.name = connection.name;
     this.#connection = connection;
     this.#commands = connection.commands;
-    this.#guards = new NodeGuards(connection, COMMAND_TIMEOUT_MS);
-    const tokenGuards = new NodeGuards(connection, TOKEN_TIMEOUT_MS);
-    this.documents = redisDocuments(connection.commands, (call) => this.#guards.of(DOCUMENTS)(call));
-    this.registers = redisRegisters(connection.commands, this.#guards.of);
-    this.rateBuckets = redisRateBuckets(connection.commands, tokenGuards.of);
-    this.#journal = new RedisJournal(connection.commands, this.#guards.of);
-    this.#history = new RedisClientHistory(connection.commands, this.#guards.of);
-    this.#search = new RedisDecisionSearch(connection.commands, this.#guards.of);
-    this.#sightings = new RedisSightings(connection, this.#guards.of);
-    this.#erasure = new RedisErasure(connection.commands, this.#guards.of);
+    this.#calls = new NodeCalls(connection, COMMAND_TIMEOUT_MS);
+    const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
+    this.documents = redisDocuments(connection.commands, (call) => this.#calls.on(DOCUMENTS)(call));
+    this.registers = redisRegisters(connection.commands, this.#calls.on);
+    this.rateBuckets = redisRateBuckets(connection.commands, tokenCalls.on);
+    this.#journal = new RedisJournal(connection.commands, this.#calls.on);
+    this.#history = new RedisClientHistory(connection.commands, this.#calls.on);
+    this.#search = new RedisDecisionSearch(connection.commands, this.#calls.on);
+    this.#sightings = new RedisSightings(connection, this.#calls.on);
+    this.#erasure = new RedisErasure(connection.commands, this.#calls.on);
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
@@ -108,9 +106,12 @@ class RedisStore implements Store {
       orderRef === undefined ? unusedKey(hash) : outcomeKey(hash, nameOf(orderRef)),
       idempotencyKey === undefined ? unusedKey(hash) : answerKey(hash, nameOf(idempotencyKey)),
     ];
-    return this.#guards.reading(stateKey(hash))(async () =>
-      readSnapshot(await loadScript.run(this.#commands, keys, [])),
-    );
+    return this.#calls.reading(stateKey(hash))(async () => {
+      const reply = await loadScript.run(this.#commands, keys, []);
+      const [time, state, order, answer] = Array.isArray(reply) ? reply : [];
+      const texts = { state: textOf(state), order: textOf(order), answer: textOf(answer) };
+      return readSnapshot(texts, Number(time));
+    });
   }
 
   async commit(change: Change): Promise<'committed' | 'conflict'> {
@@ -118,7 +119,7 @@ class RedisStore implements Store {
     const nowMs = stamp.storeTimeMs + (performance.now() - stamp.arrivedMs);
     const validUntilMs = Math.floor(nowMs + COMMAND_TIMEOUT_MS - ANSWER_MARGIN_MS);
     const { keys, args } = commitCall(change, encodeClientState(change.state), validUntilMs);
-    const fate = await this.#guards.of(stateKey(client.hash))(async () =>
+    const fate = await this.#calls.on(stateKey(client.hash))(async () =>
       readCommitReply(await commitScript.run(this.#commands, keys, args)),
     );
     switch (fate) {
@@ -138,7 +139,7 @@ class RedisStore implements Store {
 
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
     const claim = claimKey(platform, nameOf(key));
-    return this.#guards.of(claim)(async () => {
+    return this.#calls.on(claim)(async () => {
       const earlier = await this.#commands.set(claim, requestHash, {
         condition: 'NX',
         GET: true,
@@ -158,11 +159,11 @@ class RedisStore implements Store {
   async decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     const order = nameOf(orderRef);
     const key = orderClientsKey(platform, order);
-    const clients = await this.#guards.of(key)(() => this.#commands.zRange(key, 0, -1));
+    const clients = await this.#calls.on(key)(() => this.#commands.zRange(key, 0, -1));
     const decisions = await Promise.all(
       clients.map(async (clientHash) => {
         const numbers = orderDecisionsKey(clientHash, order);
-        const seqs = await this.#guards.of(numbers)(() => this.#commands.zRange(numbers, 0, -1));
+        const seqs = await this.#calls.on(numbers)(() => this.#commands.zRange(numbers, 0, -1));
         return this.#decisions(clientHash, seqs.map(Number));
       }),
     );
@@ -194,7 +195,7 @@ class RedisStore implements Store {
     return this.#journal.read(after, limit);
   }
 
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
+  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
     return this.#history.of(client, limit);
   }
 
@@ -203,81 +204,21 @@ class RedisStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#guards.of(DOCUMENTS)(() => this.#commands.ping());
+    await this.#calls.on(DOCUMENTS)(() => this.#commands.ping());
   }
 
   close(): Promise<void> {
-    this.#guards.close();
+    this.#calls.close();
     return this.#connection.close();
   }
 
   /** The decisions with these numbers that are still kept, in that order. */
   async #decisions(clientHash: string, seqs: readonly number[]): Promise<readonly Decision[]> {
     const records: (string | null)[] = [];
-    for (let start = 0; start < seqs.length; start += RECORDS_AT_ONCE) {
-      const keys = seqs.slice(start, start + RECORDS_AT_ONCE).map((seq) => decisionKey(clientHash, seq));
-      records.push(...(await this.#guards.of(stateKey(clientHash))(() => this.#commands.mGet(keys))));
+    for (let start = 0; start < seqs.length; start += BATCH_RECORDS_MAX) {
+      const keys = seqs.slice(start, start + BATCH_RECORDS_MAX).map((seq) => decisionKey(clientHash, seq));
+      records.push(...(await this.#calls.on(stateKey(clientHash))(() => this.#commands.mGet(keys))));
     }
-    return records.filter((record) => record !== null).map((record): Decision => JSON.parse(record));
+    return records.filter((record) => record !== null).map(readDecision);
   }
-}
-
-/** A guard for each server: one that stalls does not stop calls on the others. */
-class NodeGuards {
-  readonly #connection: RedisConnection;
-  readonly #limitMs: number;
-  readonly #guards = new Map<string, StallGuard>();
-  #closed = false;
-
-  constructor(connection: RedisConnection, limitMs: number) {
-    this.#connection = connection;
-    this.#limitMs = limitMs;
-  }
-
-  /** The guard of the server that answers for a key. */
-  readonly of = (key: string): Guard => (this.#closed ? refuse : this.#guardOf(key).run);
-
-  /** The same for calls that change nothing. */
-  reading(key: string): Guard {
-    return this.#closed ? refuse : this.#guardOf(key).read;
-  }
-
-  #guardOf(key: string): StallGuard {
-    const node = this.#connection.nodeOf(key);
-    let guard = this.#guards.get(node);
-    if (guard === undefined) {
-      guard = new StallGuard(`Redis at ${node}`, this.#limitMs, () => this.#connection.pingNode(node));
-      this.#guards.set(node, guard);
-    }
-    return guard;
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-}
-
-const refuse: Guard = () => Promise.reject(new StoreUnavailable('the store is closed'));
-
-function readSnapshot(reply: unknown): Snapshot {
-  const [time, state, order, answer] = Array.isArray(reply) ? reply : [];
-  const raw = text(state);
-  return {
-    state: raw === null ? UNKNOWN_CLIENT : decodeClientState(raw),
-    order: parseOrder(text(order)),
-    answer: parseAnswer(text(answer)),
-    stamp: { raw, storeTimeMs: Number(time), arrivedMs: performance.now() },
-  };
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function parseOrder(json: string | null): OrderOutcome | null {
-  return json === null ? null : JSON.parse(json);
-}
-
-function parseAnswer(json: string | null): StoredAnswer | null {
-  return json === null ? null : JSON.parse(json);
 }

@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import Keyv, { type KeyvStoreAdapter } from 'keyv';
-import { type DocumentIndex, type Documents, type Guard, keyvDocuments } from '../documents.ts';
+import { type DocumentIndex, type Documents, keyvDocuments } from '../documents.ts';
+import type { RunCall } from '../run-call.ts';
 
 /** Documents in the `documents` table; Keyv's own envelope holds the expiry. */
-export function sqliteDocuments(db: DatabaseSync, guard: Guard): Documents {
+export function sqliteDocuments(db: DatabaseSync, run: RunCall): Documents {
   const keyv = new Keyv({ store: tableAdapter(db), useKeyPrefix: false, throwOnErrors: true });
   // The adapter turns Keyv's envelope into JSON itself.
   keyv.serialize = undefined;
   keyv.deserialize = undefined;
-  return keyvDocuments(keyv, tableIndex(db), guard);
+  return keyvDocuments(keyv, tableIndex(db), run);
 }
 
 function tableAdapter(db: DatabaseSync): KeyvStoreAdapter {

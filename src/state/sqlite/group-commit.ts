@@ -7,7 +7,7 @@ interface Pending {
 }
 
 /** More than this waiting means that the disk does not keep up. */
-const MAX_PENDING = 5000;
+const PENDING_WRITES_MAX = 5000;
 
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction, so that they share one
@@ -26,7 +26,8 @@ export class GroupCommit {
   }
 
   run<T>(work: () => T): Promise<T> {
-    if (this.#pending.length >= MAX_PENDING) return Promise.reject(new Error('too many writes are waiting'));
+    if (this.#pending.length >= PENDING_WRITES_MAX)
+      return Promise.reject(new Error('too many writes are waiting'));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const writeThenAcknowledge = () => {
       const result = work();

@@ -2,17 +2,16 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../client/client-state.ts';
-import type { OrderOutcome } from '../../client/outcomes.ts';
-import { decodeClientState, encodeClientState } from '../../client/state-document.ts';
 import type { Decision } from '../../decision/decision.ts';
-import { REMEMBERED_CLIENTS, type Sightings } from '../../facts/fact.ts';
-import type { Documents, Guard } from '../documents.ts';
-import { journalText, readJournalText } from '../journal-text.ts';
+import type { Sightings } from '../../facts/fact.ts';
+import type { Documents } from '../documents.ts';
+import { readJournalText } from '../journal-text.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
+import type { RunCall } from '../run-call.ts';
+import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
-  type ClientHistory,
+  type ClientJournal,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -20,15 +19,16 @@ import {
   type SightingsAsk,
   type Snapshot,
   type Store,
-  type StoredAnswer,
   StoreUnavailable,
   UnknownCursor,
 } from '../store.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
+import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments } from './documents.ts';
 import { GroupCommit } from './group-commit.ts';
 import { makeTables } from './schema.ts';
+import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** How long a write waits for another process's write before it gives up. */
@@ -85,59 +85,47 @@ class SqliteStore implements Store {
     this.#writes = new GroupCommit(db, () => this.#checkpoints.noteWrite());
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
-    this.documents = sqliteDocuments(db, guard);
-    this.findDecisions = sqliteDecisionSearch(db, guard);
+    this.documents = sqliteDocuments(db, run);
+    this.findDecisions = sqliteDecisionSearch(db, run);
     this.registers = {
-      read: (name) => guard(async () => text(this.#sql.register.get(name)?.['value'])),
+      read: (name) => run(async () => textOf(this.#sql.register.get(name)?.['value'])),
       compareAndSet: (name, expected, next) =>
-        guard(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
+        run(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
     };
     this.#purge = setInterval(() => this.#removeExpired(), PURGE_INTERVAL_MS).unref();
   }
 
-  load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
-    return guard(async () => {
+  load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso = {}): Promise<Snapshot> {
+    return run(async () => {
       const now = Date.now();
-      const raw = text(this.#sql.state.get(client.hash, now)?.['state']);
-      const order =
-        also.orderRef === undefined
-          ? null
-          : text(this.#sql.order.get(client.hash, also.orderRef, now)?.['outcome']);
-      const answer =
-        also.idempotencyKey === undefined
-          ? null
-          : text(this.#sql.answer.get(client.hash, also.idempotencyKey, now)?.['answer']);
-      return {
-        state: raw === null ? UNKNOWN_CLIENT : decodeClientState(raw),
-        order: order === null ? null : parseOrder(order),
-        answer: answer === null ? null : parseAnswer(answer),
-        stamp: { raw, storeTimeMs: now, arrivedMs: performance.now() },
+      const { hash } = client;
+      const { state, order, answer } = this.#sql;
+      const texts = {
+        state: textOf(state.get(hash, now)?.['state']),
+        order: orderRef === undefined ? null : textOf(order.get(hash, orderRef, now)?.['outcome']),
+        answer:
+          idempotencyKey === undefined ? null : textOf(answer.get(hash, idempotencyKey, now)?.['answer']),
       };
+      return readSnapshot(texts, now);
     });
   }
 
   commit(change: Change): Promise<'committed' | 'conflict'> {
-    return guard(() => this.#writes.run(() => this.#commit(change)));
+    return run(() => this.#writes.run(() => commitChange(this.#sql, change, Date.now())));
   }
 
   sightings(ask: SightingsAsk): Promise<Sightings> {
-    const count = () => ({
-      fingerprint: this.#countClients(ask, 'fingerprint'),
-      ip: this.#countClients(ask, 'ip'),
-    });
-    const onDevice = ask.fingerprint !== null || ask.ip !== null;
-    if (ask.record === null || !onDevice) return guard(async () => count());
-    return guard(() =>
+    if (!isNoted(ask)) return run(async () => countSightings(this.#sql, ask));
+    return run(() =>
       this.#writes.run(() => {
-        this.#recordSighting(ask, 'fingerprint');
-        this.#recordSighting(ask, 'ip');
-        return count();
+        noteSightings(this.#sql, ask, Date.now());
+        return countSightings(this.#sql, ask);
       }),
     );
   }
 
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
-    return guard(() =>
+    return run(() =>
       this.#writes.run(() => {
         const now = Date.now();
         this.#sql.removeClaim.run(platform, key, now);
@@ -151,11 +139,11 @@ class SqliteStore implements Store {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return Promise.resolve(null);
     const { clientHash, seq } = parsed;
-    return guard(async () => decisions([this.#sql.decision.get(clientHash, seq)])[0] ?? null);
+    return run(async () => decisions([this.#sql.decision.get(clientHash, seq)])[0] ?? null);
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    return guard(async () =>
+    return run(async () =>
       decisions(this.#sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder)),
     );
   }
@@ -165,12 +153,12 @@ class SqliteStore implements Store {
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<readonly Decision[]> {
-    return guard(async () => decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
+    return run(async () => decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
   }
 
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
     if (after !== null && !/^\d{1,16}$/.test(after)) throw new UnknownCursor();
-    return guard(async () => {
+    return run(async () => {
       const rows = this.#sql.journal.all(after === null ? 0 : Number(after), limit);
       const last = rows.at(-1)?.['position'];
       return {
@@ -180,8 +168,8 @@ class SqliteStore implements Store {
     });
   }
 
-  async historyOfClient(client: ClientKey, limit: number): Promise<ClientHistory> {
-    return guard(async () => {
+  async historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
+    return run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
       return {
@@ -192,7 +180,7 @@ class SqliteStore implements Store {
   }
 
   erase(client: ClientKey): Promise<void> {
-    return guard(() =>
+    return run(() =>
       this.#writes.run(() => {
         for (const statement of this.#sql.erase) statement.run(client.hash);
       }),
@@ -200,7 +188,7 @@ class SqliteStore implements Store {
   }
 
   ping(): Promise<void> {
-    return guard(async () => {
+    return run(async () => {
       this.#db.prepare('SELECT 1').get();
     });
   }
@@ -212,60 +200,10 @@ class SqliteStore implements Store {
     this.#db.close();
   }
 
-  #commit({ client, stamp, state, entry, decision, outcome, answer }: Change): 'committed' | 'conflict' {
-    const now = Date.now();
-    const { raw } = stamp;
-    const next = encodeClientState(state);
-    const { changes } =
-      raw === null
-        ? this.#sql.addState.run(client.hash, next, now + RETENTION.stateMs, now)
-        : this.#sql.replaceState.run(next, now + RETENTION.stateMs, client.hash, raw, now);
-    if (changes === 0) return 'conflict';
-    const written = journalText(entry);
-    if (decision !== undefined) {
-      const { seq, platform, orderRef, at } = decision;
-      const expiresAt = now + RETENTION.decisionMs;
-      this.#sql.putDecision.run(client.hash, seq, platform, orderRef, at, written, expiresAt);
-    }
-    if (outcome !== undefined) {
-      const { orderRef, order } = outcome;
-      this.#sql.putOrder.run(client.hash, orderRef, JSON.stringify(order), now + RETENTION.decisionMs);
-    }
-    if (answer !== undefined) {
-      const { idempotencyKey, stored } = answer;
-      this.#sql.putAnswer.run(
-        client.hash,
-        idempotencyKey,
-        JSON.stringify(stored),
-        now + RETENTION.idempotencyMs,
-      );
-    }
-    this.#sql.putJournal.run(client.hash, written);
-    return 'committed';
-  }
-
   #compareAndSet(name: string, expected: string | null, next: string): boolean {
-    if (text(this.#sql.register.get(name)?.['value']) !== expected) return false;
+    if (textOf(this.#sql.register.get(name)?.['value']) !== expected) return false;
     this.#sql.putRegister.run(name, next);
     return true;
-  }
-
-  #recordSighting(ask: SightingsAsk, kind: keyof Sightings): void {
-    const device = deviceOf(ask, kind);
-    if (device === null) return;
-    this.#sql.putSighting.run(device, ask.client.hash, ask.at, Date.now() + RETENTION.sightingMs);
-    this.#sql.trimSightings.run(device, device, REMEMBERED_CLIENTS);
-  }
-
-  #countClients(ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, number> {
-    const device = deviceOf(ask, kind);
-    if (device === null) return new Map();
-    return new Map(
-      ask.windowsMs[kind].map((windowMs) => {
-        const others = this.#sql.countOthers.get(device, ask.client.hash, ask.at - windowMs)?.['others'];
-        return [windowMs, Math.min(REMEMBERED_CLIENTS, Number(others) + 1)];
-      }),
-    );
   }
 
   /** In small bites, so that no request waits long behind it. */
@@ -283,7 +221,7 @@ class SqliteStore implements Store {
 }
 
 /** Whatever SQLite throws (busy, full disk, damaged file) means that state cannot be relied on now. */
-const guard: Guard = async (call) => {
+const run: RunCall = async (call) => {
   try {
     return await call();
   } catch (error) {
@@ -291,24 +229,6 @@ const guard: Guard = async (call) => {
   }
 };
 
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 function decisions(rows: readonly (Record<string, unknown> | undefined)[]): readonly Decision[] {
-  return rows.filter((row) => row !== undefined).map((row): Decision => JSON.parse(String(row['record'])));
-}
-
-function parseOrder(json: string): OrderOutcome {
-  return JSON.parse(json);
-}
-
-function parseAnswer(json: string): StoredAnswer {
-  return JSON.parse(json);
-}
-
-/** A device belongs to one platform: the same phone on two platforms is two devices. */
-function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
-  const id = ask[kind];
-  return id === null ? null : `${client.platform}/${kind}/${id}`;
+  return rows.filter((row) => row !== undefined).map(({ record }) => readDecision(String(record)));
 }

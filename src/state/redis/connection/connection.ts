@@ -10,8 +10,8 @@ import {
   type RedisSentinelType,
   type RespVersions,
 } from '@redis/client';
+import clusterKeySlot from 'cluster-key-slot';
 import { StoreUnavailable } from '../../store.ts';
-import { hashSlot } from './hash-slot.ts';
 import { addressesOf, type RedisTarget } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
@@ -38,17 +38,17 @@ export interface RedisConnection {
 const CONNECT_TIMEOUT_MS = 800;
 
 /** A connection without a byte this long is dead. It carries at least a ping every interval. */
-const SILENCE_LIMIT_MS = 2000;
+const SILENCE_MS_MAX = 2000;
 const PING_INTERVAL_MS = 500;
 
-const MAX_QUEUED_COMMANDS = 10_000;
+const QUEUED_COMMANDS_MAX = 10_000;
 
 /** How long a node of a cluster is tried again before the others are asked who took its place. */
 const TOPOLOGY_REFRESH_AFTER_MS = 500;
 const SENTINEL_SCAN_INTERVAL_MS = 1000;
 
 /** How long commands under way may take when the connection is closed. */
-const DRAIN_LIMIT_MS = 1000;
+const DRAIN_MS_MAX = 1000;
 
 const NO_COMMAND_TIMER = { timeout: 0 };
 
@@ -153,7 +153,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: 
       name: `Redis Cluster at ${addressesOf(target)}`,
       commands: cluster,
       sharded: true,
-      nodeOf: (key) => cluster.slots[hashSlot(key)]?.master.address ?? 'nobody',
+      nodeOf: (key) => cluster.slots[clusterKeySlot(key)]?.master.address ?? 'nobody',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       close: () => closeWithin(cluster),
     },
@@ -197,14 +197,14 @@ function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
     ...(password === undefined ? {} : { password }),
     // What callers gave up while the connection was away must not be sent after it is back.
     disableOfflineQueue: true,
-    commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
+    commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     pingInterval: PING_INTERVAL_MS,
     maintNotifications: 'disabled',
     // Seen in CLIENT LIST; and without a command to answer, a server that hangs would pass for connected.
     name: 'client-scoring-service',
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENCE_LIMIT_MS,
+      socketTimeout: SILENCE_MS_MAX,
       reconnectStrategy: errors.reconnectStrategy,
     },
   } as const;
@@ -214,7 +214,7 @@ function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
 async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<void> {
   if (!client.isOpen) return;
   const { promise: late, resolve } = Promise.withResolvers<'late'>();
-  const timer = setTimeout(resolve, DRAIN_LIMIT_MS, 'late');
+  const timer = setTimeout(resolve, DRAIN_MS_MAX, 'late');
   const drained = await Promise.race([client.close(), late]);
   clearTimeout(timer);
   if (drained === 'late') await client.destroy();

@@ -1,4 +1,4 @@
-import type { Guard } from '../../documents.ts';
+import type { RunCall } from '../../run-call.ts';
 import { StoreUnavailable } from '../../store.ts';
 
 /** How often waiting calls are looked at: one timer for all of them, none a call. */
@@ -8,7 +8,7 @@ const SWEEP_MS = 10;
  * A call is late only if it was also looked at this often: once it was sent, and its answer would have been
  * read. Otherwise a pause of this process would be taken for the server's.
  */
-const LEAST_SWEEPS = 3;
+const SWEEPS_MIN = 3;
 
 /** How often a stalled server is asked whether it is back, beside the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
@@ -26,11 +26,11 @@ interface Call {
 }
 
 /**
- * Gives up calls that a server does not answer in time, and fails fast while one of them still waits, so
- * that nothing queues up behind a stopped server. Calls go through again as soon as the late answers
- * arrive, the connection drops (which rejects them), or a probe is answered.
+ * Gives up calls that one server does not answer in time. While one of them still waits the circuit is open:
+ * new calls fail at once, so that nothing queues up behind a stopped server. It closes again as soon as the
+ * late answers arrive, the connection drops (which rejects them), or a probe is answered.
  */
-export class StallGuard {
+export class CircuitBreaker {
   readonly #server: string;
   readonly #limitMs: number;
   readonly #probe: () => Promise<unknown>;
@@ -51,20 +51,20 @@ export class StallGuard {
   }
 
   /** Runs one call; rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
-  readonly run: Guard = (call) => this.#guard(call, false);
+  readonly run: RunCall = (call) => this.#run(call, false);
 
   /**
    * The same for a call that changes nothing. One that changes something keeps all of its time: it may take
    * effect until then, and its caller should hear of it.
    */
-  readonly read: Guard = (call) => this.#guard(call, true);
+  readonly read: RunCall = (call) => this.#run(call, true);
 
   /** A call is overdue and its answer has not come. */
   get stalled(): boolean {
     return this.#overdue.size > 0;
   }
 
-  #guard<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
+  #run<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
     if (this.stalled) return Promise.reject(new StoreUnavailable(`${this.#server} does not answer`));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiting: Call = { startedMs: performance.now(), startedSweep: this.#sweeps, onlyReads, reject };
@@ -98,7 +98,7 @@ export class StallGuard {
     this.#sweeps++;
     for (const call of this.#waiting) {
       const inTime = now - call.startedMs < this.#limitMs;
-      if (inTime || this.#sweeps - call.startedSweep < LEAST_SWEEPS) break;
+      if (inTime || this.#sweeps - call.startedSweep < SWEEPS_MIN) break;
       this.#giveUp(call, `${this.#server} did not answer within ${this.#limitMs} ms`);
     }
     if (this.stalled) {

@@ -1,11 +1,17 @@
-import type { Guard } from '../documents.ts';
-import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal-cursor.ts';
-import { readJournalText } from '../journal-text.ts';
-import { journalKey, PARTITIONS } from '../keys.ts';
-import type { JournalEntry, JournalPage } from '../store.ts';
-import type { RedisCommands } from './connection/connection.ts';
+import {
+  comparePlaces,
+  type JournalPlace,
+  parsePlace,
+  readCursor,
+  writeCursor,
+} from '../../journal-cursor.ts';
+import { readJournalText } from '../../journal-text.ts';
+import { journalKey, PARTITIONS } from '../../keys.ts';
+import type { RunCall } from '../../run-call.ts';
+import type { JournalEntry, JournalPage } from '../../store.ts';
+import type { RedisCommands } from '../connection/connection.ts';
 
-export const LARGEST_BATCH = 500;
+export const BATCH_ENTRIES_MAX = 500;
 
 /** One entry as a partition's stream holds it. */
 export interface JournalRow {
@@ -31,11 +37,11 @@ interface Feed {
  */
 export class RedisJournal {
   readonly #commands: RedisCommands;
-  readonly #guardOf: (key: string) => Guard;
+  readonly #runOn: (key: string) => RunCall;
 
-  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
     this.#commands = commands;
-    this.#guardOf = guardOf;
+    this.#runOn = runOn;
   }
 
   async read(after: string | null, limit: number): Promise<JournalPage> {
@@ -55,7 +61,7 @@ export class RedisJournal {
         entries.push(entryOf(row));
       }
       if (entries.length === before) break;
-      batch = Math.min(2 * batch, LARGEST_BATCH);
+      batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
     }
     const cursor = entries.length === 0 ? after : writeCursor(feeds.map(({ given }) => given));
     return { entries, cursor };
@@ -68,7 +74,7 @@ export class RedisJournal {
       hungry.map(async (feed) => {
         const key = journalKey(feed.partition);
         const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
-        const reply = await this.#guardOf(key)(() => this.#commands.xRange(key, from, '+', { COUNT: batch }));
+        const reply = await this.#runOn(key)(() => this.#commands.xRange(key, from, '+', { COUNT: batch }));
         feed.rows.push(...(reply ?? []).map(rowOf));
         feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
         feed.ended = feed.rows.length < batch;
@@ -79,7 +85,7 @@ export class RedisJournal {
 
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. */
 export function batchFor(limit: number): number {
-  return Math.min(LARGEST_BATCH, 4 + Math.ceil((2 * limit) / PARTITIONS.length));
+  return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((2 * limit) / PARTITIONS.length));
 }
 
 /** The oldest row of all; null when that cannot be told before an empty feed is filled again. */

@@ -1,39 +1,39 @@
-import type { ClientKey } from '../../client/client-key.ts';
-import type { Guard } from '../documents.ts';
-import { readJournalText } from '../journal-text.ts';
-import { journalKey, partitionOf } from '../keys.ts';
-import type { ClientHistory, JournalEntry } from '../store.ts';
-import type { RedisCommands } from './connection/connection.ts';
-import { RedisScript } from './script.ts';
+import type { ClientKey } from '../../../client/client-key.ts';
+import { readJournalText } from '../../journal-text.ts';
+import { journalKey, partitionOf } from '../../keys.ts';
+import type { RunCall } from '../../run-call.ts';
+import type { ClientJournal, JournalEntry } from '../../store.ts';
+import type { RedisCommands } from '../connection/connection.ts';
+import { RedisScript } from '../script.ts';
 
 const historyScript = new RedisScript('client-history-1.lua');
 
 /** Entries that one command looks at: about a millisecond, in which no other request is served. */
-const LOOKED_AT_ONCE = 200;
+const BATCH_ENTRIES_MAX = 200;
 
 /** Entries that are looked at in all; a partition's share of the journal is less. */
-const MOST_LOOKED_AT = 20_000;
+const LOOKED_AT_ENTRIES_MAX = 20_000;
 
 /** What the journal holds about single clients. It has no index by client: that would cost every verdict. */
 export class RedisClientHistory {
   readonly #commands: RedisCommands;
-  readonly #guardOf: (key: string) => Guard;
+  readonly #runOn: (key: string) => RunCall;
 
-  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
     this.#commands = commands;
-    this.#guardOf = guardOf;
+    this.#runOn = runOn;
   }
 
   /** The client's newest entries, looked for backwards in the journal of its partition. */
-  async of({ hash }: ClientKey, limit: number): Promise<ClientHistory> {
+  async of({ hash }: ClientKey, limit: number): Promise<ClientJournal> {
     const journal = journalKey(partitionOf(hash));
     const found: JournalEntry[] = [];
     let from = '+';
-    for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += LOOKED_AT_ONCE) {
+    for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
       // One more than is wanted tells whether that was all.
-      const args = [hash, from, String(LOOKED_AT_ONCE), String(limit + 1 - found.length)];
+      const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
       const stretch = readStretch(
-        await this.#guardOf(journal)(() => historyScript.run(this.#commands, [journal], args)),
+        await this.#runOn(journal)(() => historyScript.run(this.#commands, [journal], args)),
       );
       found.push(...stretch.entries);
       if (found.length > limit) break;

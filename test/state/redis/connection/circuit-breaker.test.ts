@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { StallGuard } from '../../../../src/state/redis/connection/stall-guard.ts';
+import { CircuitBreaker } from '../../../../src/state/redis/connection/circuit-breaker.ts';
 import { StoreUnavailable } from '../../../../src/state/store.ts';
 
 const LIMIT_MS = 60;
 
-describe('the stall guard', () => {
+describe('the circuit breaker', () => {
   const never = () => new Promise<never>(() => {});
 
   it('gives back what the call gives', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
-    expect(await guard.run(async () => 7)).to.equal(7);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    expect(await breaker.run(async () => 7)).to.equal(7);
   });
 
   it('turns every failure into StoreUnavailable and names the cause', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const cause = new Error('refused');
-    const failure = await failureOf(guard.run(() => Promise.reject(cause)));
+    const failure = await failureOf(breaker.run(() => Promise.reject(cause)));
     expect(failure)
       .to.be.instanceOf(StoreUnavailable)
       .with.property('message', 'the server could not answer');
@@ -24,62 +24,62 @@ describe('the stall guard', () => {
   });
 
   it('catches a call that throws before it starts', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const call = (): Promise<number> => {
       throw new Error('at once');
     };
-    expect(await failureOf(guard.run(call))).to.be.instanceOf(StoreUnavailable);
+    expect(await failureOf(breaker.run(call))).to.be.instanceOf(StoreUnavailable);
   });
 
   it('gives up a call after its limit and not before', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const started = performance.now();
-    const failure = await failureOf(guard.run(never));
+    const failure = await failureOf(breaker.run(never));
     expect(failure).to.be.instanceOf(StoreUnavailable);
     expect(failure.message).to.equal('the server did not answer within 60 ms');
     expect(performance.now() - started).to.be.within(LIMIT_MS - 1, 1000);
   });
 
   it('refuses new calls at once while an overdue one still waits, without starting them', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
-    await failureOf(guard.run(never));
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    await failureOf(breaker.run(never));
     let started = 0;
     const call = async () => {
       started += 1;
     };
-    const failure = await failureOf(guard.run(call));
+    const failure = await failureOf(breaker.run(call));
     expect(failure.message).to.equal('the server does not answer');
     expect(started).to.equal(0);
   });
 
   it('gives up what only reads once another call is overdue, and lets a change have all of its time', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
-    const overdue = failureOf(guard.run(never));
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const overdue = failureOf(breaker.run(never));
     await delay(LIMIT_MS / 2);
     const fates: string[] = [];
-    const change = failureOf(guard.run(never)).then(({ message }) => fates.push(message));
-    const read = failureOf(guard.read(never)).then(({ message }) => fates.push(message));
+    const change = failureOf(breaker.run(never)).then(({ message }) => fates.push(message));
+    const read = failureOf(breaker.read(never)).then(({ message }) => fates.push(message));
     await Promise.all([overdue, change, read]);
     expect(fates).to.deep.equal(['the server does not answer', 'the server did not answer within 60 ms']);
   });
 
   it('lets calls through as soon as the late answer arrives', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const { promise, resolve } = Promise.withResolvers<string>();
-    await failureOf(guard.run(() => promise));
-    expect(guard.stalled).to.equal(true);
+    await failureOf(breaker.run(() => promise));
+    expect(breaker.stalled).to.equal(true);
     resolve('late');
     await delay(1);
-    expect(await guard.run(async () => 'next')).to.equal('next');
+    expect(await breaker.run(async () => 'next')).to.equal('next');
   });
 
   it('lets calls through when the overdue call is rejected by a disconnect', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const { promise, reject } = Promise.withResolvers<string>();
-    await failureOf(guard.run(() => promise));
+    await failureOf(breaker.run(() => promise));
     reject(new Error('disconnected'));
     await delay(1);
-    expect(await guard.run(async () => 'next')).to.equal('next');
+    expect(await breaker.run(async () => 'next')).to.equal('next');
   });
 
   it('lets calls through when a probe is answered although an answer is lost for good', async () => {
@@ -89,20 +89,20 @@ describe('the stall guard', () => {
       probes += 1;
       if (away) throw new Error('still away');
     };
-    const guard = new StallGuard('the server', LIMIT_MS, probe);
-    await failureOf(guard.run(never));
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, probe);
+    await failureOf(breaker.run(never));
     await delay(250);
-    expect(guard.stalled).to.equal(true);
+    expect(breaker.stalled).to.equal(true);
     expect(probes).to.be.within(1, 6);
     away = false;
-    for (let waited = 0; guard.stalled && waited < 3000; waited += 20) await delay(20);
-    expect(await guard.run(async () => 'next')).to.equal('next');
+    for (let waited = 0; breaker.stalled && waited < 3000; waited += 20) await delay(20);
+    expect(await breaker.run(async () => 'next')).to.equal('next');
   });
 
   it('does not blame the server for a pause of this process', async () => {
-    const guard = new StallGuard('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
     const { promise, resolve } = Promise.withResolvers<string>();
-    const answer = guard.run(() => promise);
+    const answer = breaker.run(() => promise);
     const until = performance.now() + 3 * LIMIT_MS;
     while (performance.now() < until) {
       // Nothing else of this process can run.

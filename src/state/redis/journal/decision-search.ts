@@ -1,17 +1,18 @@
-import type { PlatformName } from '../../client/client-key.ts';
-import type { Decision } from '../../decision/decision.ts';
-import { type DecisionFilter, fitsFilter } from '../../decision/decision-filter.ts';
-import type { FoundDecisions } from '../decision-search.ts';
-import type { Guard } from '../documents.ts';
-import { journalKey, PARTITIONS } from '../keys.ts';
-import type { RedisCommands } from './connection/connection.ts';
-import { batchFor, type JournalRow, LARGEST_BATCH, rowOf } from './journal.ts';
+import type { PlatformName } from '../../../client/client-key.ts';
+import type { Decision } from '../../../decision/decision.ts';
+import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filter.ts';
+import type { FoundDecisions } from '../../decision-search.ts';
+import { journalKey, PARTITIONS } from '../../keys.ts';
+import type { RunCall } from '../../run-call.ts';
+import { readDecision } from '../../snapshot.ts';
+import type { RedisCommands } from '../connection/connection.ts';
+import { BATCH_ENTRIES_MAX, batchFor, type JournalRow, rowOf } from './journal.ts';
 
 /**
  * Entries that are looked at for decisions that fit a filter. Fewer than one partition keeps, so that what
  * reaches the end of every partition has met none that was trimmed.
  */
-const FIND_LOOKED_AT = 15_000;
+const LOOKED_AT_ENTRIES_MAX = 15_000;
 
 /** One partition while decisions are looked for backwards. */
 interface Search {
@@ -27,11 +28,11 @@ interface Search {
 /** `findDecisions` over the partitions of the journal: all of them backwards side by side. */
 export class RedisDecisionSearch {
   readonly #commands: RedisCommands;
-  readonly #guardOf: (key: string) => Guard;
+  readonly #runOn: (key: string) => RunCall;
 
-  constructor(commands: RedisCommands, guardOf: (key: string) => Guard) {
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
     this.#commands = commands;
-    this.#guardOf = guardOf;
+    this.#runOn = runOn;
   }
 
   /** A platform's newest decisions that fit, newest first, and how far was looked. */
@@ -40,13 +41,13 @@ export class RedisDecisionSearch {
       (partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }),
     );
     let batch = batchFor(limit);
-    for (let lookedAt = 0; lookedAt < FIND_LOOKED_AT; ) {
+    for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; ) {
       const open = unfinished(searches, limit);
       if (open.length === 0) break;
-      const count = Math.min(batch, Math.ceil((FIND_LOOKED_AT - lookedAt) / open.length));
+      const count = Math.min(batch, Math.ceil((LOOKED_AT_ENTRIES_MAX - lookedAt) / open.length));
       await Promise.all(open.map((search) => this.#searchOn(search, platform, count, filter)));
       lookedAt += open.length * count;
-      batch = Math.min(2 * batch, LARGEST_BATCH);
+      batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
     }
     return foundIn(searches, limit);
   }
@@ -59,7 +60,7 @@ export class RedisDecisionSearch {
   ): Promise<void> {
     const key = journalKey(search.partition);
     const from = search.reached === null ? '+' : `(${search.reached.id}`;
-    const reply = await this.#guardOf(key)(() => this.#commands.xRevRange(key, from, '-', { COUNT: batch }));
+    const reply = await this.#runOn(key)(() => this.#commands.xRevRange(key, from, '-', { COUNT: batch }));
     const rows = (reply ?? []).map(rowOf);
     const verdicts = rows.filter(
       ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
@@ -106,5 +107,5 @@ function newestSince(searches: readonly Search[], limit: number): number {
 }
 
 function decisionOf({ fields }: JournalRow): Decision {
-  return JSON.parse(fields['entry'] ?? 'null');
+  return readDecision(fields['entry'] ?? 'null');
 }

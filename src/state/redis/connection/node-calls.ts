@@ -1,0 +1,40 @@
+import type { RunCall } from '../../run-call.ts';
+import { StoreUnavailable } from '../../store.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import type { RedisConnection } from './connection.ts';
+
+/** A circuit breaker for each server: one that stalls does not stop calls on the others. */
+export class NodeCalls {
+  readonly #connection: RedisConnection;
+  readonly #limitMs: number;
+  readonly #breakers = new Map<string, CircuitBreaker>();
+  #closed = false;
+
+  constructor(connection: RedisConnection, limitMs: number) {
+    this.#connection = connection;
+    this.#limitMs = limitMs;
+  }
+
+  /** For calls on the server that answers for a key. */
+  readonly on = (key: string): RunCall =>
+    this.#closed ? refuse : this.#breakerOf(this.#connection.nodeOf(key)).run;
+
+  /** The same for calls that change nothing. */
+  readonly reading = (key: string): RunCall =>
+    this.#closed ? refuse : this.#breakerOf(this.#connection.nodeOf(key)).read;
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  #breakerOf(node: string): CircuitBreaker {
+    const known = this.#breakers.get(node);
+    if (known !== undefined) return known;
+    const probe = () => this.#connection.pingNode(node);
+    const breaker = new CircuitBreaker(`Redis at ${node}`, this.#limitMs, probe);
+    this.#breakers.set(node, breaker);
+    return breaker;
+  }
+}
+
+const refuse: RunCall = () => Promise.reject(new StoreUnavailable('the store is closed'));

@@ -1,0 +1,39 @@
+import { UNKNOWN_CLIENT } from '../client/client-state.ts';
+import type { OrderOutcome } from '../client/outcomes.ts';
+import { decodeClientState } from '../client/state-document.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { Snapshot, StoredAnswer } from './store.ts';
+
+/** What an adapter read of a client, as it is stored; null for what is not there. */
+export interface StoredTexts {
+  readonly state: string | null;
+  readonly order: string | null;
+  readonly answer: string | null;
+}
+
+/** The snapshot behind the texts. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
+export function readSnapshot({ state, order, answer }: StoredTexts, storeTimeMs: number): Snapshot {
+  return {
+    state: state === null ? UNKNOWN_CLIENT : decodeClientState(state),
+    order: order === null ? null : readOrder(order),
+    answer: answer === null ? null : readAnswer(answer),
+    stamp: { raw: state, storeTimeMs, arrivedMs: performance.now() },
+  };
+}
+
+export function readDecision(text: string): Decision {
+  return JSON.parse(text);
+}
+
+/** A value that a database gave, when it is a text. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function readOrder(text: string): OrderOutcome {
+  return JSON.parse(text);
+}
+
+function readAnswer(text: string): StoredAnswer {
+  return JSON.parse(text);
+}
