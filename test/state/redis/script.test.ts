@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { keyCountOf, RedisScript } from '../../../src/state/redis/script.ts';
-import { describeWithServer } from '../../servers/needs-server.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 
 const SCRIPTS = new URL('../../../src/state/redis/scripts/', import.meta.url);
