@@ -1,14 +1,15 @@
 import type { FactValue } from '../facts/fact.ts';
-import { matcher } from '../rules/evaluate/compile.ts';
+import { type Condition, type FactRef, factsNamed } from '../rules/condition.ts';
+import { listText, testText } from '../rules/condition-text.ts';
+import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
 import { textForm } from '../rules/proof/domain.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
-import { type Answer, factsNamed, Reasoner } from '../rules/proof/reasoner.ts';
+import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import { type Knowledge, knowledgeOf, signalFact } from '../rules/proof/relations.ts';
-import type { Condition, FactRef, ParsedRules, Rule } from '../rules/rule-set.ts';
-import { conditionInWords, inWords } from './condition-words.ts';
+import type { ParsedRules, Rule } from '../rules/rule-set.ts';
 
 /** Something about a rule set that cannot be meant, although every file is sound by itself. */
 export interface Finding extends Problem {
@@ -86,7 +87,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
     kind: 'never matches',
     rule: rule.name,
     at: rule.at,
-    message: `"${rule.name}" can never match: ${inWords(parts.map(conditionInWords), 'and')} ${together}`,
+    message: `"${rule.name}" can never match: ${listText(parts.map(partText), 'and')} ${together}`,
     example: null,
   };
 }
@@ -114,7 +115,7 @@ function neverFirst(
     kind: 'never first',
     rule: rule.name,
     at: rule.at,
-    message: `"${rule.name}" can never be first: whenever it matches, ${inWords(names, 'or')} matches before it`,
+    message: `"${rule.name}" can never be first: whenever it matches, ${listText(names, 'or')} matches before it`,
     example: exampleOf(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
   };
 }
@@ -146,17 +147,17 @@ function takes({ condition }: Rule<unknown>, facts: ReadonlyMap<string, FactValu
 
 /** What must all hold for the condition to hold. */
 function conjuncts(condition: Condition): readonly Condition[] {
-  switch (condition.kind) {
-    case 'all':
-      return condition.conditions.flatMap(conjuncts);
-    case 'any':
-    case 'not':
-    case 'reference':
-    case 'comparison':
-      return [condition];
-    default:
-      return condition satisfies never;
-  }
+  return condition.kind === 'all' ? condition.conditions.flatMap(conjuncts) : [condition];
+}
+
+/** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
+function partText(condition: Condition): string {
+  const { kind, at } = condition;
+  if (condition.kind === 'comparison')
+    return `${condition.fact.label} ${testText(condition.operator, condition.value)} (line ${at.line})`;
+  return condition.kind === 'reference'
+    ? `"${condition.name}" (line ${at.line})`
+    : `the "${kind}" of line ${at.line}`;
 }
 
 /** As few of the items as are enough; leaves out each one without which `enough` still holds. */
@@ -212,7 +213,7 @@ function proveThreshold(
   const names =
     matching.length === 0
       ? ''
-      : ` (${inWords(
+      : ` (${listText(
           matching.map(({ name }) => `"${name}"`),
           'and',
         )})`;

@@ -1,8 +1,9 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
-import type { ConcludedFact, Fact, FactValue } from '../facts/fact.ts';
-import type { OperatorName } from './operators.ts';
+import type { ConcludedFact, FactValue } from '../facts/fact.ts';
+import type { Condition, FactRef } from './condition.ts';
+import type { Matcher } from './matcher.ts';
 import type { Location } from './problem.ts';
 
 declare const ruleVersionBrand: unique symbol;
@@ -21,41 +22,10 @@ export type Verdict = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
 export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const satisfies readonly Verdict[];
 
-/** A fact as a rule names it: with its window when it has one. */
-export interface FactRef {
-  /** `verdicts(10m)` or `paidCount`: how records and explanations name it. */
-  readonly label: string;
-  readonly name: string;
-  readonly fact: Fact;
-  /** 0 for a fact without a window. */
-  readonly windowMs: number;
-  /** Its place among the values of a decision. */
-  readonly index: number;
-}
-
 export interface ConcludedFactRef {
   readonly fact: ConcludedFact;
   readonly index: number;
 }
-
-/** What must hold for a rule to match, in json-rules-engine's terms, with the place where it is written. */
-export type Condition =
-  | { readonly kind: 'all'; readonly conditions: readonly Condition[]; readonly at: Location }
-  | { readonly kind: 'any'; readonly conditions: readonly Condition[]; readonly at: Location }
-  | { readonly kind: 'not'; readonly condition: Condition; readonly at: Location }
-  | {
-      readonly kind: 'reference';
-      readonly name: string;
-      readonly condition: Condition;
-      readonly at: Location;
-    }
-  | {
-      readonly kind: 'comparison';
-      readonly fact: FactRef;
-      readonly operator: OperatorName;
-      readonly value: FactValue | readonly FactValue[];
-      readonly at: Location;
-    };
 
 export interface Rule<Params> {
   readonly name: string;
@@ -117,9 +87,6 @@ export interface ParsedRules {
   /** payLimitValue items by group; empty when the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
 }
-
-/** Whether a rule matches the values of a decision. */
-export type Matcher = (values: readonly FactValue[]) => boolean;
 
 export type Matchable<Params> = Rule<Params> & { readonly matches: Matcher };
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FactDomain, FactValue } from '../../src/facts/fact.ts';
+import type { Condition, FactRef } from '../../src/rules/condition.ts';
 import { type OperatorName, operatorsFor } from '../../src/rules/operators.ts';
-import type { Condition, FactRef } from '../../src/rules/rule-set.ts';
 
 /** A fact with so few values that all can be tried. */
 export interface SmallFact {

@@ -1,10 +1,12 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { matcher } from '../../rules/evaluate/compile.ts';
+import { type Comparison, type Condition, comparisonsIn } from '../../rules/condition.ts';
+import { testText } from '../../rules/condition-text.ts';
+import type { Matcher } from '../../rules/matcher.ts';
+import { matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Location } from '../../rules/problem.ts';
-import type { Condition, Matchable, Matcher, RuleSet } from '../../rules/rule-set.ts';
-import { comparisonAsWritten } from '../explain/trace-text.ts';
+import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
 
 /** Which rules and conditions the cases of a rule set have exercised. */
 export interface Coverage {
@@ -32,7 +34,7 @@ export interface UntestedRule {
 
 export interface OneSidedCondition {
   readonly rule: string;
-  /** `paidCount greaterThanInclusive 3` */
+  /** `paidCount >= 3` */
   readonly condition: string;
   readonly at: Location;
   readonly missing: 'true' | 'false' | 'true and false';
@@ -47,7 +49,7 @@ interface RuleRecord {
 }
 
 interface ComparisonRecord {
-  readonly condition: Extract<Condition, { kind: 'comparison' }>;
+  readonly condition: Comparison;
   readonly matches: Matcher;
   seenTrue: boolean;
   seenFalse: boolean;
@@ -97,7 +99,7 @@ export class CoverageMeter {
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
         rule,
-        condition: comparisonAsWritten(condition),
+        condition: `${condition.fact.label} ${testText(condition.operator, condition.value)}`,
         at: condition.at,
         missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
       })),
@@ -164,18 +166,12 @@ function placeOfOtherwise(files: RuleFiles, file: string): Location {
 }
 
 function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      return condition.conditions.flatMap(comparisonsOf);
-    case 'not':
-    case 'reference':
-      return comparisonsOf(condition.condition);
-    case 'comparison':
-      return [{ condition, matches: matcher(condition), seenTrue: false, seenFalse: false }];
-    default:
-      return condition satisfies never;
-  }
+  return comparisonsIn([condition]).map((comparison) => ({
+    condition: comparison,
+    matches: matcher(comparison),
+    seenTrue: false,
+    seenFalse: false,
+  }));
 }
 
 function share(tested: number, total: number): Share {

@@ -1,7 +1,7 @@
 import type { LadderSettings } from '../../client/ladder.ts';
+import { type Condition, namedConditions } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import type {
-  Condition,
   GroupParams,
   ParsedRules,
   PlatformSettings,
@@ -267,29 +267,7 @@ function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
 }
 
 function named<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
-  const found = new Map<string, Condition>();
-  for (const { condition } of rules) collectNamed(condition, found);
-  return found;
-}
-
-function collectNamed(condition: Condition, found: Map<string, Condition>): void {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      for (const inner of condition.conditions) collectNamed(inner, found);
-      return;
-    case 'not':
-      collectNamed(condition.condition, found);
-      return;
-    case 'reference':
-      found.set(condition.name, condition.condition);
-      collectNamed(condition.condition, found);
-      return;
-    case 'comparison':
-      return;
-    default:
-      condition satisfies never;
-  }
+  return namedConditions(rules.map(({ condition }) => condition));
 }
 
 function changed(part: DiffPart, name: string, change: string): Difference {

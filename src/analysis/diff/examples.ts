@@ -2,7 +2,8 @@ import { setImmediate as pause } from 'node:timers/promises';
 import type { ClientGroup } from '../../client/client-group.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import type { Condition, FactRef, RuleSet, Verdict } from '../../rules/rule-set.ts';
+import type { Condition, FactRef } from '../../rules/condition.ts';
+import type { RuleSet, Verdict } from '../../rules/rule-set.ts';
 import { type ExampleFacts, ordinaryFacts, possibleFacts, withFact } from './payer.ts';
 
 /** What a rule set says to a payer with these facts. */

@@ -2,7 +2,8 @@ import { REMEMBERED_EVENTS } from '../../client/client-state.ts';
 import { RECENT_OUTCOMES } from '../../client/outcomes.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
-import type { FactRef, PlatformSettings } from '../../rules/rule-set.ts';
+import type { FactRef } from '../../rules/condition.ts';
+import type { PlatformSettings } from '../../rules/rule-set.ts';
 
 /** Values by the label of their fact. */
 export type ExampleFacts = Readonly<Record<string, FactValue>>;

@@ -1,8 +1,6 @@
-import type { FactValue } from '../../facts/fact.ts';
-import type { OperatorName } from '../../rules/operators.ts';
-import type { Condition, FactRef, ReasonPart } from '../../rules/rule-set.ts';
-
-type Comparison = Extract<Condition, { kind: 'comparison' }>;
+import { type Comparison, type Condition, type FactRef, foldCondition } from '../../rules/condition.ts';
+import { testText } from '../../rules/condition-text.ts';
+import type { ReasonPart } from '../../rules/rule-set.ts';
 
 /** A condition without what makes no difference: where it is written, its order, needless nesting. */
 export type PlainCondition =
@@ -13,25 +11,12 @@ export type PlainCondition =
 
 /** Equal conditions have equal texts. `expand` puts named conditions in full. */
 export function plainCondition(condition: Condition, expand: boolean): PlainCondition {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      return joined(
-        condition.kind,
-        condition.conditions.map((inner) => plainCondition(inner, expand)),
-      );
-    case 'not': {
-      const inner = plainCondition(condition.condition, expand);
-      return { kind: 'not', condition: inner, text: `not (${inner.text})` };
-    }
-    case 'reference':
-      if (expand) return plainCondition(condition.condition, expand);
-      return { kind: 'named', text: `condition "${condition.name}"` };
-    case 'comparison':
-      return plainComparison(condition);
-    default:
-      return condition satisfies never;
-  }
+  return foldCondition(condition, {
+    group: (kind, parts) => joined(kind, parts),
+    not: (part): PlainCondition => ({ kind: 'not', condition: part, text: `not (${part.text})` }),
+    reference: (name, part) => (expand ? part : { kind: 'named', text: `condition "${name}"` }),
+    comparison: plainComparison,
+  });
 }
 
 function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
@@ -50,24 +35,10 @@ function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): Pla
 }
 
 function plainComparison({ fact, operator, value }: Comparison): PlainCondition {
-  const test = `${OPERATOR_SIGNS[operator]} ${valueText(value)}`;
+  // The order of a list makes no difference.
+  const expected = typeof value === 'object' ? [...new Set(value)].toSorted() : value;
+  const test = testText(operator, expected);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
-}
-
-const OPERATOR_SIGNS = {
-  equal: '=',
-  notEqual: '!=',
-  lessThan: '<',
-  lessThanInclusive: '<=',
-  greaterThan: '>',
-  greaterThanInclusive: '>=',
-  in: 'in',
-  notIn: 'not in',
-} as const satisfies Record<OperatorName, string>;
-
-function valueText(value: FactValue | readonly FactValue[]): string {
-  if (typeof value === 'object') return `[${[...new Set(value.map(String))].toSorted().join(', ')}]`;
-  return String(value);
 }
 
 /**

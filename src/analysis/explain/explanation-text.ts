@@ -1,6 +1,7 @@
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
+import { nameText, quoted } from '../../rules/condition-text.ts';
 import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
-import { nameInWords, type Paint, PLAIN, quoted, ruleLines } from './trace-text.ts';
+import { type Paint, PLAIN, ruleLines } from './trace-text.ts';
 
 /**
  * An explanation as an analyst reads it aloud: what was asked and answered, why, by which rules and on
@@ -29,7 +30,7 @@ function decisionLines(decision: Decision, title: (text: string) => string): rea
   const role = arm === 'candidate' ? ', the candidate of a rollout' : '';
   return [
     title(`Decision ${decisionId}: ${answerInWords(decision)}`),
-    `  On ${timeInWords(at)} client ${nameInWords(clientIdKey)} of platform ${platform} asked at ${nameInWords(sellPointKey)} for order ${nameInWords(orderRef)}.`,
+    `  On ${timeInWords(at)} client ${nameText(clientIdKey)} of platform ${platform} asked at ${nameText(sellPointKey)} for order ${nameText(orderRef)}.`,
     `  The answer was ${answerInWords(decision)}: ${quoted(decision.reason)}`,
     `  It came from ${source} in ${ruleVersion} (digest ${shortDigest(digest)})${role}.`,
   ];
@@ -67,7 +68,7 @@ function withoutRules(
     `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}taken for a bot: ${matching}.`,
     '  The rules saw:',
     ...Object.entries(facts).map(([label, value]) => {
-      return `    ${label.padEnd(width)}  ${typeof value === 'string' ? nameInWords(value) : value}`;
+      return `    ${label.padEnd(width)}  ${typeof value === 'string' ? nameText(value) : value}`;
     }),
   ];
 }

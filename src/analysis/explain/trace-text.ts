@@ -1,7 +1,7 @@
-import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
+import { foldCondition } from '../../rules/condition.ts';
+import { seenText } from '../../rules/condition-text.ts';
 import type { ComparisonTrace, ConditionTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Location } from '../../rules/problem.ts';
-import type { Condition } from '../../rules/rule-set.ts';
 
 /** What a piece of text means, which a terminal may show in colour. */
 export type Tone = 'pass' | 'fail' | 'faint' | 'strong';
@@ -37,7 +37,7 @@ function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
     text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${fate(rule)}`,
     at: rule.at,
   } as const;
-  return [head, ...conditionRows(rule.condition, 6, rule.asked, true)];
+  return [head, ...conditionRows(rule.condition, 6, rule.asked)];
 }
 
 function fate({ asked, matched, gives }: RuleTrace): string {
@@ -46,35 +46,30 @@ function fate({ asked, matched, gives }: RuleTrace): string {
   return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
 }
 
-/** An `all` at the top of a rule goes without saying. */
-function conditionRows(
-  condition: ConditionTrace,
-  indent: number,
-  asked: boolean,
-  top: boolean,
-): readonly Row[] {
-  const row = (words: string): Row => ({
-    tone: asked ? (condition.passed ? 'pass' : 'fail') : 'faint',
-    text: `${' '.repeat(indent)}${condition.passed ? '✓' : '✗'} ${words}`,
-    at: condition.at,
+/** The rows of a condition, given how far to indent them and whether it stands at the top of its rule. */
+type RowsOf = (indent: number, top: boolean) => readonly Row[];
+
+function conditionRows(condition: ConditionTrace, indent: number, asked: boolean): readonly Row[] {
+  const row = ({ passed, at }: ConditionTrace, indentHere: number, words: string): Row => ({
+    tone: asked ? (passed ? 'pass' : 'fail') : 'faint',
+    text: `${' '.repeat(indentHere)}${passed ? '✓' : '✗'} ${words}`,
+    at,
   });
-  const below = (inner: ConditionTrace) => conditionRows(inner, indent + 2, asked, false);
-  switch (condition.kind) {
-    case 'all':
-      return top
-        ? condition.conditions.flatMap((inner) => conditionRows(inner, indent, asked, false))
-        : [row('all of'), ...condition.conditions.flatMap(below)];
-    case 'any':
-      return [row('any of'), ...condition.conditions.flatMap(below)];
-    case 'not':
-      return [row('not'), ...below(condition.condition)];
-    case 'reference':
-      return [row(`the condition "${condition.name}"`), ...below(condition.condition)];
-    case 'comparison':
-      return [row(comparisonInWords(condition))];
-    default:
-      return condition satisfies never;
-  }
+  const above = (trace: ConditionTrace, words: string, parts: readonly RowsOf[]): RowsOf => {
+    return (here) => [row(trace, here, words), ...parts.flatMap((rows) => rows(here + 2, false))];
+  };
+  const rows = foldCondition(condition, {
+    group: (kind, parts, trace): RowsOf => {
+      const all = above(trace, `${kind} of`, parts);
+      // An `all` at the top of a rule goes without saying.
+      return (here, top) =>
+        top && kind === 'all' ? parts.flatMap((inner) => inner(here, false)) : all(here, false);
+    },
+    not: (part, trace) => above(trace, 'not', [part]),
+    reference: (name, part, trace) => above(trace, `the condition "${name}"`, [part]),
+    comparison: (trace) => above(trace, seenText(trace), []),
+  });
+  return rows(indent, true);
 }
 
 function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
@@ -92,77 +87,25 @@ export function placeInWords({ file, line }: Location): string {
 
 /** Why a condition holds or does not: the comparisons that decided it, "paidCount is 2, not at least 3". */
 export function reasonInWords(condition: ConditionTrace): string {
-  return decisive(condition).map(comparisonInWords).join('; ');
+  return decisive(condition).map(seenText).join('; ');
+}
+
+/** The comparisons that made a condition come out as it did. */
+interface Decided {
+  readonly passed: boolean;
+  readonly by: readonly ComparisonTrace[];
 }
 
 function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
-  switch (condition.kind) {
-    case 'all':
-    case 'any': {
+  return foldCondition(condition, {
+    group: (kind, parts, { passed }): Decided => {
       // One failure is enough against "all", one success for "any"; otherwise every member had its say.
-      const oneIsEnough = condition.passed === (condition.kind === 'any');
-      return condition.conditions
-        .filter(({ passed }) => !oneIsEnough || passed === condition.passed)
-        .flatMap(decisive);
-    }
-    case 'not':
-    case 'reference':
-      return decisive(condition.condition);
-    case 'comparison':
-      return [condition];
-    default:
-      return condition satisfies never;
-  }
-}
-
-/** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
-export function comparisonInWords({ fact, operator, expected, seen, passed }: ComparisonTrace): string {
-  const is = `${fact} is ${valueInWords(seen)}`;
-  const limit = Array.isArray(expected) ? expected.map(valueInWords).join(', ') : valueInWords(expected);
-  const unless = passed ? '' : 'not ';
-  switch (operator) {
-    case 'equal':
-      return passed ? is : `${is}, not ${limit}`;
-    case 'notEqual':
-      return passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`;
-    case 'lessThan':
-      return `${is}, ${unless}below ${limit}`;
-    case 'lessThanInclusive':
-      return `${is}, ${unless}at most ${limit}`;
-    case 'greaterThan':
-      return `${is}, ${unless}above ${limit}`;
-    case 'greaterThanInclusive':
-      return `${is}, ${unless}at least ${limit}`;
-    case 'in':
-      return `${is}, ${passed ? 'one' : 'none'} of ${limit}`;
-    case 'notIn':
-      return `${is}, ${passed ? 'none' : 'one'} of ${limit}`;
-    default:
-      return operator satisfies never;
-  }
-}
-
-function valueInWords(value: FactValue | readonly FactValue[]): string {
-  if (value === NEVER_SECONDS) return `${value} (never)`;
-  return typeof value === 'string' ? nameInWords(value) : String(value);
-}
-
-/** A caller's text as it is when it is one plain word, otherwise quoted. */
-export function nameInWords(text: string): string {
-  return /^[\w.-]+$/.test(text) ? text : quoted(text);
-}
-
-/** In quotes, and with nothing in it that could steer a terminal or turn the line around. */
-export function quoted(text: string): string {
-  return JSON.stringify(text).replace(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-/** `paidCount greaterThanInclusive 3`: a comparison as its file writes it. */
-export function comparisonAsWritten(condition: Extract<Condition, { kind: 'comparison' }>): string {
-  const { fact, operator, value } = condition;
-  const limit = Array.isArray(value) ? `[${value.map(valueInWords).join(', ')}]` : valueInWords(value);
-  return `${fact.label} ${operator} ${limit}`;
+      const oneIsEnough = passed === (kind === 'any');
+      const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
+      return { passed, by: having.flatMap(({ by }) => by) };
+    },
+    not: ({ by }, { passed }) => ({ passed, by }),
+    reference: (_name, part) => part,
+    comparison: (comparison) => ({ passed: comparison.passed, by: [comparison] }),
+  }).by;
 }

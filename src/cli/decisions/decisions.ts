@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { AccessKeys } from '../../access/access-keys.ts';
-import { nameInWords, quoted } from '../../analysis/explain/trace-text.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { systemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
+import { nameText, quoted } from '../../rules/condition-text.ts';
 import type { Store } from '../../state/store.ts';
 import { EXIT } from '../exit.ts';
 import { parsePlatform } from '../platform-option.ts';
@@ -47,7 +47,7 @@ function describe(decisions: readonly Decision[]): string {
   const rows = decisions.map((decision) => [
     new Date(decision.at).toISOString(),
     decision.platform,
-    nameInWords(decision.clientIdKey),
+    nameText(decision.clientIdKey),
     decision.waitSeconds === undefined ? decision.verdict : `${decision.verdict} ${decision.waitSeconds} s`,
     decision.rule,
     decision.ruleVersion,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CaseFailure, UnmetExpectation } from '../../analysis/cases/cases.ts';
-import { nameInWords, type Paint, placeInWords, ruleLines } from '../../analysis/explain/trace-text.ts';
+import { type Paint, placeInWords, ruleLines } from '../../analysis/explain/trace-text.ts';
+import { nameText } from '../../rules/condition-text.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
@@ -63,7 +64,7 @@ function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: Ca
   const time = times === 1 ? '' : `, time ${times} of ${times}`;
   const when = elapsedMs === 0 ? 'as the case begins' : `${elapsedInWords(elapsedMs)} after the case began`;
   const where = platform === 'demo' ? '' : ` on platform ${platform}`;
-  return `step ${step}: ${kind} of ${nameInWords(clientIdKey)}${where}, ${when}${time}`;
+  return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
 }
 
 /** `14h 30m`: every unit that counts, where a duration in a file has one. */
@@ -134,5 +135,5 @@ function signalsInWords({ values }: CaseFailure, { signals }: RuleSetTrace, rule
 function shown(value: unknown): string {
   if (value === null) return 'absent';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
-  return typeof value === 'string' ? nameInWords(value) : JSON.stringify(value);
+  return typeof value === 'string' ? nameText(value) : JSON.stringify(value);
 }

@@ -1,7 +1,8 @@
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { type Condition, type RuleSet, settingsOf } from '../../rules/rule-set.ts';
+import { factsNamed } from '../../rules/condition.ts';
+import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import type { BacktestAnswer } from './comparison.ts';
 
 type RecordedFacts = Decision['facts'];
@@ -66,26 +67,6 @@ export class Redecider {
 
 /** Labels of the facts that some condition of the rule set compares. */
 export function askedFacts({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const { condition } of [...groups.rules, ...signals.rules, ...verdicts.rules])
-    collect(condition, found);
-  return found;
-}
-
-function collect(condition: Condition, found: Set<string>): void {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      for (const inner of condition.conditions) collect(inner, found);
-      return;
-    case 'not':
-    case 'reference':
-      collect(condition.condition, found);
-      return;
-    case 'comparison':
-      found.add(condition.fact.label);
-      return;
-    default:
-      condition satisfies never;
-  }
+  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
+  return new Set(factsNamed(rules.map(({ condition }) => condition)).map(({ label }) => label));
 }

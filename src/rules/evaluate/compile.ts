@@ -1,10 +1,9 @@
-import type { FactValue, Sightings } from '../../facts/fact.ts';
+import type { Sightings } from '../../facts/fact.ts';
+import { matcher } from '../matcher.ts';
 import {
   type ConcludedFactRef,
-  type Condition,
   compiled,
   type Matchable,
-  type Matcher,
   type ParsedRules,
   type Rule,
   type RuleSet,
@@ -42,76 +41,4 @@ function sharingWindows({ facts }: ParsedRules, kind: keyof Sightings): readonly
 
 function matchable<Params>(rule: Rule<Params>): Matchable<Params> {
   return { ...rule, matches: matcher(rule.condition) };
-}
-
-/** The function that says whether a condition holds. */
-export function matcher(condition: Condition): Matcher {
-  switch (condition.kind) {
-    case 'all':
-      return every(condition.conditions.map(matcher));
-    case 'any':
-      return some(condition.conditions.map(matcher));
-    case 'not': {
-      const inner = matcher(condition.condition);
-      return (values) => !inner(values);
-    }
-    case 'reference':
-      return matcher(condition.condition);
-    case 'comparison':
-      return comparison(condition);
-    default:
-      return condition satisfies never;
-  }
-}
-
-function every(matchers: readonly Matcher[]): Matcher {
-  return (values) => {
-    for (const matches of matchers) if (!matches(values)) return false;
-    return true;
-  };
-}
-
-function some(matchers: readonly Matcher[]): Matcher {
-  return (values) => {
-    for (const matches of matchers) if (matches(values)) return true;
-    return false;
-  };
-}
-
-function comparison({ fact, operator, value }: Extract<Condition, { kind: 'comparison' }>): Matcher {
-  const { index } = fact;
-  switch (operator) {
-    case 'equal':
-      return (values) => values[index] === value;
-    case 'notEqual':
-      return (values) => values[index] !== value;
-    case 'in':
-    case 'notIn': {
-      const wanted = operator === 'in';
-      const members = new Set<FactValue | undefined>(Array.isArray(value) ? value : []);
-      return (values) => members.has(values[index]) === wanted;
-    }
-    case 'lessThan':
-      return numeric(index, value, (seen, limit) => seen < limit);
-    case 'lessThanInclusive':
-      return numeric(index, value, (seen, limit) => seen <= limit);
-    case 'greaterThan':
-      return numeric(index, value, (seen, limit) => seen > limit);
-    case 'greaterThanInclusive':
-      return numeric(index, value, (seen, limit) => seen >= limit);
-    default:
-      return operator satisfies never;
-  }
-}
-
-function numeric(
-  index: number,
-  limit: FactValue | readonly FactValue[],
-  holds: (seen: number, limit: number) => boolean,
-): Matcher {
-  if (typeof limit !== 'number') return () => false;
-  return (values) => {
-    const seen = values[index];
-    return typeof seen === 'number' && holds(seen, limit);
-  };
 }

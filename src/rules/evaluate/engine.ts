@@ -1,33 +1,33 @@
 import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
 import type { FactValue } from '../../facts/fact.ts';
+import { type Condition, type FactRef, type FoldOf, foldCondition, namedConditions } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
-import type { Condition, FactRef, Rule } from '../rule-set.ts';
+import type { Rule } from '../rule-set.ts';
 
 /** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
 const MATCHED = 'matched';
 
 type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
 
+/** A condition as json-rules-engine writes it. */
+const ENGINE_CONDITION: FoldOf<EngineCondition> = {
+  group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
+  not: (part) => ({ not: part }),
+  reference: (name) => ({ condition: name }),
+  comparison: ({ fact, operator, value }) => {
+    const params = fact.windowMs === 0 ? {} : { params: { window: formatDuration(fact.windowMs) } };
+    return { fact: fact.name, operator, value, ...params };
+  },
+};
+
 /**
- * A condition as json-rules-engine writes it. References stay references, so that a trace shows a named
- * condition by its name; `buildEngine` tells the engine what the names mean.
+ * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
+ * shows a named condition by its name; `buildEngine` tells the engine what the names mean.
  */
 export function toEngineConditions(condition: Condition): TopLevelCondition {
-  switch (condition.kind) {
-    case 'all':
-      return { all: condition.conditions.map(toEngineCondition) };
-    case 'any':
-      return { any: condition.conditions.map(toEngineCondition) };
-    case 'not':
-      return { not: toEngineCondition(condition.condition) };
-    case 'reference':
-      return { condition: condition.name };
-    case 'comparison':
-      // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
-      return { all: [toEngineCondition(condition)] };
-    default:
-      return condition satisfies never;
-  }
+  const made = foldCondition(condition, ENGINE_CONDITION);
+  // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
+  return 'operator' in made ? { all: [made] } : made;
 }
 
 /**
@@ -41,7 +41,9 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
     allowUndefinedFacts: false,
     allowUndefinedConditions: false,
   });
-  for (const rule of rules) defineConditions(engine, rule.condition);
+  for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
+    engine.setCondition(name, toEngineConditions(condition));
+  }
   return engine;
 }
 
@@ -69,34 +71,6 @@ function engineRule({ name, priority, condition, params }: Rule<object>): RulePr
     conditions: toEngineConditions(condition),
     event: { type: MATCHED, params: { ...params } },
   };
-}
-
-function toEngineCondition(condition: Condition): EngineCondition {
-  if (condition.kind !== 'comparison') return toEngineConditions(condition);
-  const { fact, operator, value } = condition;
-  const params = fact.windowMs === 0 ? {} : { params: { window: formatDuration(fact.windowMs) } };
-  return { fact: fact.name, operator, value, ...params };
-}
-
-/** Named conditions may refer to each other; `parse` refuses circles. */
-function defineConditions(engine: Engine, condition: Condition): void {
-  switch (condition.kind) {
-    case 'all':
-    case 'any':
-      for (const part of condition.conditions) defineConditions(engine, part);
-      return;
-    case 'not':
-      defineConditions(engine, condition.condition);
-      return;
-    case 'reference':
-      engine.setCondition(condition.name, toEngineConditions(condition.condition));
-      defineConditions(engine, condition.condition);
-      return;
-    case 'comparison':
-      return;
-    default:
-      condition satisfies never;
-  }
 }
 
 function recordedValue(

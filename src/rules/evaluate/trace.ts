@@ -1,43 +1,34 @@
 import type { FactValue } from '../../facts/fact.ts';
+import {
+  type Condition,
+  type ConditionTree,
+  type Expected,
+  type FactRef,
+  foldCondition,
+} from '../condition.ts';
+import { matcher } from '../matcher.ts';
 import type { OperatorName } from '../operators.ts';
 import type { Location } from '../problem.ts';
-import type { Condition, FactRef, Matchable, RuleSet } from '../rule-set.ts';
-import { matcher } from './compile.ts';
+import type { Matchable, RuleSet } from '../rule-set.ts';
 import { runEngine } from './engine.ts';
 
 /** A condition with what it saw: the tree that the analyst wrote, with values and places. */
-export type ConditionTrace =
-  | {
-      readonly kind: 'all' | 'any';
-      readonly passed: boolean;
-      readonly at: Location;
-      readonly conditions: readonly ConditionTrace[];
-    }
-  | {
-      readonly kind: 'not';
-      readonly passed: boolean;
-      readonly at: Location;
-      readonly condition: ConditionTrace;
-    }
-  | {
-      readonly kind: 'reference';
-      readonly name: string;
-      readonly passed: boolean;
-      readonly at: Location;
-      readonly condition: ConditionTrace;
-    }
-  | ComparisonTrace;
+export type ConditionTrace = ConditionTree<Judged, Seen>;
 
-export interface ComparisonTrace {
-  readonly kind: 'comparison';
+interface Judged {
   readonly passed: boolean;
   readonly at: Location;
+}
+
+interface Seen {
   /** `paidCount` or `verdicts(10m)`. */
   readonly fact: string;
   readonly operator: OperatorName;
-  readonly expected: FactValue | readonly FactValue[];
+  readonly expected: Expected;
   readonly seen: FactValue;
 }
+
+export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
 
 /** One rule with what it saw. */
 export interface RuleTrace {
@@ -115,28 +106,17 @@ export async function traceRules<Params extends object>(
 
 /** A condition and all below it; nothing is skipped, so that every value can be shown. */
 export function traceCondition(condition: Condition, values: readonly FactValue[]): ConditionTrace {
-  const { at } = condition;
-  const passed = matcher(condition)(values);
-  switch (condition.kind) {
-    case 'all':
-    case 'any': {
-      const conditions = condition.conditions.map((inner) => traceCondition(inner, values));
-      return { kind: condition.kind, passed, at, conditions };
-    }
-    case 'not':
-      return { kind: 'not', passed, at, condition: traceCondition(condition.condition, values) };
-    case 'reference': {
-      const { name } = condition;
-      return { kind: 'reference', name, passed, at, condition: traceCondition(condition.condition, values) };
-    }
-    case 'comparison': {
-      const { fact, operator, value: expected } = condition;
+  const judged = (part: Condition): Judged => ({ passed: matcher(part)(values), at: part.at });
+  return foldCondition(condition, {
+    group: (kind, conditions, part): ConditionTrace => ({ kind, ...judged(part), conditions }),
+    not: (inner, part) => ({ kind: 'not', ...judged(part), condition: inner }),
+    reference: (name, inner, part) => ({ kind: 'reference', name, ...judged(part), condition: inner }),
+    comparison: (comparison) => {
+      const { fact, operator, value: expected } = comparison;
       const seen = valueSeen(fact, values);
-      return { kind: 'comparison', passed, at, fact: fact.label, operator, expected, seen };
-    }
-    default:
-      return condition satisfies never;
-  }
+      return { kind: 'comparison', ...judged(comparison), fact: fact.label, operator, expected, seen };
+    },
+  });
 }
 
 function untilFirstMatch(traces: readonly RuleTrace[]): readonly RuleTrace[] {

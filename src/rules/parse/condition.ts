@@ -1,10 +1,10 @@
 import type { Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue } from '../../facts/fact.ts';
+import type { Condition, FactRef } from '../condition.ts';
 import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
-import type { Condition, FactRef } from '../rule-set.ts';
 import type { Member, Members, YamlFile } from './yaml-file.ts';
 
 /** Which rules ask: each kind may use what the kinds before it concluded. */

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { type Condition, foldCondition } from '../condition.ts';
 import {
-  type Condition,
   type GroupParams,
   type ParsedRules,
   type Rule,
@@ -217,21 +217,11 @@ function refuseNamesakes<Params>(file: YamlFile, rules: readonly ReadRule<Params
 
 /** Whether a condition can only hold for a client with a live binding. */
 function demandsBinding(condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'all':
-      return condition.conditions.some(demandsBinding);
-    case 'any':
-      return condition.conditions.every(demandsBinding);
-    case 'reference':
-      return demandsBinding(condition.condition);
-    case 'comparison': {
-      const { fact, operator, value } = condition;
-      const asksForBinding = fact.name === 'hasBinding' || fact.name === 'bindingFitsMethod';
-      return asksForBinding && operator === 'equal' && value === true;
-    }
-    case 'not':
-      return false;
-    default:
-      return condition satisfies never;
-  }
+  return foldCondition(condition, {
+    group: (kind, parts) => (kind === 'all' ? parts.includes(true) : !parts.includes(false)),
+    not: () => false,
+    reference: (_name, part) => part,
+    comparison: ({ fact, operator, value }) =>
+      ['hasBinding', 'bindingFitsMethod'].includes(fact.name) && operator === 'equal' && value === true,
+  });
 }

@@ -1,7 +1,8 @@
 import type { FactValue } from '../../facts/fact.ts';
+import type { Expected, FactRef } from '../condition.ts';
+import { comparisonMatcher } from '../matcher.ts';
 import type { OperatorName } from '../operators.ts';
-import type { FactRef } from '../rule-set.ts';
-import { NOTHING, type Span, type Spans, spansOf, without } from './spans.ts';
+import { lowest, type Span, type Spans, spansOf } from './spans.ts';
 
 /**
  * The values of a fact, numbered in order, so that everything a condition can say about it is a set of
@@ -9,8 +10,8 @@ import { NOTHING, type Span, type Spans, spansOf, without } from './spans.ts';
  */
 export interface Domain {
   readonly all: Spans;
-  /** The numbers whose values stand in this relation to `value`. */
-  readonly where: (operator: OperatorName, value: FactValue | readonly FactValue[]) => Spans;
+  /** The numbers whose values stand in this relation to what is expected. */
+  readonly where: (operator: OperatorName, expected: Expected) => Spans;
   /** A value that has this number. */
   readonly value: (number: number) => FactValue;
   /** The number of a value. */
@@ -60,28 +61,28 @@ export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain 
 }
 
 function listed(values: readonly FactValue[]): Domain {
-  const all = spansOf([[0, values.length - 1]]);
-  const only = (value: FactValue): Span => {
-    const index = values.indexOf(value);
-    return index < 0 ? [0, -1] : [index, index];
-  };
+  const each = values.map((_, index): Spans => [[index, index]]);
+  const value = (number: number) => values[number] ?? false;
   return {
-    all,
-    where: (operator, value) => {
-      switch (operator) {
-        case 'equal':
-        case 'in':
-          return spansOf(listOf(value).map(only));
-        case 'notEqual':
-        case 'notIn':
-          return without(all, spansOf(listOf(value).map(only)));
-        default:
-          return NOTHING;
-      }
-    },
-    value: (number) => values[number] ?? false,
-    number: (value) => values.indexOf(value),
+    all: spansOf([[0, values.length - 1]]),
+    where: (operator, expected) => wherever(operator, expected, each, value),
+    value,
+    number: (wanted) => values.indexOf(wanted),
   };
+}
+
+/**
+ * The numbers whose values stand in this relation to what is expected. The operator does not tell the
+ * values of one piece apart, so the first of each speaks for all of it.
+ */
+function wherever(
+  operator: OperatorName,
+  expected: Expected,
+  pieces: readonly Spans[],
+  value: (number: number) => FactValue,
+): Spans {
+  const holds = comparisonMatcher(0, operator, expected);
+  return spansOf(pieces.filter((piece) => piece.length > 0 && holds([value(lowest(piece))])).flat());
 }
 
 /** Multiples of 1 / `steps`. */
@@ -131,39 +132,20 @@ interface Order {
   readonly value: (number: number) => number;
 }
 
-function ordered(all: Spans, { below, upTo, value: valueAt }: Order): Domain {
-  const from = (low: number, high: number) => clip(all, low, high);
-  const equal = (value: FactValue | readonly FactValue[]) =>
-    spansOf(
-      listOf(value)
-        .filter((item) => typeof item === 'number')
-        .flatMap((item) => from(below(item) + 1, upTo(item))),
-    );
+function ordered(all: Spans, { below, upTo, value }: Order): Domain {
   return {
     all,
-    where: (operator, value) => {
-      const limit = typeof value === 'number' ? value : Number.NaN;
-      switch (operator) {
-        case 'equal':
-        case 'in':
-          return equal(value);
-        case 'notEqual':
-        case 'notIn':
-          return without(all, equal(value));
-        case 'lessThan':
-          return from(Number.NEGATIVE_INFINITY, below(limit));
-        case 'lessThanInclusive':
-          return from(Number.NEGATIVE_INFINITY, upTo(limit));
-        case 'greaterThan':
-          return from(upTo(limit) + 1, Number.POSITIVE_INFINITY);
-        case 'greaterThanInclusive':
-          return from(below(limit) + 1, Number.POSITIVE_INFINITY);
-        default:
-          return operator satisfies never;
-      }
+    where: (operator, expected) => {
+      const limits = listOf(expected).filter((limit) => typeof limit === 'number');
+      const starts = new Set(limits.flatMap((limit) => [below(limit) + 1, upTo(limit) + 1]));
+      const cuts = [Number.NEGATIVE_INFINITY, ...[...starts].toSorted((a, b) => a - b)];
+      const pieces = cuts.map((start, index) => {
+        return clip(all, start, (cuts[index + 1] ?? Number.POSITIVE_INFINITY) - 1);
+      });
+      return wherever(operator, expected, pieces, value);
     },
-    value: valueAt,
-    number: (value) => (typeof value === 'number' ? upTo(value) : Number.NaN),
+    value,
+    number: (wanted) => (typeof wanted === 'number' ? upTo(wanted) : Number.NaN),
   };
 }
 
@@ -171,7 +153,7 @@ function clip(all: Spans, low: number, high: number): Spans {
   return spansOf(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
-function listOf(value: FactValue | readonly FactValue[]): readonly FactValue[] {
+function listOf(value: Expected): readonly FactValue[] {
   return typeof value === 'object' ? value : [value];
 }
 

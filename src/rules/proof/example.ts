@@ -1,6 +1,6 @@
 import type { FactValue } from '../../facts/fact.ts';
-import type { Condition } from '../rule-set.ts';
-import { factsNamed } from './reasoner.ts';
+import { type Condition, factsNamed } from '../condition.ts';
+import { formatValue } from '../condition-text.ts';
 
 /** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
 export type Example = Readonly<Record<string, FactValue>>;
@@ -14,14 +14,9 @@ export function exampleOf(
   return Object.fromEntries(values.filter((entry): entry is [string, FactValue] => entry[1] !== undefined));
 }
 
-/** `paidCount = 3, hasBinding = true`; texts that are free are quoted. */
+/** `paidCount = 3, hasBinding = true` */
 export function formatExample(example: Example): string {
   return Object.entries(example)
     .map(([label, value]) => `${label} = ${formatValue(value)}`)
     .join(', ');
-}
-
-/** A value as rule files write it. */
-export function formatValue(value: FactValue): string {
-  return typeof value === 'string' && !/^[A-Z_]+$/.test(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,5 +1,4 @@
-import type { FactValue } from '../../facts/fact.ts';
-import type { Condition, FactRef } from '../rule-set.ts';
+import { type Comparison, type Condition, type FactRef, type FoldOf, foldCondition } from '../condition.ts';
 import type { Domain } from './domain.ts';
 import { includes, intersect, type Spans, spansOf, without } from './spans.ts';
 
@@ -22,23 +21,25 @@ export const NEVER: Formula = { kind: 'any', parts: [] };
 /** Makes formulas of conditions; a condition that is used twice gives one formula. */
 export class Formulas {
   readonly #facts: Numbered;
-  readonly #made = { true: new Map<Condition, Formula>(), false: new Map<Condition, Formula>() };
+  readonly #made = new Map<Condition, Formula>();
   readonly #negations = new Map<Formula, Formula>();
+  readonly #fold: FoldOf<Formula> = {
+    group: (kind, parts) => this.#joined(kind, parts),
+    not: (part) => this.negation(part),
+    reference: (_name, part) => part,
+    comparison: (comparison) => this.#comparison(comparison),
+  };
 
   constructor(facts: Numbered) {
     this.#facts = facts;
   }
 
-  /** That the condition holds, or with `holds` false that it does not. */
-  of(condition: Condition, holds: boolean): Formula {
-    const made = this.#made[`${holds}`];
-    const known = made.get(condition);
-    if (known !== undefined) return known;
-    const formula = this.#make(condition, holds);
-    made.set(condition, formula);
-    return formula;
+  /** That the condition holds. */
+  of(condition: Condition): Formula {
+    return foldCondition(condition, this.#fold, this.#made);
   }
 
+  /** That the formula does not hold. */
   negation(formula: Formula): Formula {
     const known = this.#negations.get(formula);
     if (known !== undefined) return known;
@@ -47,35 +48,11 @@ export class Formulas {
     return negation;
   }
 
-  #make(condition: Condition, holds: boolean): Formula {
-    switch (condition.kind) {
-      case 'all':
-      case 'any': {
-        const parts = condition.conditions.map((part) => this.of(part, holds));
-        return this.#joined((condition.kind === 'all') === holds ? 'all' : 'any', parts);
-      }
-      case 'not':
-        return this.of(condition.condition, !holds);
-      case 'reference':
-        return this.of(condition.condition, holds);
-      case 'comparison':
-        return this.#comparison(condition.fact, condition.operator, condition.value, holds);
-      default:
-        return condition satisfies never;
-    }
-  }
-
-  #comparison(
-    { label }: FactRef,
-    operator: Extract<Condition, { kind: 'comparison' }>['operator'],
-    value: FactValue | readonly FactValue[],
-    holds: boolean,
-  ): Formula {
-    const index = this.#facts.indexOf.get(label);
+  #comparison({ fact, operator, value }: Comparison): Formula {
+    const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
-    if (index === undefined || domain === undefined) throw new Error(`the fact ${label} has no number`);
-    const allowed = domain.where(operator, value);
-    return this.#within(index, holds ? allowed : without(domain.all, allowed));
+    if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
+    return this.#within(index, domain.where(operator, value));
   }
 
   #negate(formula: Formula): Formula {

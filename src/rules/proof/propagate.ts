@@ -1,5 +1,5 @@
 import { paymentScore } from '../../client/payment-score.ts';
-import type { FactRef } from '../rule-set.ts';
+import type { FactRef } from '../condition.ts';
 import { totalWeight } from '../signal-weight.ts';
 import type { Numbered } from './formula.ts';
 import type { Relation } from './relations.ts';

@@ -1,5 +1,5 @@
 import type { FactValue } from '../../facts/fact.ts';
-import type { Condition, FactRef } from '../rule-set.ts';
+import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../condition.ts';
 import { domainOf } from './domain.ts';
 import { Formulas, type Numbered } from './formula.ts';
 import { relationRefs } from './propagate.ts';
@@ -44,7 +44,7 @@ export class Reasoner {
   prepare(conditions: readonly Condition[]): void {
     for (const condition of conditions) {
       if (this.#labels.has(condition)) continue;
-      const facts = collectFacts([condition]);
+      const facts = collectFacts(condition);
       this.#labels.set(condition, [...facts.keys()]);
       for (const { ref, constants } of facts.values()) {
         const known = noteFact(this.#facts, ref);
@@ -73,8 +73,11 @@ export class Reasoner {
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
     const search = new Search(numbered, relations, formulas, steps);
     const found = search.run(
-      [...must.map((item) => formulas.of(item, true)), ...mustNot.map((item) => formulas.of(item, false))],
-      relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item, true))),
+      [
+        ...must.map((item) => formulas.of(item)),
+        ...mustNot.map((item) => formulas.negation(formulas.of(item))),
+      ],
+      relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item))),
     );
     this.#stepsLeft = Math.max(0, this.#stepsLeft - search.stepsTaken);
     if (found === 'none' || found === 'undecided') return { kind: found };
@@ -96,42 +99,17 @@ function valuesOf(
   return values;
 }
 
-/** The facts that conditions name, in the order of their first mention. */
-export function factsNamed(conditions: readonly Condition[]): readonly FactRef[] {
-  return [...collectFacts(conditions).values()].map(({ ref }) => ref);
-}
-
 interface NamedFact {
   readonly ref: FactRef;
   readonly constants: Set<FactValue>;
 }
 
-function collectFacts(conditions: readonly Condition[]): Map<string, NamedFact> {
+function collectFacts(condition: Condition): Map<string, NamedFact> {
   const facts = new Map<string, NamedFact>();
-  const seen = new Set<Condition>();
-  const visit = (condition: Condition): void => {
-    if (seen.has(condition)) return;
-    seen.add(condition);
-    switch (condition.kind) {
-      case 'all':
-      case 'any':
-        for (const part of condition.conditions) visit(part);
-        return;
-      case 'not':
-      case 'reference':
-        visit(condition.condition);
-        return;
-      case 'comparison': {
-        const { value } = condition;
-        const { constants } = noteFact(facts, condition.fact);
-        for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
-        return;
-      }
-      default:
-        condition satisfies never;
-    }
-  };
-  for (const condition of conditions) visit(condition);
+  for (const { fact, value } of comparisonsIn([condition])) {
+    const { constants } = noteFact(facts, fact);
+    for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
+  }
   return facts;
 }
 

@@ -1,8 +1,9 @@
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
+import type { Condition, FactRef } from '../condition.ts';
 import type { OperatorName } from '../operators.ts';
-import type { Condition, FactRef, GroupParams, ParsedRules, Rule, SignalParams } from '../rule-set.ts';
+import type { GroupParams, ParsedRules, Rule, SignalParams } from '../rule-set.ts';
 
 /**
  * When rules are asked. Groups and signals are concluded for every request, a score of an unknown

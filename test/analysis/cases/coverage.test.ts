@@ -112,21 +112,21 @@ describe('coverage by cases', () => {
     expect(oneSidedConditions).to.deep.equal([
       {
         rule: 'blocked',
-        condition: 'overrideGroup equal BLOCKED',
+        condition: 'overrideGroup = BLOCKED',
         at: at('groups.yaml', 4, 25),
         missing: 'true',
       },
       {
         rule: 'trapped',
-        condition: 'honeypotTriggered equal true',
+        condition: 'honeypotTriggered = true',
         at: at('bot-signals.yaml', 6, 11),
         missing: 'false',
       },
-      { rule: 'trapped', condition: 'jsOk equal false', at: at('bot-signals.yaml', 7, 11), missing: 'true' },
-      { rule: 'high', condition: 'isBot equal true', at: at('verdicts.yaml', 2, 16), missing: 'false' },
+      { rule: 'trapped', condition: 'jsOk = false', at: at('bot-signals.yaml', 7, 11), missing: 'true' },
+      { rule: 'high', condition: 'isBot = true', at: at('verdicts.yaml', 2, 16), missing: 'false' },
       {
         rule: 'low',
-        condition: 'paidCount greaterThan 0',
+        condition: 'paidCount > 0',
         at: at('verdicts.yaml', 10, 24),
         missing: 'true and false',
       },

@@ -52,7 +52,7 @@ describe('rules test', () => {
     expect(oneWay?.split(/ {2,}/)).to.deep.equal([
       '',
       'asked-too-early',
-      'waitRemainingSeconds greaterThan 0',
+      'waitRemainingSeconds > 0',
       'never true',
       'verdicts.yaml:31',
     ]);

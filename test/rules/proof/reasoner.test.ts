@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FactValue } from '../../../src/facts/fact.ts';
-import { matcher } from '../../../src/rules/evaluate/compile.ts';
+import type { Condition, FactRef } from '../../../src/rules/condition.ts';
+import { matcher } from '../../../src/rules/matcher.ts';
 import { type Answer, Reasoner } from '../../../src/rules/proof/reasoner.ts';
 import type { Relation } from '../../../src/rules/proof/relations.ts';
 import { knowledgeOf, NOTHING_KNOWN } from '../../../src/rules/proof/relations.ts';
-import type { Condition, FactRef } from '../../../src/rules/rule-set.ts';
 import { totalWeight } from '../../../src/rules/signal-weight.ts';
 import {
   all,

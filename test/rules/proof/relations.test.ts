@@ -5,9 +5,10 @@ import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import { scoreRequest, verdictRequest } from '../../../src/decision/requests.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
-import { matcher } from '../../../src/rules/evaluate/compile.ts';
+import type { FactRef } from '../../../src/rules/condition.ts';
+import { matcher } from '../../../src/rules/matcher.ts';
 import { knowledgeOf, type Moment, type Relation } from '../../../src/rules/proof/relations.ts';
-import type { FactRef, RuleSet } from '../../../src/rules/rule-set.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 
 const WINDOWED = [

@@ -1,0 +1,85 @@
+import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
+import type { Expected } from './condition.ts';
+import type { OperatorName } from './operators.ts';
+
+const SIGNS: Readonly<Record<OperatorName, string>> = {
+  equal: '=',
+  notEqual: '!=',
+  lessThan: '<',
+  lessThanInclusive: '<=',
+  greaterThan: '>',
+  greaterThanInclusive: '>=',
+  in: 'in',
+  notIn: 'not in',
+};
+
+/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`. */
+export function testText(operator: OperatorName, expected: Expected): string {
+  return `${SIGNS[operator]} ${valueText(expected)}`;
+}
+
+/** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `999999999 (never)`. */
+export function valueText(value: Expected): string {
+  if (typeof value === 'object') return `[${value.map(valueText).join(', ')}]`;
+  return value === NEVER_SECONDS ? `${value} (never)` : formatValue(value);
+}
+
+/** A value as rule files write it. */
+export function formatValue(value: FactValue): string {
+  return typeof value === 'string' ? nameText(value) : String(value);
+}
+
+/** A caller's text as it is when it is one plain word, otherwise quoted. */
+export function nameText(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : quoted(text);
+}
+
+/** In quotes, and with nothing in it that could steer a terminal or turn the line around. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** `a, b and c` */
+export function listText(items: readonly string[], last: 'and' | 'or'): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
+}
+
+/** A fact with the value that was seen. */
+export interface SeenFact {
+  /** Its label. */
+  readonly fact: string;
+  readonly operator: OperatorName;
+  readonly expected: Expected;
+  readonly seen: FactValue;
+  readonly passed: boolean;
+}
+
+/** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
+export function seenText({ fact, operator, expected, seen, passed }: SeenFact): string {
+  const is = `${fact} is ${valueText(seen)}`;
+  const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
+  const unless = passed ? '' : 'not ';
+  switch (operator) {
+    case 'equal':
+      return passed ? is : `${is}, not ${limit}`;
+    case 'notEqual':
+      return passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`;
+    case 'lessThan':
+      return `${is}, ${unless}below ${limit}`;
+    case 'lessThanInclusive':
+      return `${is}, ${unless}at most ${limit}`;
+    case 'greaterThan':
+      return `${is}, ${unless}above ${limit}`;
+    case 'greaterThanInclusive':
+      return `${is}, ${unless}at least ${limit}`;
+    case 'in':
+      return `${is}, ${passed ? 'one' : 'none'} of ${limit}`;
+    case 'notIn':
+      return `${is}, ${passed ? 'none' : 'one'} of ${limit}`;
+    default:
+      return operator satisfies never;
+  }
+}

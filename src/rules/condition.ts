@@ -1,0 +1,130 @@
+import type { Fact, FactValue } from '../facts/fact.ts';
+import type { OperatorName } from './operators.ts';
+import type { Location } from './problem.ts';
+
+/** A fact as a rule names it: with its window when it has one. */
+export interface FactRef {
+  /** `verdicts(10m)` or `paidCount`: how records and explanations name it. */
+  readonly label: string;
+  readonly name: string;
+  readonly fact: Fact;
+  /** 0 for a fact without a window. */
+  readonly windowMs: number;
+  /** Its place among the values of a decision. */
+  readonly index: number;
+}
+
+/** What a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
+export type Expected = FactValue | readonly FactValue[];
+
+/** The parts of a condition in json-rules-engine's terms, each with members of its own. */
+export type ConditionTree<Own, Compared> =
+  | (Own & { readonly kind: 'all' | 'any'; readonly conditions: readonly ConditionTree<Own, Compared>[] })
+  | (Own & { readonly kind: 'not'; readonly condition: ConditionTree<Own, Compared> })
+  | (Own & {
+      readonly kind: 'reference';
+      readonly name: string;
+      readonly condition: ConditionTree<Own, Compared>;
+    })
+  | (Own & Compared & { readonly kind: 'comparison' });
+
+/** The place where a condition is written. */
+interface Written {
+  readonly at: Location;
+}
+
+interface Compared {
+  readonly fact: FactRef;
+  readonly operator: OperatorName;
+  readonly value: Expected;
+}
+
+/** What must hold for a rule to match. */
+export type Condition = ConditionTree<Written, Compared>;
+
+export type Comparison = Extract<Condition, { kind: 'comparison' }>;
+
+/** What becomes of each kind of condition, once its parts are done; `condition` is the one they stand in. */
+export interface ConditionFold<Own, Compared, Result> {
+  readonly group: (
+    kind: 'all' | 'any',
+    parts: readonly Result[],
+    condition: ConditionTree<Own, Compared>,
+  ) => Result;
+  readonly not: (part: Result, condition: ConditionTree<Own, Compared>) => Result;
+  readonly reference: (name: string, part: Result, condition: ConditionTree<Own, Compared>) => Result;
+  readonly comparison: (comparison: Own & Compared & { readonly kind: 'comparison' }) => Result;
+}
+
+/** What becomes of the conditions of rules. */
+export type FoldOf<Result> = ConditionFold<Written, Compared, Result>;
+
+/**
+ * Makes something of a condition from the inside out. This is the one way to walk a condition by its kinds.
+ * A part that occurs twice, as named conditions do, is made once; `made` lets several calls share their
+ * results.
+ */
+export function foldCondition<Own, Compared, Result>(
+  condition: ConditionTree<Own, Compared>,
+  fold: ConditionFold<Own, Compared, Result>,
+  made: Map<ConditionTree<Own, Compared>, Result> = new Map(),
+): Result {
+  const known = made.get(condition);
+  if (known !== undefined) return known;
+  const result = foldNode(condition, fold, (part) => foldCondition(part, fold, made));
+  made.set(condition, result);
+  return result;
+}
+
+function foldNode<Own, Compared, Result>(
+  condition: ConditionTree<Own, Compared>,
+  fold: ConditionFold<Own, Compared, Result>,
+  below: (part: ConditionTree<Own, Compared>) => Result,
+): Result {
+  switch (condition.kind) {
+    case 'all':
+    case 'any':
+      return fold.group(condition.kind, condition.conditions.map(below), condition);
+    case 'not':
+      return fold.not(below(condition.condition), condition);
+    case 'reference':
+      return fold.reference(condition.name, below(condition.condition), condition);
+    case 'comparison':
+      return fold.comparison(condition);
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** The conditions and all their parts, from the outside in, each once. */
+export function conditionsIn(conditions: readonly Condition[]): readonly Condition[] {
+  const found = new Set<Condition>();
+  const visit = (condition: Condition): void => {
+    if (found.has(condition)) return;
+    found.add(condition);
+    for (const part of partsOf(condition)) visit(part);
+  };
+  for (const condition of conditions) visit(condition);
+  return [...found];
+}
+
+function partsOf(condition: Condition): readonly Condition[] {
+  if ('conditions' in condition) return condition.conditions;
+  return 'condition' in condition ? [condition.condition] : [];
+}
+
+/** Every comparison in the conditions, in the order in which they are written. */
+export function comparisonsIn(conditions: readonly Condition[]): readonly Comparison[] {
+  return conditionsIn(conditions).filter((condition) => condition.kind === 'comparison');
+}
+
+/** The facts that conditions compare, in the order of their first mention. */
+export function factsNamed(conditions: readonly Condition[]): readonly FactRef[] {
+  return [...new Map(comparisonsIn(conditions).map(({ fact }) => [fact.label, fact])).values()];
+}
+
+/** The conditions that are referred to by name, also from within each other. */
+export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
+  const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');
+  return new Map(references.map(({ name, condition }) => [name, condition]));
+}

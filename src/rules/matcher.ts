@@ -1,0 +1,67 @@
+import type { FactValue } from '../facts/fact.ts';
+import { type Condition, type Expected, foldCondition } from './condition.ts';
+import type { OperatorName } from './operators.ts';
+
+/** Whether a rule matches the values of a decision. */
+export type Matcher = (values: readonly FactValue[]) => boolean;
+
+/** The function that says whether a condition holds. */
+export function matcher(condition: Condition): Matcher {
+  return foldCondition(condition, {
+    group: (kind, parts) => (kind === 'all' ? every(parts) : some(parts)),
+    not: (part) => (values) => !part(values),
+    reference: (_name, part) => part,
+    comparison: ({ fact, operator, value }) => comparisonMatcher(fact.index, operator, value),
+  });
+}
+
+function every(matchers: readonly Matcher[]): Matcher {
+  return (values) => {
+    for (const matches of matchers) if (!matches(values)) return false;
+    return true;
+  };
+}
+
+function some(matchers: readonly Matcher[]): Matcher {
+  return (values) => {
+    for (const matches of matchers) if (matches(values)) return true;
+    return false;
+  };
+}
+
+/**
+ * What the operators mean, for the value at a place among the values of a decision. Decisions, proofs and
+ * examples all ask this one function, and a property test holds it equal to json-rules-engine.
+ */
+export function comparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
+  switch (operator) {
+    case 'equal':
+      return (values) => values[index] === expected;
+    case 'notEqual':
+      return (values) => values[index] !== expected;
+    case 'in':
+    case 'notIn': {
+      const wanted = operator === 'in';
+      const members = new Set<FactValue | undefined>(typeof expected === 'object' ? expected : []);
+      return (values) => members.has(values[index]) === wanted;
+    }
+    case 'lessThan':
+      return numeric(index, expected, (seen, limit) => seen < limit);
+    case 'lessThanInclusive':
+      return numeric(index, expected, (seen, limit) => seen <= limit);
+    case 'greaterThan':
+      return numeric(index, expected, (seen, limit) => seen > limit);
+    case 'greaterThanInclusive':
+      return numeric(index, expected, (seen, limit) => seen >= limit);
+    default:
+      return operator satisfies never;
+  }
+}
+
+function numeric(index: number, limit: Expected, holds: (seen: number, limit: number) => boolean): Matcher {
+  if (typeof limit !== 'number') return () => false;
+  return (values) => {
+    const seen = values[index];
+    return typeof seen === 'number' && holds(seen, limit);
+  };
+}
