@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import { INSTALLATION, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../src/application.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { createLog } from '../../src/log.ts';
@@ -21,8 +21,10 @@ export interface SeededConsole {
   readonly platformUrl: string;
   /** What a command needs to reach the same store and rule sets. */
   readonly environment: { readonly DATA_DIR: string; readonly RULES_DIR: string };
-  /** A key of the shop for every operation. */
+  /** A key of the shop for every operation that a platform's key may have. */
   readonly key: string;
+  /** A key of the installation, which rolls versions out. */
+  readonly operatorKey: string;
   /** A key of the shop for these operations. */
   keyFor(...operations: readonly Operation[]): Promise<string>;
   revoke(key: string): Promise<void>;
@@ -73,13 +75,15 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const keyFor = async (...operations: readonly Operation[]) =>
     (await application.keys.issue(platformName('shop'), operations, null)).key;
   const key = await keyFor(...OPERATIONS);
-  await seed(new Shop(application, key), clock);
+  const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
+  await seed(new Shop(application, key), new Shop(application, operatorKey), clock);
   return {
     url: `${application.platformUrl}/`,
     callerUrl: application.callerUrl,
     platformUrl: application.platformUrl,
     environment: { DATA_DIR: folder, RULES_DIR: rulesDir },
     key,
+    operatorKey,
     keyFor,
     revoke: async (key) => {
       await application.keys.revoke(key.split('_')[1] ?? '');
@@ -185,7 +189,7 @@ class CatchingUpClock {
 }
 
 /** The same life every time: first decided by people, then by chance that is not chance. */
-async function seed(shop: Shop, clock: CatchingUpClock): Promise<void> {
+async function seed(shop: Shop, operator: Shop, clock: CatchingUpClock): Promise<void> {
   await shop.tell('PUT', 'clients/regular-anna/binding', {
     requisiteRef: 'requisite-7',
     acceptorKeys: ['acceptor-1', 'acceptor-2'],
@@ -198,7 +202,7 @@ async function seed(shop: Shop, clock: CatchingUpClock): Promise<void> {
   await shop.score({ clientIdKey: 'trap-tom', userAgent: 'x', clientHints: { honeypotTriggered: true } });
   const chance = new Chance();
   for (let minute = 0; minute < MINUTES; minute++) {
-    if (minute === 25) await startTrial(shop);
+    if (minute === 25) await startTrial(operator);
     const payers = 3 + chance.below(4) + Math.round(2 * Math.sin(minute / 8));
     for (let payer = 0; payer < payers; payer++) await visit(shop, chance, `${minute}-${payer}`);
     await ladderStory(shop, minute);
@@ -206,9 +210,9 @@ async function seed(shop: Shop, clock: CatchingUpClock): Promise<void> {
   }
 }
 
-function startTrial(shop: Shop): Promise<void> {
+function startTrial(operator: Shop): Promise<void> {
   const reason = 'try a longer first wait';
-  return shop.tell('POST', 'rules/rollout', { version: 'p2.v11', mode: 'shadow', reason, by: 'maria' });
+  return operator.tell('POST', 'rules/rollout', { version: 'p2.v11', mode: 'shadow', reason });
 }
 
 const SPECIAL = ['regular-anna', 'chargeback-carl', 'trap-tom'];

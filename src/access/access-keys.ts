@@ -3,22 +3,60 @@ import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
 
-/** What a key may be granted: the caller's two operations, and the platform's own. */
-export type Operation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'decisions' | 'rules';
+/** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
+export type Operation =
+  | 'score'
+  | 'verdict'
+  | 'outcomes'
+  | 'clients'
+  | 'erase'
+  | 'decisions'
+  | 'lists'
+  | 'rules'
+  | 'operate';
 
-export const OPERATIONS = [
+/** What a key of one platform may be granted. */
+export const PLATFORM_KEY_OPERATIONS = [
   'score',
   'verdict',
   'outcomes',
   'clients',
+  'erase',
   'decisions',
+  'lists',
   'rules',
 ] as const satisfies readonly Operation[];
+
+/** What a key of the whole installation may be granted: it reads no client and decides nothing. */
+export const INSTALLATION_KEY_OPERATIONS = ['rules', 'operate'] as const satisfies readonly Operation[];
+
+export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const satisfies readonly Operation[];
+
+/** No platform can have this name; only `INSTALLATION_KEY_OPERATIONS` are granted under it. */
+export function isInstallation(platform: string): platform is PlatformName {
+  return platform === '*';
+}
+
+/** Stands where a key's platform does when the key belongs to the owner of the whole installation. */
+export const INSTALLATION: PlatformName = installation('*');
+
+function installation(name: string): PlatformName {
+  if (isInstallation(name)) return name;
+  throw new RangeError(`the installation is not called ${name}`);
+}
+
+/** The operations that keys of a platform, or of the installation (`*`), may be granted. */
+export function grantable(platform: PlatformName): readonly Operation[] {
+  return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
+}
 
 /** What is kept of an access key. The key itself is shown once and never stored. */
 export interface AccessKey {
   readonly id: string;
+  /** Of the installation's own keys `*`. */
   readonly platform: PlatformName;
+  /** The person or team that answers for the key; keys that were issued without one have none. */
+  readonly owner?: string;
   readonly operations: readonly Operation[];
   /** sha256 of the whole key, hex. */
   readonly sha256: string;
@@ -61,11 +99,15 @@ export class AccessKeys {
     this.#cache = new LRUCache({ max: CACHED_KEYS, ttl: CACHE_MS });
   }
 
-  /** A platform may hold several live keys, so that it can bring in a new one before the old one goes. */
+  /**
+   * A platform may hold several live keys, so that it can bring in a new one before the old one goes.
+   * Operations that such a key may not have are left out.
+   */
   async issue(
     platform: PlatformName,
     operations: readonly Operation[],
     lifetimeMs: number | null,
+    owner?: string,
   ): Promise<IssuedKey> {
     const id = randomBytes(6).toString('hex');
     const key = `ka_${id}_${randomBytes(32).toString('base64url')}`;
@@ -73,7 +115,8 @@ export class AccessKeys {
     const record: AccessKey = {
       id,
       platform,
-      operations: OPERATIONS.filter((operation) => operations.includes(operation)),
+      ...(owner === undefined ? {} : { owner }),
+      operations: grantable(platform).filter((operation) => operations.includes(operation)),
       sha256: hash('sha256', key, 'hex'),
       issuedAt: new Date(now).toISOString(),
       expiresAt: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
@@ -125,6 +168,11 @@ export type KeyStatus = 'live' | 'expired' | 'revoked';
 export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'live';
+}
+
+/** Whether the key may do this. A record that says more than such a key may have grants no more. */
+export function grants({ platform, operations }: AccessKey, operation: Operation): boolean {
+  return operations.includes(operation) && grantable(platform).includes(operation);
 }
 
 /** In constant time, so that the time of a refusal tells nothing about the hash. */

@@ -1,11 +1,18 @@
 import type { Command } from 'commander';
-import { type AccessKey, AccessKeys, keyStatus, OPERATIONS, type Operation } from '../access/access-keys.ts';
-import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
+import {
+  type AccessKey,
+  AccessKeys,
+  grantable,
+  isInstallation,
+  keyStatus,
+  OPERATIONS,
+  type Operation,
+} from '../access/access-keys.ts';
+import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { systemClock } from '../clock.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { parsePlatform } from './platform-option.ts';
 import { table } from './table.ts';
 import { withStore } from './with-store.ts';
 
@@ -13,8 +20,12 @@ interface IssueOptions {
   readonly platform: string;
   readonly operations: string;
   readonly expires?: string;
+  readonly owner?: string;
   readonly json?: true;
 }
+
+/** Printable, so that a name can be shown on any terminal. */
+const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
 /** keys issue, list, revoke: who may call, for which platform and operations. */
 export function keysCommands(program: Command): void {
@@ -23,9 +34,13 @@ export function keysCommands(program: Command): void {
   keys
     .command('issue')
     .description('issue a key; it is shown once')
-    .requiredOption('--platform <name>', `the platform: ${PLATFORM_NAME_FORM}`)
-    .requiredOption('--operations <list>', `comma-separated: ${OPERATIONS.join(', ')}`)
+    .requiredOption(
+      '--platform <name>',
+      `the platform, ${PLATFORM_NAME_FORM}; "*" for keys of the whole installation`,
+    )
+    .requiredOption('--operations <list>', `comma-separated: ${OPERATIONS.join(', ')}; operate only with "*"`)
     .option('--expires <duration>', 'lifetime, like 90d; without it the key does not expire')
+    .option('--owner <name>', 'the person or team that answers for the key, for the history and the audit')
     .option('--json', 'print one JSON object')
     .action((options: IssueOptions) => issue(options));
 
@@ -42,12 +57,13 @@ export function keysCommands(program: Command): void {
     .action((id: string, options: { json?: true }) => revoke(id, options.json === true));
 }
 
-async function issue({ platform, operations, expires, json }: IssueOptions): Promise<void> {
-  const granted = parseOperations(operations);
+async function issue({ platform, operations, expires, owner, json }: IssueOptions): Promise<void> {
+  const whose = parseWhose(platform);
+  const granted = parseOperations(operations, whose);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
-  const owner = parsePlatform(platform);
+  const answersForIt = owner === undefined ? undefined : parseOwner(owner);
   const { key, record } = await withStore((store) =>
-    new AccessKeys(store.documents, systemClock).issue(owner, granted, lifetimeMs),
+    new AccessKeys(store.documents, systemClock).issue(whose, granted, lifetimeMs, answersForIt),
   );
   const { id, expiresAt } = record;
   if (json === true) {
@@ -55,7 +71,7 @@ async function issue({ platform, operations, expires, json }: IssueOptions): Pro
     return;
   }
   console.log(
-    `Key ${id} for platform "${platform}": ${record.operations.join(', ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}.`,
+    `Key ${id} for ${inWords(record)}: ${record.operations.join(', ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}.`,
   );
   console.log('Keep it as a secret; it is shown only now:');
   console.log(key);
@@ -75,12 +91,13 @@ async function list(json: boolean): Promise<void> {
   const rows = records.map((record) => [
     record.id,
     record.platform,
+    record.owner ?? '',
     record.operations.join(','),
     keyStatus(record, now),
     record.issuedAt,
     record.expiresAt ?? 'never',
   ]);
-  console.log(table(['ID', 'PLATFORM', 'OPERATIONS', 'STATUS', 'ISSUED', 'EXPIRES'], rows));
+  console.log(table(['ID', 'PLATFORM', 'OWNER', 'OPERATIONS', 'STATUS', 'ISSUED', 'EXPIRES'], rows));
 }
 
 async function revoke(id: string, json: boolean): Promise<void> {
@@ -91,20 +108,44 @@ async function revoke(id: string, json: boolean): Promise<void> {
     return;
   }
   if (json) console.log(JSON.stringify(publicRecord(record, systemClock())));
-  else console.log(`Key ${record.id} of platform "${record.platform}" is revoked.`);
+  else console.log(`Key ${record.id} of ${inWords(record)} is revoked.`);
 }
 
 function publicRecord(record: AccessKey, now: number) {
-  const { id, platform, operations, issuedAt, expiresAt, revokedAt } = record;
-  return { id, platform, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
+  const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
+  return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
 }
 
-function parseOperations(list: string): readonly Operation[] {
+function inWords({ platform, owner }: AccessKey): string {
+  const whose = isInstallation(platform) ? 'the whole installation' : `platform "${platform}"`;
+  return owner === undefined ? whose : `${whose}, owner ${owner}`;
+}
+
+function parseWhose(text: string): PlatformName {
+  if (isPlatformName(text) || isInstallation(text)) return text;
+  throw new UsageError(
+    `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
+  );
+}
+
+function parseOwner(text: string): string {
+  if (OWNER.test(text)) return text;
+  throw new UsageError(`--owner must be 1 to 64 printable characters, not ${JSON.stringify(text)}`);
+}
+
+function parseOperations(list: string, whose: PlatformName): readonly Operation[] {
   return list.split(',').map((text) => {
     const name = text.trim();
     const operation = OPERATIONS.find((candidate) => candidate === name);
     if (operation === undefined)
       throw new UsageError(`unknown operation "${name}"${suggest(name, OPERATIONS)}`);
+    if (!grantable(whose).includes(operation)) {
+      throw new UsageError(
+        isInstallation(whose)
+          ? `keys of the whole installation may have ${grantable(whose).join(', ')}; issue a key of a platform for "${name}"`
+          : `"${name}" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
+      );
+    }
     return operation;
   });
 }

@@ -27,7 +27,7 @@ export interface RolloutStatus {
 }
 
 /** Who follows a change, and who does not yet. */
-export interface Following {
+export interface FollowReport {
   readonly rollout: Rollout;
   readonly following: readonly NodeReport[];
   readonly lagging: readonly NodeReport[];
@@ -52,7 +52,7 @@ export async function rollOut(
   version: RuleVersion,
   goal: Goal,
   change: Change,
-): Promise<Following> {
+): Promise<FollowReport> {
   const ruleSet = rules.get(version);
   if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
   if (goal.mode !== 'shadow' && !ruleSet.released) {
@@ -69,7 +69,7 @@ export async function rollOut(
 }
 
 /** Takes the candidate back, or without one returns to the version before. Throws RolloutRefused. */
-export async function rollBack(fleet: Fleet, change: Change): Promise<Following> {
+export async function rollBack(fleet: Fleet, change: Change): Promise<FollowReport> {
   const stored = await running(fleet);
   if (stored.rollout.candidate === null) {
     const before = previousActive(stored.rollout);
@@ -105,7 +105,7 @@ async function requireOnEveryNode(fleet: Fleet, { version, digest }: VersionRef)
   }
 }
 
-async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promise<Following> {
+async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promise<FollowReport> {
   if (!(await fleet.write(stored, next))) {
     throw new RolloutRefused(
       'somebody else changed the rollout at the same time; look at "rules status" and try again',
@@ -115,7 +115,7 @@ async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promis
 }
 
 /** Resolves when every live node follows the revision, or after a while with those that do not. */
-async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Following> {
+async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<FollowReport> {
   const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
   for (;;) {
     const nodes = await fleet.nodes();

@@ -33,7 +33,7 @@ export interface NodeParts {
 const LOOK_MS = 750;
 
 /** What this node decides with: the rule sets behind one revision of the rollout. */
-interface Following {
+interface LoadedRollout {
   readonly rollout: Rollout;
   readonly active: RuleSet;
   readonly candidate: { readonly rules: RuleSet; readonly trial: Candidate } | null;
@@ -45,13 +45,13 @@ export class RolloutNode implements RuleSource {
   readonly rules: LoadedRules;
   readonly #parts: NodeParts;
   readonly #startedAt: number;
-  #following: Following;
+  #following: LoadedRollout;
   #trouble: string | null = null;
   #counts: TrialCounts | null = null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
 
-  private constructor(parts: NodeParts, rules: LoadedRules, following: Following) {
+  private constructor(parts: NodeParts, rules: LoadedRules, following: LoadedRollout) {
     this.#parts = parts;
     this.rules = rules;
     this.#startedAt = parts.clock();
@@ -155,7 +155,7 @@ export class RolloutNode implements RuleSource {
     this.#follow(following);
   }
 
-  #follow(following: Following): void {
+  #follow(following: LoadedRollout): void {
     this.#trouble = null;
     const trial = following.candidate?.trial;
     const key = trial === undefined ? null : `${trial.trial}/${trial.mode}`;
@@ -196,7 +196,7 @@ async function currentRollout(parts: NodeParts, rules: LoadedRules): Promise<Rol
 }
 
 /** The rule sets that a rollout names, or why this node cannot follow it. */
-function resolveRollout(rollout: Rollout, rules: LoadedRules): Following | string {
+function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
   const { active, candidate } = rollout;
   const activeRules = rules.withDigest(active.digest);
   if (activeRules === null) return missing(active.version, active.digest, rules);

@@ -83,12 +83,10 @@ export interface RolloutRequest {
   /** Takes a canary back when a share is off by more points than this. */
   readonly guard?: number;
   readonly reason: string;
-  readonly by?: string;
 }
 
 export interface RollbackRequest {
   readonly reason: string;
-  readonly by?: string;
 }
 
 type Line =

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { AccessKeys, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
+import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -40,6 +40,24 @@ describeOnStores('access keys', (store) => {
       expiresAt: null,
       revokedAt: null,
     });
+  });
+
+  it('of one platform never roll versions out, and those of the installation read no client', async () => {
+    const { key, record } = await keys.issue(shop, OPERATIONS, null);
+    expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
+    const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
+    expect(operator.record.operations).to.deep.equal(['rules', 'operate']);
+    // As a record looks that somebody wrote by hand.
+    await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
+    const known = await keys.authenticate(key);
+    expect(known === null ? null : OPERATIONS.filter((one) => !grants(known, one))).to.deep.equal([
+      'operate',
+    ]);
+  });
+
+  it('name the owner that answers for them; keys from before owners have none', async () => {
+    expect((await keys.issue(shop, ['score'], null, 'risk-team')).record.owner).to.equal('risk-team');
+    expect((await keys.issue(shop, ['score'], null)).record).not.to.have.property('owner');
   });
 
   it('are known only to the last character', async () => {

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { AccessKeys, OPERATIONS } from '../../src/access/access-keys.ts';
-import { platformName } from '../../src/client/client-key.ts';
 import { conclude, verdictRule } from '../../src/decision/assess.ts';
 import type { Decision, VerdictAnswer } from '../../src/decision/decision.ts';
-import type { Following } from '../../src/rollout/change-rollout.ts';
+import type { FollowReport } from '../../src/rollout/change-rollout.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
@@ -12,6 +10,7 @@ import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { Answer } from '../service/http-call.ts';
+import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
@@ -60,6 +59,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   let rulesDir: string;
   let nodes: ServiceProcess[];
   let tenants: Tenant[];
+  let operators: Tenant[];
 
   before(async function () {
     this.timeout(30_000);
@@ -75,11 +75,11 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
       LOG_LEVEL: 'warn',
     };
     nodes = [await spawnService(temporaryDirectory(), env), await spawnService(temporaryDirectory(), env)];
-    const store = await openRedisStore(servers.url, () => {});
-    const keys = new AccessKeys(store.documents, Date.now);
-    const { key } = await keys.issue(platformName('shop'), OPERATIONS, null);
-    await store.close();
+    const kept = { dataDir: temporaryDirectory(), redisUrl: servers.url };
+    const key = await issueKey(kept);
     tenants = nodes.map((node) => new Tenant(node, key));
+    const operatorKey = await issueKey(kept, '*');
+    operators = nodes.map((node) => new Tenant(node, operatorKey));
   });
 
   after(async () => {
@@ -88,9 +88,8 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   });
 
   const rollout = (body: object) =>
-    tenants[0]?.ask<Following>('POST', 'rules/rollout', { reason: 'a test', by: 'ann', ...body });
-  const rollback = () =>
-    tenants[1]?.ask<Following>('POST', 'rules/rollback', { reason: 'a test', by: 'ann' });
+    operators[0]?.ask<FollowReport>('POST', 'rules/rollout', { reason: 'a test', ...body });
+  const rollback = () => operators[1]?.ask<FollowReport>('POST', 'rules/rollback', { reason: 'a test' });
 
   it('answers every request by one rule set while versions come and go', async function () {
     this.timeout(120_000);
@@ -135,7 +134,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     const answer = await rollout({ version: 'p2.v12', mode: 'canary', percent: 50, guard: 5 });
     expect(answer?.status).to.equal(200);
     const status = async () =>
-      (await tenants[0]?.ask<{ rollout: Following['rollout'] }>('GET', 'rules'))?.body.rollout;
+      (await tenants[0]?.ask<{ rollout: FollowReport['rollout'] }>('GET', 'rules'))?.body.rollout;
     while ((await status())?.candidate !== null) await sleep(100);
     const last = (await status())?.history.at(-1);
     expect((await load.stop()).filter((seen) => seen.answer.status !== 200)).to.deep.equal([]);

@@ -8,12 +8,15 @@ import { type ServiceProcess, spawnService } from '../service/service-process.ts
 describe('the platform client at a running service', () => {
   let service: ServiceProcess;
   let platform: PlatformClient;
+  let operator: PlatformClient;
   let scoring: ScoringClient;
   before(async () => {
     const dataDir = temporaryDirectory();
     const accessKey = await issueKey({ dataDir });
+    const operatorKey = await issueKey({ dataDir }, '*');
     service = await spawnService(dataDir);
     platform = new PlatformClient({ baseUrl: service.platformUrl, accessKey });
+    operator = new PlatformClient({ baseUrl: service.platformUrl, accessKey: operatorKey });
     scoring = new ScoringClient({ baseUrl: service.callerUrl, accessKey });
   });
   after(() => service.stop());
@@ -90,11 +93,13 @@ describe('the platform client at a running service', () => {
     const { rollout, nodes } = await platform.rulesStatus();
     expect(rollout?.active.version).to.equal('p2.v10');
     expect(nodes).to.have.length(1);
-    const refused = await platform
+    const denied = await platform.rollBack({ reason: 'not mine' }).catch((error: unknown) => error);
+    expect(denied).to.include({ name: 'NotProvisionedError', status: 403 });
+    const refused = await operator
       .rollOut({ version: 'p2.v10', mode: 'active', reason: 'again' })
       .catch((error: unknown) => error);
     expect(refused).to.include({ name: 'RolloutRefusedError', status: 409 });
-    const back = await platform.rollBack({ reason: 'nothing to' }).catch((error: unknown) => error);
+    const back = await operator.rollBack({ reason: 'nothing to' }).catch((error: unknown) => error);
     expect(back).to.include({ name: 'RolloutRefusedError' });
   });
 });

@@ -7,7 +7,7 @@ import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/de
 import type { ScoreBody, VerdictBody } from '../../src/decision/requests.ts';
 import type { viewOfHistory } from '../../src/http/platform/client-history.ts';
 import type { viewOfClient } from '../../src/http/platform/client-view.ts';
-import type { Following, RolloutStatus } from '../../src/rollout/change-rollout.ts';
+import type { FollowReport, RolloutStatus } from '../../src/rollout/change-rollout.ts';
 import type { OperatorName } from '../../src/rules/operators.ts';
 import type { RuleVersion } from '../../src/rules/rule-set.ts';
 import type * as library from '../../src/sdk/client.ts';
@@ -40,7 +40,7 @@ const SHAPES: {
   readonly history: Same<library.ClientHistory, ReturnType<typeof viewOfHistory>>;
   readonly explanation: Same<library.Explanation, Explanation>;
   readonly rolloutStatus: Same<library.RolloutStatus, RolloutStatus>;
-  readonly following: Same<library.Following, Following>;
+  readonly following: Same<library.Following, FollowReport>;
 } = {
   scoreRequest: true,
   scoreAnswer: true,

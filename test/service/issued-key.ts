@@ -1,4 +1,4 @@
-import { AccessKeys, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { openStore } from '../../src/state/open-store.ts';
 
@@ -8,7 +8,10 @@ export interface KeptAt {
   readonly redisUrl?: string | undefined;
 }
 
-/** A key for a service that keeps its state there, issued as the command line would. */
+/**
+ * A key for a service that keeps its state there, issued as the command line would, with every operation that
+ * such a key may have. The platform `*` is the whole installation.
+ */
 export async function issueKey(
   { dataDir, redisUrl }: KeptAt,
   platform = 'shop',
@@ -19,7 +22,8 @@ export async function issueKey(
   });
   try {
     const keys = new AccessKeys(store.documents, Date.now);
-    return (await keys.issue(platformName(platform), operations, null)).key;
+    const whose = isInstallation(platform) ? platform : platformName(platform);
+    return (await keys.issue(whose, operations, null)).key;
   } finally {
     await store.close();
   }

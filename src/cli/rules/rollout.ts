@@ -1,9 +1,9 @@
-import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
+import { actorOfUser } from '../../access/actor.ts';
 import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import {
-  type Following,
+  type FollowReport,
   nodeName,
   RolloutRefused,
   rollBack,
@@ -24,7 +24,6 @@ interface RolloutOptions {
   readonly active?: true;
   readonly guard?: string;
   readonly reason: string;
-  readonly by: string;
   readonly json?: true;
 }
 
@@ -52,7 +51,6 @@ export function rolloutCommands(rules: Command): void {
       'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points',
     )
     .requiredOption('--reason <text>', 'why, for the history')
-    .option('--by <who>', 'who, for the history', userInfo().username)
     .option('--json', 'print one JSON object')
     .action((version: string, options: RolloutOptions) => rollout(version, options));
 
@@ -60,9 +58,8 @@ export function rolloutCommands(rules: Command): void {
     .command('rollback')
     .description('take the candidate back; without one, return to the version before')
     .requiredOption('--reason <text>', 'why, for the history')
-    .option('--by <who>', 'who, for the history', userInfo().username)
     .option('--json', 'print one JSON object')
-    .action((options: { reason: string; by: string; json?: true }) => rollback(options));
+    .action((options: { reason: string; json?: true }) => rollback(options));
 }
 
 async function status(json: boolean): Promise<void> {
@@ -75,15 +72,15 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
     throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${version}"`);
   const goal = goalOf(options);
   const rules = new LoadedRules(readConfig().rulesDir);
-  const change = { who: options.by, at: systemClock(), reason: options.reason };
+  const change = { who: actorOfUser(), at: systemClock(), reason: options.reason };
   await report(options.json === true, (fleet) => rollOut(fleet, rules, version, goal, change));
 }
 
-async function rollback({ reason, by, json }: { reason: string; by: string; json?: true }): Promise<void> {
-  await report(json === true, (fleet) => rollBack(fleet, { who: by, at: systemClock(), reason }));
+async function rollback({ reason, json }: { reason: string; json?: true }): Promise<void> {
+  await report(json === true, (fleet) => rollBack(fleet, { who: actorOfUser(), at: systemClock(), reason }));
 }
 
-async function report(json: boolean, change: (fleet: Fleet) => Promise<Following>): Promise<void> {
+async function report(json: boolean, change: (fleet: Fleet) => Promise<FollowReport>): Promise<void> {
   try {
     const done = await withStore((store) => change(new Fleet(store)));
     console.log(json ? JSON.stringify(done) : describe(done));
@@ -95,7 +92,7 @@ async function report(json: boolean, change: (fleet: Fleet) => Promise<Following
   }
 }
 
-function describe({ rollout: { revision, active, candidate }, following, lagging }: Following): string {
+function describe({ rollout: { revision, active, candidate }, following, lagging }: FollowReport): string {
   const trial =
     candidate === null
       ? 'nothing on trial'

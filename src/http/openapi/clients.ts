@@ -84,6 +84,7 @@ export const CLIENT_OPERATIONS: readonly OperationSpec[] = [
     path: '/v1/platform/clients/{clientIdKey}',
     operationId: 'eraseClient',
     summary: 'Forgets a client',
+    grant: 'erase',
     description: 'State, decisions, outcomes, stored answers and journal entries: all that is kept.',
     answers: DONE,
     refusals: [BAD_CLIENT_PATH],

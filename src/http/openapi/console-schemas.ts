@@ -26,6 +26,7 @@ import {
 export const SessionSchema = shape('What an access key may do', {
   platform: word('Whose clients, orders and decisions it sees'),
   keyId: word('As `keys list` shows it; not the key'),
+  owner: nullable(word('The person or team that answers for the key; null when it was issued without one')),
   operations: list(choice(OPERATIONS, 'An operation'), 'What was granted'),
   expiresAt: nullable(word('RFC 3339; null: it does not expire')),
 });

@@ -27,6 +27,7 @@ const SESSION: OperationSpec = {
           example: {
             platform: 'shop',
             keyId: '3f9a0c51d2e7',
+            owner: 'risk-team',
             operations: ['clients', 'decisions', 'rules'],
             expiresAt: '2027-02-19T10:00:00.000Z',
           },

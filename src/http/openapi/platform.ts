@@ -237,7 +237,7 @@ const ROLL_OUT: OperationSpec = {
   description:
     'percent and guard go only with a canary, which needs a percent. A draft may only be shadowed.',
   tag: 'Rules',
-  grant: 'rules',
+  grant: 'operate',
   body: {
     'application/json': {
       schema: 'RolloutBody',
@@ -260,7 +260,7 @@ const ROLL_BACK: OperationSpec = {
   summary: 'Takes the last step back',
   description: 'Takes the candidate back, or without one returns to the version that was active before.',
   tag: 'Rules',
-  grant: 'rules',
+  grant: 'operate',
   body: { 'application/json': { schema: 'RollbackBody', example: { reason: 'too many waits' } } },
   answers: FOLLOWING_ANSWER,
   refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED, BODY_TOO_LARGE, UNSUPPORTED_TYPE],

@@ -104,7 +104,7 @@ function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformA
   });
 
   router.delete('/clients/:clientIdKey', async (ctx) => {
-    const { platform, clientIdKey } = await clientOf(ctx, keys);
+    const { platform, clientIdKey } = await clientOf(ctx, keys, 'erase');
     await service.erase(platform, clientIdKey);
     ctx.status = 204;
   });
@@ -144,8 +144,9 @@ function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformA
 async function clientOf(
   ctx: Ctx & { readonly params: Record<string, string> },
   keys: AccessKeys,
+  operation: 'clients' | 'erase' = 'clients',
 ): Promise<{ readonly platform: PlatformName; readonly clientIdKey: string }> {
-  const { platform } = await authenticate(ctx, keys, 'clients');
+  const { platform } = await authenticate(ctx, keys, operation);
   requireDecodable(ctx.path);
   const clientIdKey = ctx.params['clientIdKey'] ?? '';
   requireKey(clientIdKey, 'clientIdKey');

@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { Type } from 'typebox';
-import type { AccessKeys } from '../../access/access-keys.ts';
+import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
+import { actorOfKey } from '../../access/actor.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../rollout/fleet.ts';
 import type { LoadedRules } from '../../rollout/loaded-rules.ts';
@@ -32,12 +33,10 @@ export const RolloutBodySchema = Type.Object({
   percent: Type.Optional(percentage),
   guard: Type.Optional(percentage),
   reason: text(1000, 'Why, for the history'),
-  by: Type.Optional(text(256, 'Who; the id of the access key when absent')),
 });
 
 export const RollbackBodySchema = Type.Object({
   reason: text(1000, 'Why, for the history'),
-  by: Type.Optional(text(256, 'Who; the id of the access key when absent')),
 });
 
 const rolloutBody = bodyOf(RolloutBodySchema);
@@ -54,27 +53,24 @@ export function rolloutRoutes(
   });
 
   router.post('/rules/rollout', async (ctx) => {
-    const key = await authenticate(ctx, keys, 'rules');
+    const key = await authenticate(ctx, keys, 'operate');
     const body = rolloutBody(await readJson(ctx.req));
-    const change = changeOf(body, key.id, clock);
+    const change = changeOf(body, key, clock);
     ctx.body = await orConflict(() =>
       rollOut(fleet, loadedRules, versionOf(body.version), goalOf(body), change),
     );
   });
 
   router.post('/rules/rollback', async (ctx) => {
-    const key = await authenticate(ctx, keys, 'rules');
+    const key = await authenticate(ctx, keys, 'operate');
     const body = rollbackBody(await readJson(ctx.req));
-    ctx.body = await orConflict(() => rollBack(fleet, changeOf(body, key.id, clock)));
+    ctx.body = await orConflict(() => rollBack(fleet, changeOf(body, key, clock)));
   });
 }
 
-function changeOf(
-  body: { readonly reason: string; readonly by?: string | undefined },
-  keyId: string,
-  clock: () => number,
-): Change {
-  return { who: body.by ?? `key ${keyId}`, at: clock(), reason: body.reason };
+/** Who did it is the key, never what the body says. */
+function changeOf({ reason }: { readonly reason: string }, key: AccessKey, clock: () => number): Change {
+  return { who: actorOfKey(key), at: clock(), reason };
 }
 
 function versionOf(text: string): RuleVersion {

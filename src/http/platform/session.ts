@@ -11,6 +11,8 @@ import type { LastHour } from '../server/last-hour.ts';
 export interface Session {
   readonly platform: PlatformName;
   readonly keyId: string;
+  /** The person or team that answers for the key; null when it was issued without one. */
+  readonly owner: string | null;
   readonly operations: readonly Operation[];
   /** RFC 3339; null: it does not expire. */
   readonly expiresAt: string | null;
@@ -27,6 +29,9 @@ export const PLATFORM_OPERATIONS = [
   'clients',
   'rules',
   'outcomes',
+  'erase',
+  'lists',
+  'operate',
 ] as const satisfies readonly Operation[];
 
 /**
@@ -35,8 +40,8 @@ export const PLATFORM_OPERATIONS = [
  */
 export function sessionRoutes(router: Router<RequestState>, { keys, lastHour }: SessionParts): void {
   router.get('/session', async (ctx) => {
-    const { platform, id, operations, expiresAt } = await keyOfThePlatform(ctx, keys);
-    ctx.body = { platform, keyId: id, operations, expiresAt } satisfies Session;
+    const { platform, id, owner = null, operations, expiresAt } = await keyOfThePlatform(ctx, keys);
+    ctx.body = { platform, keyId: id, owner, operations, expiresAt } satisfies Session;
   });
 
   router.get('/last-hour', async (ctx) => {

@@ -1,5 +1,5 @@
 import type { ParameterizedContext } from 'koa';
-import type { AccessKey, AccessKeys, Operation } from '../../access/access-keys.ts';
+import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
 import { notProvisioned, unknownKey } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -17,6 +17,6 @@ export async function authenticate(
   const record = await keys.authenticate(key);
   if (record === null) throw unknownKey('The access key is not known, was revoked, or has expired.');
   ctx.state.key = record;
-  if (!record.operations.includes(operation)) throw notProvisioned(operation);
+  if (!grants(record, operation)) throw notProvisioned(operation);
   return record;
 }

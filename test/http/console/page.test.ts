@@ -528,7 +528,7 @@ describeWithServer('chromium', 'the console in a browser', function () {
   });
 
   it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
-    await open();
+    await openOwn(WIDE, seeded.operatorKey);
     await visit('#/rollout');
     const bringIn = async (mode: string, action: RegExp) => {
       await page.getByRole('radio', { name: mode }).check();
@@ -560,7 +560,7 @@ describeWithServer('chromium', 'the console in a browser', function () {
   });
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
-    await open();
+    await openOwn(WIDE, seeded.operatorKey);
     await visit('#/rollout');
     await page.route('**/rules/rollout', (route) =>
       route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),

@@ -1,8 +1,8 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
-import { OPERATIONS } from '../../../src/access/access-keys.ts';
+import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../../src/application.ts';
-import { platformName } from '../../../src/client/client-key.ts';
+import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { callerDocument } from '../../../src/http/openapi/caller.ts';
 import { platformDocument } from '../../../src/http/openapi/platform.ts';
 import { createLog } from '../../../src/log.ts';
@@ -28,6 +28,9 @@ const callers = new DescribedApi(callerDocument(''));
 const platform = new DescribedApi(platformDocument());
 
 const TOO_LARGE = 'x'.repeat(40_000);
+/** Paths that only a key of the installation may ask. */
+const CHANGES_ROLLOUT = /\/rules\/roll(out|back)$/;
+
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
@@ -55,14 +58,14 @@ function troubled<T extends object>(
 /** The whole service with a rollout, and a store that can be put into trouble. */
 class Live {
   readonly application: Application;
-  readonly #keys: { readonly all: string; readonly none: string };
+  readonly #keys: { readonly all: string; readonly none: string; readonly operator: string };
   readonly #end: () => Promise<void>;
   static trouble: Error | null = null;
   static keysTrouble: Error | null = null;
 
   private constructor(
     application: Application,
-    keys: { all: string; none: string },
+    keys: { all: string; none: string; operator: string },
     end: () => Promise<void>,
   ) {
     this.application = application;
@@ -105,9 +108,13 @@ class Live {
       platform: { host: '127.0.0.1', port: 0 },
       log: createLog('silent'),
     });
-    const issue = async (operations: readonly (typeof OPERATIONS)[number][]) =>
-      (await application.keys.issue(platformName('shop'), operations, null)).key;
-    const keys = { all: await issue(OPERATIONS), none: await issue([]) };
+    const issue = async (platform: PlatformName, operations: readonly (typeof OPERATIONS)[number][]) =>
+      (await application.keys.issue(platform, operations, null)).key;
+    const keys = {
+      all: await issue(platformName('shop'), OPERATIONS),
+      none: await issue(platformName('shop'), []),
+      operator: await issue(INSTALLATION, OPERATIONS),
+    };
     return new Live(application, keys, async () => {
       await application.drain();
       await node.stop();
@@ -122,7 +129,7 @@ class Live {
   /** One request with the key of all operations, unless the headers bring another. */
   async ask({ method, path, body, headers = {} }: Ask): Promise<LiveAnswer> {
     const base = path.startsWith('/v1/client') ? this.application.callerUrl : this.application.platformUrl;
-    const key = headers['X-KA-Access-Key'] ?? this.#keys.all;
+    const key = headers['X-KA-Access-Key'] ?? this.#keys[CHANGES_ROLLOUT.test(path) ? 'operator' : 'all'];
     const answer = await fetch(base + path, {
       method,
       headers: {

@@ -40,7 +40,7 @@ import type { OpenedRuleFolder, RuleDiff, RuleFolderSummary } from '../../../src
 import type { Session } from '../../../src/http/platform/session.ts';
 import type { ScoreBodySchema, VerdictBodySchema } from '../../../src/http/request/schemas.ts';
 import type { LastHourView } from '../../../src/http/server/last-hour.ts';
-import type { Following, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
+import type { FollowReport, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
 import type { NodeReport } from '../../../src/rollout/fleet.ts';
 import type { Rollout } from '../../../src/rollout/rollout.ts';
 import type { TrialCounts } from '../../../src/rollout/trial-counts.ts';
@@ -81,7 +81,7 @@ const SHAPES: {
   readonly node: Same<Static<typeof NodeSchema>, NodeReport>;
   readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
   readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
-  readonly following: Same<Static<typeof FollowingSchema>, Following>;
+  readonly following: Same<Static<typeof FollowingSchema>, FollowReport>;
   readonly foundDecisions: Same<Static<typeof DecisionListSchema>, FoundDecisions>;
   readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
   readonly session: Same<Static<typeof SessionSchema>, Session>;
