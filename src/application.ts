@@ -23,6 +23,7 @@ import {
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
+import { Records } from './service/records.ts';
 import { ScoringService } from './service.ts';
 import type { Store } from './state/store.ts';
 
@@ -76,6 +77,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const keys = new AccessKeys(store.documents, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
   const service = new ScoringService({ ...parts, pseudonym, metrics });
+  const records = new Records(parts);
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
@@ -94,7 +96,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     isDraining,
   );
   const platform = serverOf(
-    platformApi({ ...parts, service, keys, readiness, metrics, lastHour }),
+    platformApi({ ...parts, service, records, keys, readiness, metrics, lastHour }),
     PLATFORM_REQUEST_TIMEOUT_MS,
     PLATFORM_REQUEST_TIMEOUT_MS,
     isDraining,

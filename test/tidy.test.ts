@@ -17,6 +17,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['http/console', 'http/server'],
   ['http/request'],
   ['service.ts'],
+  ['service'],
   ['metrics.ts', 'pseudonym.ts'],
   ['evidence'],
   ['analysis/schema'],
@@ -35,7 +36,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'client-queue.ts', 'log.ts', 'sdk'],
+  ['clock.ts', 'log.ts', 'sdk'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decideVerdict, type VerdictRequest, type VerdictResult } from '../../src/decision/decide.ts';
+import {
+  decideVerdict,
+  type Standing,
+  type VerdictRequest,
+  type VerdictResult,
+} from '../../src/decision/decide.ts';
 import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { formatProblems, loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
@@ -24,7 +29,13 @@ export const SAMPLE_REQUEST: VerdictRequest = {
   arm: 'active',
 };
 
-const SAMPLE_AT_MS = Date.UTC(2026, 0, 1);
+/** A client that was never seen. */
+export const SAMPLE_STANDING: Standing = {
+  client: SAMPLE_CLIENT,
+  state: UNKNOWN_CLIENT,
+  sightings: NO_SIGHTINGS,
+  now: Date.UTC(2026, 0, 1),
+};
 
 export function loadBenchRules(): RuleSet {
   const result = loadRuleSet(RULES_FOLDER);
@@ -34,14 +45,7 @@ export function loadBenchRules(): RuleSet {
 
 /** A verdict for a client that was never seen, as every request of the load asks for one. */
 export function sampleVerdict(): VerdictResult {
-  return decideVerdict(
-    loadBenchRules(),
-    SAMPLE_CLIENT,
-    UNKNOWN_CLIENT,
-    NO_SIGHTINGS,
-    SAMPLE_REQUEST,
-    SAMPLE_AT_MS,
-  );
+  return decideVerdict(loadBenchRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
 }
 
 const answer = verdictAnswer(sampleVerdict().decision);

@@ -7,6 +7,7 @@ import {
   decideVerdict,
   type ScoreRequest,
   type ScoreResult,
+  type Standing,
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
@@ -51,7 +52,7 @@ export class Simulation {
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
     const sightings = this.#sightings(clientIdKey, request, now);
-    const result = decideScore(this.#rules, payer.key, payer.state, sightings, request, now);
+    const result = decideScore(this.#rules, standingOf(payer, sightings, now), request);
     payer.state = result.nextState;
     return result;
   }
@@ -61,14 +62,8 @@ export class Simulation {
     const device = currentHints(payer.state.hints, now) ?? { fingerprint: null, ip: null };
     this.#record(clientIdKey, device, now);
     const sightings = this.#sightings(clientIdKey, device, now);
-    const { decision, nextState } = decideVerdict(
-      this.#rules,
-      payer.key,
-      payer.state,
-      sightings,
-      request,
-      now,
-    );
+    const standing = standingOf(payer, sightings, now);
+    const { decision, nextState } = decideVerdict(this.#rules, standing, request);
     payer.state = nextState;
     return decision;
   }
@@ -145,6 +140,10 @@ export class Simulation {
     }
     return counts;
   }
+}
+
+function standingOf({ key, state }: Payer, sightings: Sightings, now: number): Standing {
+  return { client: key, state, sightings, now };
 }
 
 /** A Map keeps the order of insertion, so the oldest entries are its first. */

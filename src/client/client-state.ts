@@ -106,6 +106,11 @@ export function touch(state: ClientState, now: number): ClientState {
   return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt: Math.max(state.lastAt, now) };
 }
 
+/** The moment at which something happens to a client: `clockMs`, but never before what was already recorded of it. */
+export function momentFor(state: ClientState, clockMs: number): number {
+  return Math.max(clockMs, state.lastAt);
+}
+
 /** Adds a verdict request and forgets those that no window can reach any more. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
   const oldest = event.at - LONGEST_EVENT_WINDOW_MS;

@@ -5,25 +5,20 @@ import {
   type Hints,
   isNewClient,
   live,
+  momentFor,
   rememberEvent,
   touch,
   type VerdictEvent,
 } from '../client/client-state.ts';
-import { climb, grant, type Ladder, type LadderSettings, settle, waitRemainingMs } from '../client/ladder.ts';
+import { settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import { token } from '../client/token.ts';
-import type { FactContext, FactValue, Sightings } from '../facts/fact.ts';
+import type { FactContext, Sightings } from '../facts/fact.ts';
 import { currentHints, HINTS_VALID_MS } from '../facts/hints.ts';
-import {
-  type PlatformSettings,
-  type RuleSet,
-  settingsOf,
-  type Verdict,
-  type VerdictParams,
-} from '../rules/rule-set.ts';
-import { type Assessment, assess, factsByLabel, verdictRule } from './assess.ts';
+import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { type Assessment, assess, factsByLabel } from './assess.ts';
+import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
-import { renderReason } from './reason.ts';
 
 interface PaymentRequest {
   readonly sellPointKey: string;
@@ -63,24 +58,27 @@ export interface VerdictResult {
   readonly nextState: ClientState;
 }
 
+/** What a decision about a client starts from. */
+export interface Standing {
+  readonly client: ClientKey;
+  readonly state: ClientState;
+  readonly sightings: Sightings;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
 /**
  * Classifies a payer. Changes no counter: only what the device showed is remembered, so a repeated
  * score gives the same answer while nothing else happens.
  */
-export function decideScore(
-  rules: RuleSet,
-  client: ClientKey,
-  state: ClientState,
-  sightings: Sightings,
-  request: ScoreRequest,
-  now: number,
-): ScoreResult {
-  const at = Math.max(now, state.lastAt);
-  const nextState = touch({ ...state, hints: hintsOf(request, state.hints, at) }, at);
+export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRequest): ScoreResult {
+  const { client, state } = standing;
+  const now = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
-  const context = { ...contextOf(nextState, settings, sightings, request, at), isNew: isNewClient(state) };
-  const assessment = assess(rules, context);
-  const answer = scoreAnswer(rules, settings, nextState, assessment, at);
+  const nextState = touch({ ...state, hints: hintsOf(request, state.hints, now) }, now);
+  const view = { ...asItStands(nextState, settings, standing.sightings, now), isNew: isNewClient(state) };
+  const assessment = assess(rules, contextOf(view, settings, request));
+  const answer = scoreAnswer(rules, settings, nextState, assessment, now);
   return { answer, signals: assessment.signals, nextState };
 }
 
@@ -88,31 +86,23 @@ export function decideScore(
  * Decides whether a requisite may be issued now, and moves the client along the ladder.
  * Pure: the same rule set, state, sightings, request and time always give the same result.
  */
-export function decideVerdict(
-  rules: RuleSet,
-  client: ClientKey,
-  state: ClientState,
-  sightings: Sightings,
-  request: VerdictRequest,
-  now: number,
-): VerdictResult {
-  const at = Math.max(now, state.lastAt);
+export function decideVerdict(rules: RuleSet, standing: Standing, request: VerdictRequest): VerdictResult {
+  const { client, state, sightings } = standing;
+  const at = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
   const ladderBefore = settle(state.ladder, state.lastVerdictAt, settings.ladder, at);
   const event = eventOf(request, settings, state.hints, waitRemainingMs(ladderBefore, at) > 0, at);
-  const seen = touch({ ...state, ladder: ladderBefore, events: rememberEvent(state.events, event) }, at);
-  const assessment = assess(rules, contextOf(seen, settings, sightings, request, at));
-  const { rule, params } = verdictRule(rules, assessment.values);
-  const ladderAfter = nextLadder(params.verdict, ladderBefore, settings.ladder, at);
-  const granted = isGrant(params.verdict);
+  const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
+  const view = { state: seen, isNew: false, ladder: ladderBefore, sightings, now: at };
+  const assessment = assess(rules, contextOf(view, settings, request));
+  const concluded = concludeVerdict(rules, settings, assessment, ladderBefore, at);
   const nextState: ClientState = {
     ...seen,
     seq: state.seq + 1,
     lastVerdictAt: at,
-    ladder: ladderAfter,
-    events: [...seen.events.slice(0, -1), { ...event, granted }],
+    ladder: concluded.ladderAfter,
+    events: [...seen.events.slice(0, -1), { ...event, granted: isGrant(concluded.verdict) }],
   };
-  const answer = verdictFields(params, assessment.values, nextState, at);
   const decision: Decision = {
     decisionId: decisionId(client.hash, nextState.seq),
     seq: nextState.seq,
@@ -125,52 +115,44 @@ export function decideVerdict(
     ruleVersion: rules.version,
     digest: rules.digest,
     arm: request.arm,
-    ...answer,
+    ...answerFields(concluded, state, at),
     isBot: assessment.isBot,
     clientGroup: assessment.clientGroup,
-    paymentScore: scoreText(nextState, settings),
-    rule,
+    paymentScore: scoreText(state, settings),
+    rule: concluded.rule,
     signals: assessment.signals,
     facts: factsByLabel(rules, assessment.values),
     ladderBefore,
-    ladderAfter,
+    ladderAfter: concluded.ladderAfter,
   };
   return { decision, nextState };
 }
 
 /** Facts about a client as it stands, for showing to people: no request is counted. */
-export function factsNow(
-  rules: RuleSet,
-  client: ClientKey,
-  state: ClientState,
-  sightings: Sightings,
-  now: number,
-): Assessment {
-  const at = Math.max(now, state.lastAt);
+export function factsNow(rules: RuleSet, { client, state, ...rest }: Standing): Assessment {
   const settings = settingsOf(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
-  const context = { ...contextOf(state, settings, sightings, request, at), isNew: isNewClient(state) };
-  return assess(rules, context);
+  const now = momentFor(state, rest.now);
+  return assess(rules, contextOf(asItStands(state, settings, rest.sightings, now), settings, request));
 }
 
-/** Whether a verdict lets a requisite be shown: then it is an attempt. */
-export function isGrant(verdict: Verdict): boolean {
-  return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
-}
+type ContextView = Pick<FactContext, 'state' | 'isNew' | 'ladder' | 'sightings' | 'now'>;
 
-function contextOf(
+/** A client of whom no verdict is asked. */
+function asItStands(
   state: ClientState,
   settings: PlatformSettings,
   sightings: Sightings,
-  request: PaymentRequest,
   now: number,
-): FactContext {
+): ContextView {
+  const ladder = settle(state.ladder, state.lastVerdictAt, settings.ladder, now);
+  return { state, isNew: isNewClient(state), ladder, sightings, now };
+}
+
+function contextOf(view: ContextView, settings: PlatformSettings, request: PaymentRequest): FactContext {
   return {
-    state,
-    isNew: false,
-    ladder: settle(state.ladder, state.lastVerdictAt, settings.ladder, now),
-    previousVerdictAt: state.lastVerdictAt,
-    sightings,
+    ...view,
+    previousVerdictAt: view.state.lastVerdictAt,
     request: {
       amount: Number(request.amount),
       currency: request.currency ?? settings.currency,
@@ -178,7 +160,6 @@ function contextOf(
       sellPointKey: request.sellPointKey,
     },
     smoothing: settings.smoothing,
-    now,
   };
 }
 
@@ -217,44 +198,17 @@ function eventOf(
   };
 }
 
-/** What a verdict does to the ladder. */
-export function nextLadder(verdict: Verdict, ladder: Ladder, settings: LadderSettings, now: number): Ladder {
-  switch (verdict) {
-    case 'GET_NEW':
-    case 'GET_SAME_STICKY':
-      return grant(ladder);
-    case 'WAIT':
-      return climb(ladder, settings, now);
-    case 'BLOCK':
-      return ladder;
-    default:
-      return verdict satisfies never;
-  }
-}
-
-function verdictFields(
-  { verdict, reason }: VerdictParams,
-  values: readonly FactValue[],
+function answerFields(
+  { verdict, waitSeconds, reason }: ConcludedVerdict,
   state: ClientState,
   now: number,
 ): Pick<Decision, 'verdict' | 'waitSeconds' | 'stickyRequisiteRef' | 'reason'> {
-  const waitSeconds = Math.ceil(waitRemainingMs(state.ladder, now) / 1000);
-  const text = renderReason(reason, values, { waitSeconds, ladderLevelAfter: state.ladder.level });
-  switch (verdict) {
-    case 'WAIT':
-      return { verdict, waitSeconds, reason: text };
-    case 'GET_SAME_STICKY': {
-      const binding = live(state.binding, now);
-      // `parse` accepts GET_SAME_STICKY only in a rule that demands a live binding.
-      if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
-      return { verdict, stickyRequisiteRef: binding.requisiteRef, reason: text };
-    }
-    case 'GET_NEW':
-    case 'BLOCK':
-      return { verdict, reason: text };
-    default:
-      return verdict satisfies never;
-  }
+  if (waitSeconds !== null) return { verdict, waitSeconds, reason };
+  if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
+  const binding = live(state.binding, now);
+  // `parse` accepts GET_SAME_STICKY only in a rule that demands a live binding.
+  if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
+  return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
 }
 
 function scoreAnswer(

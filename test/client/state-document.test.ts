@@ -24,15 +24,16 @@ function usualClient(): ClientState {
   };
   let { nextState } = decideScore(
     rules,
-    client,
-    UNKNOWN_CLIENT,
-    NO_SIGHTINGS,
+    { client, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
     { ...payment, ...device },
-    NOW,
   );
   for (const [number, at] of [NOW + 1000, NOW + 90_000_000, NOW + 180_000_000].entries()) {
     const request = { ...payment, orderRef: `order-${number}`, requestId: 'r', arm: 'active' } as const;
-    nextState = decideVerdict(rules, client, nextState, NO_SIGHTINGS, request, at).nextState;
+    nextState = decideVerdict(
+      rules,
+      { client, state: nextState, sightings: NO_SIGHTINGS, now: at },
+      request,
+    ).nextState;
   }
   const paid = { outcome: 'PAID', cause: null, occurredAt: NOW + 180_060_000 } as const;
   return recordOutcome(nextState, 'order-2', null, paid, NOW + 180_060_000).state;

@@ -4,13 +4,8 @@ import fc from 'fast-check';
 import { recordOutcome } from '../../src/client/changes.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import {
-  decideScore,
-  decideVerdict,
-  factsNow,
-  isGrant,
-  type VerdictRequest,
-} from '../../src/decision/decide.ts';
+import { isGrant } from '../../src/decision/conclude-verdict.ts';
+import { decideScore, decideVerdict, factsNow, type VerdictRequest } from '../../src/decision/decide.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import {
   anyLife,
@@ -39,7 +34,11 @@ const REQUEST: VerdictRequest = {
 
 /** Asks for a verdict at the end of a life. */
 function ask({ rules, platform }: Life, state: ClientState, now: number, request = REQUEST) {
-  return decideVerdict(rules, clientKey(platform, 'payer-1'), state, NO_SIGHTINGS, request, now);
+  return decideVerdict(
+    rules,
+    { client: clientKey(platform, 'payer-1'), state, sightings: NO_SIGHTINGS, now },
+    request,
+  );
 }
 
 /** Holds for every verdict of every life. */
@@ -82,11 +81,8 @@ describe('a verdict', () => {
     for (let n = 0; n < 6; n++) {
       const { decision, nextState } = decideVerdict(
         RULES,
-        CLIENT,
-        state,
-        NO_SIGHTINGS,
+        { client: CLIENT, state, sightings: NO_SIGHTINGS, now: NOW + n * 1000 },
         REQUEST,
-        NOW + n * 1000,
       );
       waits.push(decision.waitSeconds);
       state = nextState;
@@ -211,7 +207,8 @@ describe('a verdict', () => {
         fc.nat(1e9),
         (life, request, sightings, backMs) => {
           const { state } = live(life);
-          const decide = (now: number) => decideVerdict(life.rules, CLIENT, state, sightings, request, now);
+          const decide = (now: number) =>
+            decideVerdict(life.rules, { client: CLIENT, state, sightings, now }, request);
           expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
         },
       ),
@@ -224,7 +221,7 @@ describe('a verdict', () => {
       fc.property(anyLife, anyVerdictRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
         deepFreeze([state, request, sightings]);
-        const decide = () => decideVerdict(life.rules, CLIENT, state, sightings, request, now);
+        const decide = () => decideVerdict(life.rules, { client: CLIENT, state, sightings, now }, request);
         const first = decide();
         deepFreeze(first);
         expect(decide()).to.deep.equal(first);
@@ -238,8 +235,16 @@ describe('a verdict', () => {
       'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: USD'),
     });
     const sandbox = clientKey(platformName('sandbox'), 'payer-1');
-    const first = decideVerdict(rules, sandbox, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
-    const second = decideVerdict(rules, sandbox, first.nextState, NO_SIGHTINGS, REQUEST, NOW + 1000);
+    const first = decideVerdict(
+      rules,
+      { client: sandbox, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
+      REQUEST,
+    );
+    const second = decideVerdict(
+      rules,
+      { client: sandbox, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 1000 },
+      REQUEST,
+    );
     expect(first.decision.facts).to.deep.include({ currency: 'USD', amount: 25 });
     expect(second.decision).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
   });
@@ -253,8 +258,16 @@ describe('a verdict', () => {
         ),
       ),
     });
-    const first = decideVerdict(rules, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
-    const second = decideVerdict(rules, CLIENT, first.nextState, NO_SIGHTINGS, REQUEST, NOW + 1000);
+    const first = decideVerdict(
+      rules,
+      { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
+      REQUEST,
+    );
+    const second = decideVerdict(
+      rules,
+      { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 1000 },
+      REQUEST,
+    );
     expect(second.decision.reason).to.equal('2 requests by NEW, false; wait 30 s, cooldown level 1.');
   });
 });
@@ -264,7 +277,8 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
-        const score = (from: ClientState) => decideScore(life.rules, CLIENT, from, sightings, request, now);
+        const score = (from: ClientState) =>
+          decideScore(life.rules, { client: CLIENT, state: from, sightings, now }, request);
         const first = score(state);
         const second = score(first.nextState);
         expect(second).to.deep.equal(first);
@@ -284,8 +298,16 @@ describe('a score', () => {
   it('of a client new to the platform is the same at any later time, apart from the times it notes', () => {
     fc.assert(
       fc.property(anyScoreRequest, fc.nat(1e9), (request, laterMs) => {
-        const first = decideScore(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, request, NOW);
-        const second = decideScore(RULES, CLIENT, first.nextState, NO_SIGHTINGS, request, NOW + laterMs);
+        const first = decideScore(
+          RULES,
+          { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
+          request,
+        );
+        const second = decideScore(
+          RULES,
+          { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + laterMs },
+          request,
+        );
         expect(second.answer).to.deep.equal(first.answer);
         expect(second.nextState.seq).to.equal(0);
         expect(isNewClient(second.nextState)).to.equal(true);
@@ -297,9 +319,13 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
-        const { answer } = decideScore(life.rules, CLIENT, state, sightings, request, now);
+        const { answer } = decideScore(life.rules, { client: CLIENT, state, sightings, now }, request);
         if (isNewClient(state)) expect(answer.isBot).to.equal(false);
-        const { answer: fresh } = decideScore(life.rules, CLIENT, UNKNOWN_CLIENT, sightings, request, now);
+        const { answer: fresh } = decideScore(
+          life.rules,
+          { client: CLIENT, state: UNKNOWN_CLIENT, sightings, now },
+          request,
+        );
         expect(fresh).to.deep.include({ isBot: false, clientGroup: 'NEW', paymentScore: '0.5000' });
       }),
       { numRuns: 200 },
@@ -311,7 +337,10 @@ describe('a score', () => {
       fc.property(anyLife, anyScoreRequest, (life, request) => {
         const { state, now } = live(life);
         const score = (from: ClientState) =>
-          Number(decideScore(life.rules, CLIENT, from, NO_SIGHTINGS, request, now).answer.paymentScore);
+          Number(
+            decideScore(life.rules, { client: CLIENT, state: from, sightings: NO_SIGHTINGS, now }, request)
+              .answer.paymentScore,
+          );
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
         expect(score(recordOutcome(state, 'new-order', null, paid, now).state)).to.be.at.least(score(state));
       }),
@@ -323,7 +352,11 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, (life, request) => {
         const { state, now } = live(life);
-        const { paymentScore } = decideScore(life.rules, CLIENT, state, NO_SIGHTINGS, request, now).answer;
+        const { paymentScore } = decideScore(
+          life.rules,
+          { client: CLIENT, state, sightings: NO_SIGHTINGS, now },
+          request,
+        ).answer;
         expect(paymentScore).to.match(/^[01]\.\d{4}$/);
         if (state.outcomes.paidCount + state.outcomes.unpaidCount === 0)
           expect(paymentScore).to.equal('0.5000');
@@ -336,7 +369,8 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, fc.nat(1e9), (life, request, backMs) => {
         const { state } = live(life);
-        const decide = (now: number) => decideScore(life.rules, CLIENT, state, NO_SIGHTINGS, request, now);
+        const decide = (now: number) =>
+          decideScore(life.rules, { client: CLIENT, state, sightings: NO_SIGHTINGS, now }, request);
         expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
       }),
       { numRuns: 100 },
@@ -348,7 +382,7 @@ describe('a score', () => {
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
         deepFreeze([state, request, sightings]);
-        const decide = () => decideScore(life.rules, CLIENT, state, sightings, request, now);
+        const decide = () => decideScore(life.rules, { client: CLIENT, state, sightings, now }, request);
         expect(isDeepStrictEqual(decide(), decide())).to.equal(true);
       }),
       { numRuns: 50 },
@@ -360,7 +394,7 @@ describe('a score', () => {
       fc.property(anyLife, anyScoreRequest, (life, request) => {
         const { state, now } = live(life);
         const client = clientKey(life.platform, 'payer-1');
-        const { answer } = decideScore(life.rules, client, state, NO_SIGHTINGS, request, now);
+        const { answer } = decideScore(life.rules, { client, state, sightings: NO_SIGHTINGS, now }, request);
         expect(answer.preferredAcceptorKey !== undefined).to.equal(answer.clientGroup === 'STICKY');
         expect(answer.payLimitValue !== undefined).to.equal(life.platform === 'sandbox');
       }),
@@ -382,18 +416,40 @@ describe('a score', () => {
       userAgentIsAutomated: false,
     };
     const trapped = { ...clean, honeypotTriggered: true };
-    const first = decideScore(RULES, CLIENT, { ...UNKNOWN_CLIENT, seq: 1 }, NO_SIGHTINGS, trapped, NOW);
-    const second = decideScore(RULES, CLIENT, first.nextState, NO_SIGHTINGS, clean, NOW + 86_399_999);
-    const third = decideScore(RULES, CLIENT, second.nextState, NO_SIGHTINGS, clean, NOW + 86_400_000);
+    const first = decideScore(
+      RULES,
+      { client: CLIENT, state: { ...UNKNOWN_CLIENT, seq: 1 }, sightings: NO_SIGHTINGS, now: NOW },
+      trapped,
+    );
+    const second = decideScore(
+      RULES,
+      { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 86_399_999 },
+      clean,
+    );
+    const third = decideScore(
+      RULES,
+      { client: CLIENT, state: second.nextState, sightings: NO_SIGHTINGS, now: NOW + 86_400_000 },
+      clean,
+    );
     expect([first, second, third].map(({ answer }) => answer.isBot)).to.deep.equal([true, true, false]);
   });
 });
 
 describe('the facts of a client as it stands', () => {
   it('count no request', () => {
-    const { nextState } = decideVerdict(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, REQUEST, NOW);
+    const { nextState } = decideVerdict(
+      RULES,
+      { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
+      REQUEST,
+    );
     const place = RULES.facts.findIndex(({ label }) => label === 'verdicts(1h)');
-    expect(factsNow(RULES, CLIENT, nextState, NO_SIGHTINGS, NOW).values[place]).to.equal(1);
-    expect(factsNow(RULES, CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, NOW).values[place]).to.equal(0);
+    expect(
+      factsNow(RULES, { client: CLIENT, state: nextState, sightings: NO_SIGHTINGS, now: NOW }).values[place],
+    ).to.equal(1);
+    expect(
+      factsNow(RULES, { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW }).values[
+        place
+      ],
+    ).to.equal(0);
   });
 });

@@ -161,17 +161,18 @@ export function live({ rules, platform, happenings }: Life): {
     now += happened.gapMs;
     switch (happened.kind) {
       case 'score':
-        state = decideScore(rules, client, state, happened.sightings, happened.request, now).nextState;
+        state = decideScore(
+          rules,
+          { client, state, sightings: happened.sightings, now },
+          happened.request,
+        ).nextState;
         break;
       case 'verdict': {
         const before = state;
         const { decision, nextState } = decideVerdict(
           rules,
-          client,
-          state,
-          happened.sightings,
+          { client, state, sightings: happened.sightings, now },
           happened.request,
-          now,
         );
         verdicts.push({ before, after: nextState, decision });
         state = nextState;

@@ -1,7 +1,6 @@
-import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { conclude, verdictRule } from '../../../src/decision/assess.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
-import { type FactValue, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import type { FactValue } from '../../../src/facts/fact.ts';
 import { compile } from '../../../src/rules/evaluate/compile.ts';
 import { buildEngine } from '../../../src/rules/evaluate/engine.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
@@ -9,7 +8,7 @@ import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
-import { loadBenchRules, RULES_FOLDER, SAMPLE_CLIENT, SAMPLE_REQUEST } from '../sample.ts';
+import { loadBenchRules, RULES_FOLDER, SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
 /** Numbers of rules that are compared. */
 export const RULE_COUNTS: readonly number[] = [10, 30, 100, 300];
@@ -68,8 +67,7 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const rules = loadBenchRules();
   const { groups, signals, verdicts } = rules;
   const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
-  const decide = () =>
-    decideVerdict(rules, SAMPLE_CLIENT, UNKNOWN_CLIENT, NO_SIGHTINGS, SAMPLE_REQUEST, 1_800_000_000_000);
+  const decide = () => decideVerdict(rules, SAMPLE_STANDING, SAMPLE_REQUEST);
   const facts = Object.values(decide().decision.facts);
   const judge = () => verdictRule(rules, conclude(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientGroup } from '../../client/client-group.ts';
-import { type Ladder, waitRemainingMs } from '../../client/ladder.ts';
+import type { Ladder } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
-import { nextLadder } from '../../decision/decide.ts';
+import { conclude } from '../../decision/assess.ts';
+import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
-import { renderReason } from '../../decision/reason.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { type RuleTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
@@ -131,10 +130,7 @@ function fits(value: FactValue | undefined, { type }: FactDomain): boolean {
 }
 
 /** What of a decision follows from its facts, its ladder and its time. */
-type Rerun = Pick<
-  Decision,
-  'verdict' | 'rule' | 'isBot' | 'signals' | 'clientGroup' | 'paymentScore' | 'reason' | 'ladderAfter'
-> & { readonly waitSeconds: number | null };
+type Rerun = ConcludedVerdict & Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'>;
 
 function decideAgain(
   rules: RuleSet,
@@ -142,28 +138,10 @@ function decideAgain(
 ): { readonly rerun: Rerun; readonly values: readonly FactValue[] } {
   const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
   const { values, clientGroup, isBot, signals } = conclude(rules, recorded, false);
-  const { rule, params } = verdictRule(rules, values);
-  const ladderAfter = nextLadder(
-    params.verdict,
-    decision.ladderBefore,
-    settingsOf(rules, decision.platform).ladder,
-    decision.at,
-  );
-  const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, decision.at) / 1000);
-  return {
-    values,
-    rerun: {
-      verdict: params.verdict,
-      rule,
-      isBot,
-      signals,
-      clientGroup,
-      paymentScore: formatPaymentScore(Number(factCalled(rules, values, 'paymentScore'))),
-      reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
-      waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
-      ladderAfter,
-    },
-  };
+  const settings = settingsOf(rules, decision.platform);
+  const concluded = concludeVerdict(rules, settings, { values }, decision.ladderBefore, decision.at);
+  const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
+  return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore } };
 }
 
 function compare(

@@ -1,3 +1,4 @@
+import { climb } from '../../client/ladder.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { FactValue } from '../../facts/fact.ts';
@@ -5,7 +6,8 @@ import { factsNamed } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import type { BacktestAnswer } from './comparison.ts';
 
-type RecordedFacts = Decision['facts'];
+/** What a decision is made again from. */
+type Redecidable = Pick<Decision, 'facts' | 'platform' | 'ladderBefore' | 'at'>;
 
 /** What was decided then, as the journal tells it. */
 export function recordedAnswer(decision: Decision): BacktestAnswer {
@@ -43,7 +45,8 @@ export class Redecider {
   }
 
   /** Null when the record lacks a fact that the rules ask. */
-  answer({ facts, platform }: Pick<Decision, 'facts' | 'platform'>): BacktestAnswer | null {
+  answer(decision: Redecidable): BacktestAnswer | null {
+    const { facts, platform, ladderBefore, at } = decision;
     const values: FactValue[] = [];
     for (const label of this.#asked) {
       const value = label === null ? false : facts[label];
@@ -53,15 +56,9 @@ export class Redecider {
     // A verdict counts its own request, so its client is never new any more.
     const { values: concluded, clientGroup, isBot } = conclude(this.#rules, values, false);
     const { rule, params } = verdictRule(this.#rules, concluded);
-    const level = params.verdict === 'WAIT' ? this.#levelAfter(facts, platform) : 0;
+    const { ladder: settings } = settingsOf(this.#rules, platform);
+    const level = params.verdict === 'WAIT' ? climb(ladderBefore, settings, at).level : 0;
     return { verdict: params.verdict, rule, clientGroup, isBot, level, waitSeconds: null };
-  }
-
-  /** As `climb` does it, without the time of which no record tells. */
-  #levelAfter(facts: RecordedFacts, platform: string): number {
-    const before = facts['ladderLevel'];
-    const { levelsMs } = settingsOf(this.#rules, platform).ladder;
-    return Math.min(levelsMs.length, (typeof before === 'number' ? before : 0) + 1);
   }
 }
 

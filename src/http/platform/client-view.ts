@@ -3,7 +3,7 @@ import { live } from '../../client/client-state.ts';
 import { formatPaymentScore, paymentScore } from '../../client/payment-score.ts';
 import { factsByLabel } from '../../decision/assess.ts';
 import { settingsOf } from '../../rules/rule-set.ts';
-import type { ClientView } from '../../service.ts';
+import type { ClientView } from '../../service/records.ts';
 
 /** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
 export function viewOfClient(

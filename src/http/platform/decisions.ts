@@ -4,7 +4,7 @@ import type { AccessKeys } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../rules/rule-set.ts';
-import type { ScoringService } from '../../service.ts';
+import type { Records } from '../../service/records.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../state/decision-search.ts';
 import { RETENTION } from '../../state/store.ts';
 import { authenticate } from '../request/authenticate.ts';
@@ -14,7 +14,7 @@ import type { RequestState } from '../request/request-state.ts';
 import { DECISIONS_LISTED } from '../request/schemas.ts';
 
 export interface DecisionRouteParts {
-  readonly service: ScoringService;
+  readonly records: Records;
   readonly keys: AccessKeys;
 }
 
@@ -22,7 +22,7 @@ type Ctx = ParameterizedContext<RequestState>;
 
 /** Adds the list of decisions and one decision by its id. */
 export function decisionRoutes(router: Router<RequestState>, parts: DecisionRouteParts): void {
-  const { service, keys } = parts;
+  const { records, keys } = parts;
 
   router.get('/decisions', async (ctx) => {
     const { platform } = await authenticate(ctx, keys, 'decisions');
@@ -31,21 +31,21 @@ export function decisionRoutes(router: Router<RequestState>, parts: DecisionRout
 
   router.get('/decisions/:decisionId', async (ctx) => {
     const { platform } = await authenticate(ctx, keys, 'decisions');
-    const decision = await service.decision(platform, ctx.params['decisionId'] ?? '');
+    const decision = await records.decision(platform, ctx.params['decisionId'] ?? '');
     if (decision === null) throw notFound('There is no such decision, or it is past its retention.');
     ctx.body = decision;
   });
 }
 
 /** Of an order, of a client, or of the whole platform: only those that fit, with how far was looked. */
-function listed(ctx: Ctx, platform: PlatformName, { service }: DecisionRouteParts) {
+function listed(ctx: Ctx, platform: PlatformName, { records }: DecisionRouteParts) {
   const limit = queryLimit(ctx, DECISIONS_LISTED);
   const orderRef = queryText(ctx, 'orderRef');
   const clientIdKey = queryText(ctx, 'clientIdKey');
   const filter = filterOf(ctx);
-  if (orderRef !== null) return ofOrder(platform, orderRef, { service, filter, limit });
-  if (clientIdKey !== null) return ofClient(platform, clientIdKey, { service, filter, limit });
-  return service.findDecisions(platform, filter, limit);
+  if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
+  if (clientIdKey !== null) return ofClient(platform, clientIdKey, { records, filter, limit });
+  return records.findDecisions(platform, filter, limit);
 }
 
 interface Search {
@@ -56,9 +56,9 @@ interface Search {
 async function ofOrder(
   platform: PlatformName,
   orderRef: string,
-  { service, filter, limit }: Search & Pick<DecisionRouteParts, 'service'>,
+  { records, filter, limit }: Search & Pick<DecisionRouteParts, 'records'>,
 ): Promise<FoundDecisions> {
-  const all = await service.decisionsOfOrder(platform, orderRef);
+  const all = await records.decisionsOfOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
   const { lookedAt } = found;
   // Of an order with very many decisions the store gives the newest.
@@ -69,11 +69,11 @@ async function ofOrder(
 function ofClient(
   platform: PlatformName,
   clientIdKey: string,
-  { service, filter, limit }: Search & Pick<DecisionRouteParts, 'service'>,
+  { records, filter, limit }: Search & Pick<DecisionRouteParts, 'records'>,
 ): Promise<FoundDecisions> {
   let before: number | undefined;
   const nextPage = async () => {
-    const page = await service.decisionsOfClient(platform, clientIdKey, PAGE_DECISIONS_MAX, before);
+    const page = await records.decisionsOfClient(platform, clientIdKey, PAGE_DECISIONS_MAX, before);
     before = page.at(-1)?.seq;
     return page;
   };

@@ -2,13 +2,13 @@ import type Router from '@koa/router';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import { explain, explainWithout } from '../../analysis/explain/explain.ts';
 import type { RuleSource } from '../../rollout/rule-source.ts';
-import type { ScoringService } from '../../service.ts';
+import type { Records } from '../../service/records.ts';
 import { authenticate } from '../request/authenticate.ts';
 import { notFound } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 
 export interface ExplanationParts {
-  readonly service: ScoringService;
+  readonly records: Records;
   readonly keys: AccessKeys;
   readonly ruleSource: Pick<RuleSource, 'ruleSetOf'>;
 }
@@ -19,10 +19,10 @@ export interface ExplanationParts {
  * this node does not have is answered too, without its rules and as not reproduced.
  */
 export function explanationRoutes(router: Router<RequestState>, parts: ExplanationParts): void {
-  const { service, keys, ruleSource } = parts;
+  const { records, keys, ruleSource } = parts;
   router.get('/decisions/:decisionId/explanation', async (ctx) => {
     const { platform } = await authenticate(ctx, keys, 'decisions');
-    const decision = await service.decision(platform, ctx.params['decisionId'] ?? '');
+    const decision = await records.decision(platform, ctx.params['decisionId'] ?? '');
     if (decision === null) throw notFound('There is no such decision, or it is past its retention.');
     const rules = ruleSource.ruleSetOf(decision.ruleVersion, decision.digest);
     ctx.body =

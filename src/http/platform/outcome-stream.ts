@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { OutcomeEffect } from '../../client/outcomes.ts';
-import { type OutcomeReport, TooManyWaiting } from '../../service.ts';
+import { TooManyWaiting } from '../../service/client-turns.ts';
+import type { OutcomeReport } from '../../service.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import { decodeText, MAX_BODY_BYTES, parseJson } from '../request/body.ts';
 import { bodyLines } from '../request/body-lines.ts';

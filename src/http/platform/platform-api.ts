@@ -5,6 +5,7 @@ import type { AccessKeys } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RuleSource } from '../../rollout/rule-source.ts';
+import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { docsRoutes } from '../openapi/docs.ts';
@@ -31,6 +32,7 @@ import { whatIfRoutes } from './what-if.ts';
 
 export interface PlatformApiParts {
   readonly service: ScoringService;
+  readonly records: Records;
   readonly keys: AccessKeys;
   readonly readiness: Readiness;
   readonly clock: () => number;
@@ -88,17 +90,17 @@ function outcomeRoutes(router: Router<RequestState>, { service, keys }: Platform
   });
 }
 
-function clientRoutes(router: Router<RequestState>, { service, keys }: PlatformApiParts): void {
+function clientRoutes(router: Router<RequestState>, { service, records, keys }: PlatformApiParts): void {
   router.get('/clients/:clientIdKey', async (ctx) => {
     const { platform, clientIdKey } = await clientOf(ctx, keys);
-    const view = await service.client(platform, clientIdKey);
+    const view = await records.client(platform, clientIdKey);
     if (view === null) throw notFound('Nothing is known of this client.');
     ctx.body = viewOfClient(platform, clientIdKey, view);
   });
 
   router.get('/clients/:clientIdKey/history', async (ctx) => {
     const { platform, clientIdKey } = await clientOf(ctx, keys);
-    const history = await service.history(platform, clientIdKey, queryLimit(ctx, HISTORY_LISTED));
+    const history = await records.history(platform, clientIdKey, queryLimit(ctx, HISTORY_LISTED));
     if (history === null) throw notFound('Nothing is known of this client.');
     ctx.body = viewOfHistory(clientIdKey, history);
   });

@@ -14,13 +14,13 @@ import { listRuleVersions, loadRuleSet, readRuleFiles } from '../../rules/folder
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { isRuleVersion, type Matchable, type RuleSet, type RuleVersion } from '../../rules/rule-set.ts';
-import type { ScoringService } from '../../service.ts';
+import type { Records } from '../../service/records.ts';
 import { authenticate } from '../request/authenticate.ts';
 import { badRequest, notFound } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 
 export interface RuleFilesParts {
-  readonly service: ScoringService;
+  readonly records: Records;
   readonly keys: AccessKeys;
   readonly loadedRules: LoadedRules;
   /** The folder of the rule sets. */
@@ -60,7 +60,7 @@ export interface RuleFolderSummary {
 
 /** Adds what the console shows of the rule sets on this node: their list, their files, their differences. */
 export function ruleFilesRoutes(router: Router<RequestState>, parts: RuleFilesParts): void {
-  const { service, keys, loadedRules, rulesDir } = parts;
+  const { records, keys, loadedRules, rulesDir } = parts;
   const coverages: Coverages = new LRUCache({ max: KEPT_COVERAGES });
   const diffs = new RuleDiffs();
 
@@ -81,7 +81,7 @@ export function ruleFilesRoutes(router: Router<RequestState>, parts: RuleFilesPa
       throw notFound('There is no such rule set in the RULES_DIR of this node.');
     const ruleSet = loadedRules.get(version);
     const mayCount = operations.includes('decisions');
-    const found = mayCount ? await service.findDecisions(platform, {}, COUNTED_DECISIONS) : null;
+    const found = mayCount ? await records.findDecisions(platform, {}, COUNTED_DECISIONS) : null;
     ctx.body = {
       ...summary(version, loadedRules),
       files: [...files].map(([path, text]) => ({ path, text })),

@@ -6,7 +6,7 @@ import type { Decision } from '../../decision/decision.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import type { LoadedRules } from '../../rollout/loaded-rules.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import type { ScoringService } from '../../service.ts';
+import type { Records } from '../../service/records.ts';
 import { authenticate } from '../request/authenticate.ts';
 import { readJson } from '../request/body.ts';
 import { malformedBody } from '../request/problems.ts';
@@ -15,7 +15,7 @@ import { bodyOf, text, VerdictBodySchema } from '../request/schemas.ts';
 import { soundVersion } from './rule-files.ts';
 
 export interface WhatIfParts {
-  readonly service: ScoringService;
+  readonly records: Records;
   readonly keys: AccessKeys;
   readonly loadedRules: LoadedRules;
 }
@@ -47,7 +47,7 @@ const whatIfBody = bodyOf(WhatIfBodySchema);
  */
 export function whatIfRoutes(
   router: Router<RequestState>,
-  { service, keys, loadedRules }: WhatIfParts,
+  { records, keys, loadedRules }: WhatIfParts,
 ): void {
   router.post('/rules/what-if', async (ctx) => {
     await authenticate(ctx, keys, 'rules');
@@ -55,7 +55,7 @@ export function whatIfRoutes(
     const { versions, request, facts = {} } = whatIfBody(await readJson(ctx.req));
     const ruleSets = versions.map((version) => soundVersion(version, 'versions', loadedRules));
     for (const rules of ruleSets) requireFitting(rules, facts);
-    const decisions = await service.whatIf(platform, request, ruleSets);
+    const decisions = await records.whatIf(platform, request, ruleSets);
     const answers = ruleSets.flatMap((rules, index) => {
       const decision = decisions[index];
       return decision === undefined ? [] : [answer(rules, decision, facts)];

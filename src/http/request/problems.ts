@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { IdempotencyKeyReused, TooManyWaiting } from '../../service.ts';
+import { TooManyWaiting } from '../../service/client-turns.ts';
+import { IdempotencyKeyReused } from '../../service.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { RequestState } from './request-state.ts';
 

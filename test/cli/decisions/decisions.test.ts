@@ -52,7 +52,7 @@ describe('the decisions commands', () => {
       clock.moveSeconds(seconds);
       await service.verdict(platform, REQUEST, { requestId: 'request', idempotencyKey: null });
     }
-    const { decisions } = await service.findDecisions(platform, {}, 3);
+    const { decisions } = await store.findDecisions(platform, {}, 3);
     ids = decisions.map(({ decisionId }) => decisionId).toReversed();
     await store.close();
   });

@@ -11,6 +11,7 @@ import { Metrics } from '../../../src/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -110,6 +111,7 @@ describe('routes and API documents', () => {
     const platform = platformApi({
       ...shared,
       service,
+      records: new Records(shared),
       lastHour,
       rulesDir,
       readiness: async () => ({ ready: true }),

@@ -19,7 +19,11 @@ function decision(platform = 'shop', changes: Partial<Decision> = {}): Decision 
     arm: 'active',
   } as const;
   const client = clientKey(platformName(platform), 'payer');
-  const made = decideVerdict(currentRules(), client, UNKNOWN_CLIENT, NO_SIGHTINGS, request, START_MS);
+  const made = decideVerdict(
+    currentRules(),
+    { client, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: START_MS },
+    request,
+  );
   return { ...made.decision, ...changes };
 }
 

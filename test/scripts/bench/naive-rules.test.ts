@@ -15,11 +15,8 @@ const { decision: first, nextState } = sampleVerdict();
 /** The same client asks again at once, so that a rule decides. */
 const { decision: again } = decideVerdict(
   rules,
-  SAMPLE_CLIENT,
-  nextState,
-  NO_SIGHTINGS,
+  { client: SAMPLE_CLIENT, state: nextState, sightings: NO_SIGHTINGS, now: first.at + 1000 },
   SAMPLE_REQUEST,
-  first.at + 1000,
 );
 
 describe('the naive peer of the bench', () => {

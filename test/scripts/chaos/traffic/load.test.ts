@@ -33,11 +33,8 @@ const body = {
 };
 const { decision } = decideVerdict(
   currentRules(),
-  client,
-  UNKNOWN_CLIENT,
-  NO_SIGHTINGS,
+  { client, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: START_MS },
   verdictRequest(body, 'request-1', 'active'),
-  START_MS,
 );
 
 describe('what a load is held against', () => {

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientKey } from '../client/client-key.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
+import { ClientQueue } from './client-queue.ts';
+
+/** How a process feels time pass, apart from what the clock says. */
+export interface Pace {
+  /** Never runs backwards, ms. */
+  readonly monotonicMs: () => number;
+  /** Keeps nodes that lost a race from meeting again at once. */
+  readonly pauseAfterRace: () => Promise<void>;
+}
+
+export interface ClientTurnsParts {
+  readonly store: Store;
+  readonly metrics: Metrics;
+  /** The process's own when absent; a simulation brings one that a seed repeats. */
+  readonly pace?: Pace;
+}
+
+/** One request's turn with its client. */
+export interface Turn {
+  /** For metrics and messages. */
+  readonly operation: string;
+  readonly client: ClientKey;
+  readonly also?: LoadAlso;
+}
+
+/** What came out of a request, and what it changes; nothing to commit when `change` is null. */
+export interface Step<T> {
+  readonly result: T;
+  readonly change: Omit<Change, 'client' | 'stamp'> | null;
+}
+
+/** More of one client's requests are waiting than is sane, or they waited too long. */
+export class TooManyWaiting extends Error {
+  override readonly name = 'TooManyWaiting';
+}
+
+/** A request that has not begun to decide after this long is not begun any more. */
+const REQUEST_DEADLINE_MS = 2000;
+const WAITING_REQUESTS_MAX = 200;
+
+/** A lost race is decided again; losing this often means that something else is wrong. */
+const TRIES_MAX = 40;
+const JITTER_MS_MAX = 4;
+
+const PROCESS_PACE: Pace = {
+  monotonicMs: () => performance.now(),
+  pauseAfterRace: () => sleep(Math.random() * JITTER_MS_MAX),
+};
+
+/**
+ * Lets the requests of one client change it one after the other. Within this process they queue; when a
+ * request of another node was faster, the state is loaded and the request decided once more.
+ */
+export class ClientTurns {
+  readonly #store: Store;
+  readonly #metrics: Metrics;
+  readonly #pace: Pace;
+  readonly #queue = new ClientQueue(WAITING_REQUESTS_MAX);
+
+  constructor({ store, metrics, pace = PROCESS_PACE }: ClientTurnsParts) {
+    this.#store = store;
+    this.#metrics = metrics;
+    this.#pace = pace;
+  }
+
+  /** Loads, lets `decide` work out a step, commits it. Throws TooManyWaiting when there is no turn in time. */
+  take<T>(turn: Turn, decide: (snapshot: Snapshot) => Promise<Step<T>>): Promise<T> {
+    const { operation, client, also = {} } = turn;
+    const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
+    return this.alone(client, async () => {
+      for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
+        const snapshot = await this.#store.load(client, also);
+        const { result, change } = await decide(snapshot);
+        if (change === null) return result;
+        const fate = await this.#store.commit({ ...change, client, stamp: snapshot.stamp });
+        if (fate === 'committed') return result;
+        this.#metrics.commitRace(operation);
+        await this.#pace.pauseAfterRace();
+      }
+      throw new TooManyWaiting(`${operation} did not get its turn in time`);
+    });
+  }
+
+  /** Runs `work` when the earlier requests of the client are through. */
+  alone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.run(client.hash, work);
+    return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
+  }
+}

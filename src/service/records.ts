@@ -1,0 +1,118 @@
+import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from '../client/client-key.ts';
+import { type ClientState, momentFor } from '../client/client-state.ts';
+import type { Assessment } from '../decision/assess.ts';
+import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { DecisionFilter } from '../decision/decision-filter.ts';
+import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
+import { currentHints } from '../facts/hints.ts';
+import type { RuleSource } from '../rollout/rule-source.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import type { FoundDecisions } from '../state/decision-search.ts';
+import type { ClientJournal, Store } from '../state/store.ts';
+import { seeDevice } from './device-sightings.ts';
+
+export interface RecordsParts {
+  readonly store: Store;
+  readonly ruleSource: RuleSource;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** What the platform may see of a client. */
+export interface ClientView {
+  readonly state: ClientState;
+  readonly facts: Assessment;
+  readonly rules: RuleSet;
+  readonly decisions: readonly Decision[];
+  /** The moment of the view, epoch ms. */
+  readonly now: number;
+}
+
+const RECENT_DECISIONS = 20;
+
+/** What the platform may read: nothing here writes, counts, or moves a client. */
+export class Records {
+  readonly #parts: RecordsParts;
+
+  constructor(parts: RecordsParts) {
+    this.#parts = parts;
+  }
+
+  /** Null when nothing is known of the client. */
+  async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
+    const client = clientKey(platform, clientIdKey);
+    const { state, stamp } = await this.#parts.store.load(client);
+    if (stamp.raw === null) return null;
+    const { rules } = this.#parts.ruleSource.choose(client);
+    const [standing, decisions] = await Promise.all([
+      this.#standing(client, state, rules),
+      this.#parts.store.decisionsOfClient(client, RECENT_DECISIONS),
+    ]);
+    return { state, facts: factsNow(rules, standing), rules, decisions, now: standing.now };
+  }
+
+  /**
+   * What happened to a client, newest first; null when nothing is known of it. Complete when it begins
+   * with the first contact: the journal forgets its oldest entries earlier than the state.
+   */
+  async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientJournal | null> {
+    const client = clientKey(platform, clientIdKey);
+    const { state, stamp } = await this.#parts.store.load(client);
+    if (stamp.raw === null) return null;
+    const { entries, complete } = await this.#parts.store.historyOfClient(client, limit);
+    const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+    return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
+  }
+
+  /** What each of the rule sets would answer to a verdict request now, in their order. */
+  async whatIf(
+    platform: PlatformName,
+    body: VerdictBody,
+    ruleSets: readonly RuleSet[],
+  ): Promise<readonly Decision[]> {
+    const client = clientKey(platform, body.clientIdKey);
+    const { state } = await this.#parts.store.load(client);
+    const request = verdictRequest(body, 'what-if', 'active');
+    return Promise.all(
+      ruleSets.map(async (rules) => {
+        const standing = await this.#standing(client, state, rules);
+        return decideVerdict(rules, standing, request).decision;
+      }),
+    );
+  }
+
+  /** Null when there is no such decision of this platform. */
+  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
+    if (parseDecisionId(decisionId) === null) return null;
+    const decision = await this.#parts.store.decision(decisionId);
+    return decision?.platform === platform ? decision : null;
+  }
+
+  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    return this.#parts.store.decisionsOfOrder(platform, orderRef);
+  }
+
+  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  decisionsOfClient(
+    platform: PlatformName,
+    clientIdKey: string,
+    limit: number,
+    beforeSeq?: number,
+  ): Promise<readonly Decision[]> {
+    return this.#parts.store.decisionsOfClient(clientKey(platform, clientIdKey), limit, beforeSeq);
+  }
+
+  /** The platform's newest decisions that fit, and how far was looked for them. */
+  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    return this.#parts.store.findDecisions(platform, filter, limit);
+  }
+
+  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {
+    const now = momentFor(state, this.#parts.clock());
+    const device = currentHints(state.hints, now);
+    const choice = { rules, arm: 'active' } as const;
+    const sightings = await seeDevice(this.#parts.store, { client, choice, device, now });
+    return { client, state, sightings, now };
+  }
+}
