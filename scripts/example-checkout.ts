@@ -5,7 +5,7 @@ import {
   ScoringError,
   secondsUntil,
   sleepUntil,
-  type VerdictAnswer,
+  type Verdict,
   waitUntil,
 } from '../src/sdk/client.ts';
 
@@ -40,10 +40,12 @@ async function sitOut(moment: Date): Promise<void> {
 }
 
 /** Asks before a requisite is shown, as often as the service says "wait"; gives what to show then. */
-async function requisiteFor(orderRef: string): Promise<VerdictAnswer> {
+async function requisiteFor(orderRef: string): Promise<Verdict> {
   for (;;) {
-    const { answer, decisionId } = await checkout.verdict({ ...payment, method: 'card', orderRef });
-    console.log(`verdict for ${orderRef}: ${answer.verdict}, "${answer.reason}" (decision ${decisionId})`);
+    const answer = await checkout.verdict({ ...payment, method: 'card', orderRef });
+    console.log(
+      `verdict for ${orderRef}: ${answer.verdict}, "${answer.reason}" (decision ${answer.decisionId})`,
+    );
     const moment = waitUntil(answer);
     if (moment === null) return answer;
     await sitOut(moment);

@@ -1,9 +1,10 @@
 /** What `client-scoring-service/client` offers. */
-export type { CallOptions, ConnectionOptions } from './connection.ts';
+export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {
   BadRequestError,
   ConnectionError,
   IdempotencyKeyReusedError,
+  InvalidArgumentError,
   MalformedBodyError,
   NotFoundError,
   NotProvisionedError,
@@ -41,4 +42,5 @@ export {
   type VerdictOptions,
   type VerdictRequest,
 } from './scoring-client.ts';
+export { VERSION } from './version.ts';
 export { secondsUntil, sleepUntil, waitUntil } from './wait.ts';

@@ -1,12 +1,20 @@
+import { type Answer, refusedBy } from './answer.ts';
+import { baseUrlOf, checkHeader, checkRequestId, checkWholeNumber } from './arguments.ts';
 import {
   ConnectionError,
-  type Problem,
-  refusal,
-  type ScoringError,
+  RefusedError,
+  ScoringError,
   TimeoutError,
   UnavailableError,
   UnexpectedAnswerError,
 } from './errors.ts';
+import { pause, type Signal } from './pause.ts';
+import { VERSION } from './version.ts';
+
+/** The type of the global fetch, where the project knows it (lib DOM, @types/node). */
+export type Fetch = typeof globalThis extends { fetch: infer Known }
+  ? Known
+  : (url: string, init: never) => Promise<unknown>;
 
 /** How to reach the service. */
 export interface ConnectionOptions {
@@ -14,22 +22,42 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** The access key; keep it as a secret. */
   readonly accessKey: string;
-  /** For one attempt; 3000 when absent. Over the rate limit an answer may be delayed by 2 s. */
-  readonly timeoutMs?: number;
-  /** Whether to try once more on a network error, a timeout or 503; true when absent. */
-  readonly retry?: boolean;
+  /** For a call with all its tries and the pauses between them; 8000 when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** For one try; 3000 when absent. Over the rate limit an answer may be delayed by 2 s. */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** How often to try again when a connection fails, no answer comes, or 408, 429, 502, 503 or 504 does; 3 when absent. */
+  readonly retriesMax?: number | undefined;
+  /** Told of every try once it ended, for logs and metrics. What it throws is ignored. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** In the place of the global fetch. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch | undefined;
 }
 
 /** What one call may bring along. */
 export interface CallOptions {
   /** Ends the call; it then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-  /** For one attempt, in the place of the connection's. */
-  readonly timeoutMs?: number;
-  /** Your own id of the request, for the logs of both sides. */
-  readonly requestId?: string;
+  readonly signal?: Signal | undefined;
+  /** For the whole call, in the place of the connection's. */
+  readonly timeoutMs?: number | undefined;
+  /** Your own id of the request, for the logs of both sides; a new UUID when absent. */
+  readonly requestId?: string | undefined;
+}
+
+/** One try of a call, as `onAttempt` is told it. The path holds ids; neither key nor body is here. */
+export interface Attempt {
+  readonly method: string;
+  readonly path: string;
+  readonly requestId: string;
+  /** 1 for the first try. */
+  readonly number: number;
+  readonly durationMs: number;
+  /** Null when no answer came. */
+  readonly status: number | null;
+  /** Null when it was answered well. */
+  readonly error: ScoringError | null;
+  /** The pause before the next try; null when there is none. */
+  readonly retryInMs: number | null;
 }
 
 export interface Outgoing {
@@ -39,143 +67,134 @@ export interface Outgoing {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether a repeat does no harm. */
   readonly repeatable: boolean;
+  /** For one try, when this request needs longer than others. */
+  readonly attemptTimeoutMs?: number;
 }
 
-/** An answer that is no refusal. */
-export interface Incoming {
-  readonly headers: Headers;
-  readonly text: string;
+const TIMEOUT_MS = 8000;
+const ATTEMPT_TIMEOUT_MS = 3000;
+const RETRIES_MAX = 3;
+const BACKOFF_MS = 100;
+
+/** One call under way. */
+interface Call {
+  readonly request: Outgoing;
+  readonly requestId: string;
+  readonly signal: Signal | undefined;
+  /** By performance.now(). */
+  readonly endsAtMs: number;
+  readonly attemptTimeoutMs: number;
 }
 
-const TIMEOUT_MS = 3000;
-/** A Retry-After beyond this is left to the application. */
-const LONGEST_RETRY_AFTER_SECONDS = 5;
-const SHORTEST_PAUSE_MS = 50;
-const JITTER_MS = 250;
-
-/** Sends requests, each with a deadline and one retry where that does no harm. */
+/** Sends requests, each within one deadline, and again where that does no harm. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #baseUrl: string;
 
   constructor(options: ConnectionOptions) {
+    this.#baseUrl = baseUrlOf(options.baseUrl);
+    checkHeader('accessKey', options.accessKey);
+    checkWholeNumber('timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1);
+    checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);
+    checkWholeNumber('retriesMax', options.retriesMax ?? RETRIES_MAX, 0);
     this.#options = options;
-    this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
   }
 
   /** Throws a ScoringError, or the reason of the call's signal. */
-  async send(request: Outgoing, options: CallOptions = {}): Promise<Incoming> {
-    try {
-      return await this.#attempt(request, options);
-    } catch (error) {
-      const pauseMs = this.#retries(request) ? pauseBeforeRetryMs(error) : null;
-      if (pauseMs === null) throw error;
-      await pause(pauseMs, options.signal);
-      return this.#attempt(request, options);
+  async send(request: Outgoing, options: CallOptions = {}): Promise<Answer> {
+    const call = this.#begin(request, options);
+    for (let number = 1; ; number += 1) {
+      const startedAtMs = performance.now();
+      const result = await this.#attempt(call);
+      const error = result instanceof ScoringError ? result : null;
+      const retryInMs = error === null ? null : this.#pauseBeforeRetryMs(error, number, call);
+      const durationMs = Math.round(performance.now() - startedAtMs);
+      this.#tell({ ...call, number, durationMs, status: statusOf(result), error, retryInMs });
+      if (!(result instanceof ScoringError)) return result;
+      if (retryInMs === null) throw result;
+      await pause(retryInMs, call.signal);
     }
   }
 
-  #retries({ repeatable }: Outgoing): boolean {
-    return repeatable && this.#options.retry !== false;
+  #begin(request: Outgoing, { signal, timeoutMs, requestId = crypto.randomUUID() }: CallOptions): Call {
+    checkRequestId('requestId', requestId);
+    if (timeoutMs !== undefined) checkWholeNumber('timeoutMs', timeoutMs, 1);
+    const attemptTimeoutMs = Math.max(
+      request.attemptTimeoutMs ?? 0,
+      this.#options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS,
+    );
+    const wholeMs =
+      timeoutMs ?? Math.max(this.#options.timeoutMs ?? TIMEOUT_MS, request.attemptTimeoutMs ?? 0);
+    return { request, requestId, signal, endsAtMs: performance.now() + wholeMs, attemptTimeoutMs };
   }
 
-  async #attempt(request: Outgoing, options: CallOptions): Promise<Incoming> {
-    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
+  async #attempt(call: Call): Promise<Answer | ScoringError> {
+    const { requestId, signal } = call;
+    const timeoutMs = Math.max(
+      1,
+      Math.round(Math.min(call.attemptTimeoutMs, call.endsAtMs - performance.now())),
+    );
     const deadline = AbortSignal.timeout(timeoutMs);
-    const { answer, text } = await this.#exchange(request, options, deadline).catch((cause: unknown) => {
-      options.signal?.throwIfAborted();
-      if (deadline.aborted) throw new TimeoutError(`no answer within ${timeoutMs} ms`, { cause });
-      throw new ConnectionError(`the service cannot be reached at ${this.#baseUrl}`, { cause });
-    });
-    if (answer.ok) return { headers: answer.headers, text };
-    throw refusedBy(answer, text);
+    try {
+      const answer = await this.#exchange(
+        call,
+        signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      );
+      return answer.status >= 200 && answer.status < 300 ? answer : refusedBy(answer);
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, { cause, requestId });
+      const message = `the service cannot be reached at ${this.#baseUrl}`;
+      return new ConnectionError(message, { cause, requestId });
+    }
   }
 
-  async #exchange(
-    { method, path, body, headers = {} }: Outgoing,
-    { signal, requestId }: CallOptions,
-    deadline: AbortSignal,
-  ): Promise<{ readonly answer: Response; readonly text: string }> {
+  async #exchange({ request, requestId }: Call, signal: AbortSignal): Promise<Answer> {
+    const { method, path, body, headers } = request;
     const send = this.#options.fetch ?? fetch;
-    const answer = await send(this.#baseUrl + path, {
+    const response = await send(this.#baseUrl + path, {
       method,
       headers: {
         'X-KA-Access-Key': this.#options.accessKey,
+        'User-Agent': `client-scoring-service/${VERSION}`,
+        'X-Request-Id': requestId,
         ...(body === undefined ? {} : { 'Content-Type': body.type }),
-        ...(requestId === undefined ? {} : { 'X-Request-Id': requestId }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: body.text }),
-      redirect: 'error',
-      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      // The access key must not go to wherever an answer points.
+      redirect: 'manual',
+      signal,
     });
-    return { answer, text: await answer.text() };
+    const text = await response.text();
+    return { status: response.status, requestId, text, header: (name) => response.headers.get(name) };
+  }
+
+  /** Null when another try would not help, is not allowed, or would not fit into the call's time. */
+  #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
+    if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
+    const passing =
+      error instanceof UnavailableError || error instanceof TimeoutError || error instanceof ConnectionError;
+    if (!passing) return null;
+    const backoffMs = BACKOFF_MS * 2 ** (number - 1) * (0.5 + Math.random());
+    const wantedMs = error instanceof UnavailableError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    const pauseMs = Math.round(wantedMs + backoffMs);
+    return performance.now() + pauseMs < endsAtMs ? pauseMs : null;
+  }
+
+  #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & Told): void {
+    const { method, path } = request;
+    try {
+      this.#options.onAttempt?.({ method, path, requestId, number, durationMs, status, error, retryInMs });
+    } catch {
+      // A log that fails must not take a verdict away that was given.
+    }
   }
 }
 
-/** The JSON of an answer. The service is believed about its shape. */
-export function jsonOf<T>({ text }: Incoming): T {
-  try {
-    const value: T = JSON.parse(text);
-    return value;
-  } catch {
-    throw new UnexpectedAnswerError(200, 'the answer is no JSON');
-  }
-}
+type Told = Omit<Attempt, 'method' | 'path' | 'requestId'>;
 
-/** Null when a repeat would not help. */
-function pauseBeforeRetryMs(error: unknown): number | null {
-  const jitterMs = Math.random() * JITTER_MS;
-  if (error instanceof TimeoutError || error instanceof ConnectionError) return SHORTEST_PAUSE_MS + jitterMs;
-  if (!(error instanceof UnavailableError)) return null;
-  const seconds = error.retryAfterSeconds ?? 0;
-  return seconds > LONGEST_RETRY_AFTER_SECONDS ? null : seconds * 1000 + SHORTEST_PAUSE_MS + jitterMs;
-}
-
-function refusedBy(answer: Response, text: string): ScoringError {
-  if (!answer.headers.get('Content-Type')?.startsWith('application/problem+json')) {
-    // A load balancer without a node behind it; what it says is no problem document.
-    if (answer.status === 503) return refusal(stranger(answer), retryAfterSeconds(answer.headers));
-    return new UnexpectedAnswerError(answer.status, 'the answer is not one of the service');
-  }
-  const problem: Partial<Problem> = JSON.parse(text);
-  const { title = answer.statusText, status = answer.status, detail = '', errors = [] } = problem;
-  const requestId = problem.requestId ?? null;
-  return refusal({ title, status, detail, errors, requestId }, retryAfterSeconds(answer.headers));
-}
-
-function stranger({ status, statusText }: Response): Problem {
-  return {
-    title: statusText,
-    status,
-    detail: 'no node of the service answered',
-    errors: [],
-    requestId: null,
-  };
-}
-
-/** Retry-After is a number of seconds or a date; null when there is none. */
-function retryAfterSeconds(headers: Headers): number | null {
-  const text = headers.get('Retry-After');
-  if (text === null) return null;
-  if (/^\d+$/.test(text)) return Number(text);
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1000));
-}
-
-/** Rejects with the signal's reason when it is aborted meanwhile. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-    return undefined;
-  });
+function statusOf(result: Answer | ScoringError): number | null {
+  if (!(result instanceof ScoringError)) return result.status;
+  return result instanceof RefusedError || result instanceof UnexpectedAnswerError ? result.status : null;
 }

@@ -14,9 +14,32 @@ export interface Problem {
   readonly requestId: string | null;
 }
 
+interface Circumstances {
+  readonly requestId?: string | null;
+  readonly cause?: unknown;
+}
+
 /** Whatever kept a call from being answered. */
 export class ScoringError extends Error {
   override readonly name: string = 'ScoringError';
+  /** The id that the request carried; null when nothing was sent. */
+  readonly requestId: string | null;
+
+  constructor(message: string, { requestId = null, cause }: Circumstances = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.requestId = requestId;
+  }
+}
+
+/** An argument cannot work, so nothing was sent; the message says which one and what is allowed. */
+export class InvalidArgumentError extends ScoringError {
+  override readonly name = 'InvalidArgumentError';
+  readonly argument: string;
+
+  constructor(argument: string, allowed: string, circumstances: Circumstances = {}) {
+    super(`${argument} ${allowed}`, circumstances);
+    this.argument = argument;
+  }
 }
 
 /** The service answered with a refusal; the classes below tell the common ones apart. */
@@ -25,16 +48,12 @@ export class RefusedError extends ScoringError {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
-    super(`${problem.status} ${problem.title}: ${problem.detail}`);
+    super(`${problem.status} ${problem.title}: ${problem.detail}`, { requestId: problem.requestId });
     this.problem = problem;
   }
 
   get status(): number {
     return this.problem.status;
-  }
-
-  get requestId(): string | null {
-    return this.problem.requestId;
   }
 }
 
@@ -77,9 +96,10 @@ export class IdempotencyKeyReusedError extends RefusedError {
   override readonly name = 'IdempotencyKeyReusedError';
 }
 
-/** 503, also after the retry; ask again after `retryAfterSeconds`. */
+/** 408, 429, 502, 503 or 504, also after the retries; ask again after `retryAfterSeconds`. */
 export class UnavailableError extends RefusedError {
   override readonly name = 'UnavailableError';
+  /** Null when the answer did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(problem: Problem, retryAfterSeconds: number | null) {
@@ -88,29 +108,33 @@ export class UnavailableError extends RefusedError {
   }
 }
 
-/** No answer in time, also after the retry; a verdict may have been given, and its key finds it. */
+/** No answer in time, also after the retries; a verdict may have been given, and its key finds it. */
 export class TimeoutError extends ScoringError {
   override readonly name = 'TimeoutError';
 }
 
-/** The service could not be reached, or the connection broke, also after the retry. */
+/** The service could not be reached, or the connection broke, also after the retries. */
 export class ConnectionError extends ScoringError {
   override readonly name = 'ConnectionError';
 }
 
-/** Something answered that is not the service: a proxy's error page, or text that is no JSON. */
+/** What came is no answer of the service: a proxy's page, a redirect, text that is no JSON, another shape. */
 export class UnexpectedAnswerError extends ScoringError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;
 
-  constructor(status: number, detail: string) {
-    super(`${status}: ${detail}`);
+  constructor(status: number, detail: string, requestId: string | null) {
+    super(`${status}: ${detail}`, { requestId });
     this.status = status;
   }
 }
 
+/** Refusals that a later try may not meet. */
+export const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
+
 /** The class that says most about a refusal. */
 export function refusal(problem: Problem, retryAfterSeconds: number | null): RefusedError {
+  if (PASSING_STATUSES.includes(problem.status)) return new UnavailableError(problem, retryAfterSeconds);
   switch (problem.status) {
     case 400:
       return problem.title === 'malformed JSON body'
@@ -126,8 +150,6 @@ export function refusal(problem: Problem, retryAfterSeconds: number | null): Ref
       return new RolloutRefusedError(problem);
     case 422:
       return new IdempotencyKeyReusedError(problem);
-    case 503:
-      return new UnavailableError(problem, retryAfterSeconds);
     default:
       return new RefusedError(problem);
   }

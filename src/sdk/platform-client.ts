@@ -1,11 +1,6 @@
-import {
-  type CallOptions,
-  Connection,
-  type ConnectionOptions,
-  type Incoming,
-  jsonOf,
-  type Outgoing,
-} from './connection.ts';
+import { type Answer, jsonOf } from './answer.ts';
+import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
+import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
 import type {
   Binding,
   ClientHistory,
@@ -27,8 +22,8 @@ export interface OutcomeReport {
   readonly orderRef: string;
   readonly outcome: 'PAID' | 'UNPAID';
   /** Only with UNPAID; TECHNICAL counts neither way. */
-  readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED';
-  readonly occurredAt?: Moment;
+  readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
+  readonly occurredAt?: Moment | undefined;
 }
 
 /** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known. */
@@ -49,39 +44,39 @@ export interface NewBinding {
   readonly requisiteRef: string;
   readonly acceptorKeys: readonly string[];
   /** The only method that the binding fits; absent: all. */
-  readonly method?: string;
-  readonly expiresAt?: Moment;
+  readonly method?: string | undefined;
+  readonly expiresAt?: Moment | undefined;
 }
 
 export interface NewOverride {
   readonly group: 'BLOCKED' | 'TRUSTED';
   readonly reason: string;
   readonly by: string;
-  readonly expiresAt?: Moment;
+  readonly expiresAt?: Moment | undefined;
 }
 
 export interface DecisionQuery {
-  readonly orderRef?: string;
-  readonly clientIdKey?: string;
-  readonly verdict?: Decision['verdict'];
-  readonly rule?: string;
-  readonly ruleVersion?: string;
+  readonly orderRef?: string | undefined;
+  readonly clientIdKey?: string | undefined;
+  readonly verdict?: Decision['verdict'] | undefined;
+  readonly rule?: string | undefined;
+  readonly ruleVersion?: string | undefined;
   /** From 1 to 500; 50 when absent. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export interface HistoryQuery {
   /** From 1 to 500; 100 when absent. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export interface RolloutRequest {
   readonly version: string;
   readonly mode: 'shadow' | 'canary' | 'active';
   /** Of the clients; a canary needs it. */
-  readonly percent?: number;
+  readonly percent?: number | undefined;
   /** Takes a canary back when a share is off by more points than this. */
-  readonly guard?: number;
+  readonly guard?: number | undefined;
   readonly reason: string;
 }
 
@@ -93,8 +88,9 @@ type Line =
   | { readonly line: number; readonly result: OutcomeEffect }
   | { readonly line: number; readonly error: string; readonly detail: string };
 
-const REPORTS_AT_ONCE = 1000;
-const BATCH_TIMEOUT_MS = 60_000;
+const BATCH_REPORTS_MAX = 1000;
+/** For a thousand reports, or until every node follows a rollout. */
+const LONG_TIMEOUT_MS = 60_000;
 
 /** What the platform owner tells the service, and may ask of it; every method throws a ScoringError. */
 export class PlatformClient {
@@ -106,6 +102,8 @@ export class PlatformClient {
 
   /** Final for its order: a repeat changes nothing, a later different one supersedes. */
   async reportOutcome(report: OutcomeReport, options?: CallOptions): Promise<OutcomeResult> {
+    checkKey('clientIdKey', report.clientIdKey);
+    checkKey('orderRef', report.orderRef);
     return jsonOf(await this.#send('POST', 'outcomes', report, options));
   }
 
@@ -117,7 +115,7 @@ export class PlatformClient {
     let batch: OutcomeReport[] = [];
     for await (const report of reports) {
       batch.push(report);
-      if (batch.length < REPORTS_AT_ONCE) continue;
+      if (batch.length < BATCH_REPORTS_MAX) continue;
       yield* await this.#reportBatch(batch, options);
       batch = [];
     }
@@ -135,7 +133,8 @@ export class PlatformClient {
     query: HistoryQuery = {},
     options?: CallOptions,
   ): Promise<ClientHistory> {
-    const path = `${clientPath(clientIdKey)}/history?${parametersOf(query)}`;
+    checkLimit(query);
+    const path = `${clientPath(clientIdKey)}/history${queryText(query)}`;
     return jsonOf(await this.#send('GET', path, undefined, options));
   }
 
@@ -162,16 +161,16 @@ export class PlatformClient {
 
   /** Of an order, of a client, or with neither of all: those that fit, newest first, and how far was looked. */
   async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
-    return jsonOf(await this.#send('GET', `decisions?${parametersOf(query)}`, undefined, options));
+    checkLimit(query);
+    return jsonOf(await this.#send('GET', `decisions${queryText(query)}`, undefined, options));
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<Decision> {
-    return jsonOf(await this.#send('GET', `decisions/${encodeURIComponent(decisionId)}`, undefined, options));
+    return jsonOf(await this.#send('GET', decisionPath(decisionId), undefined, options));
   }
 
   async explanation(decisionId: string, options?: CallOptions): Promise<Explanation> {
-    const path = `decisions/${encodeURIComponent(decisionId)}/explanation`;
-    return jsonOf(await this.#send('GET', path, undefined, options));
+    return jsonOf(await this.#send('GET', `${decisionPath(decisionId)}/explanation`, undefined, options));
   }
 
   async rulesStatus(options?: CallOptions): Promise<RolloutStatus> {
@@ -189,14 +188,15 @@ export class PlatformClient {
   }
 
   /** Not repeated: a second rollback would go one version further. */
-  #changeRules(path: string, body: object, options: CallOptions): Promise<Incoming> {
+  #changeRules(path: string, body: object, options: CallOptions): Promise<Answer> {
     const request = {
       method: 'POST',
       path: `/v1/platform/${path}`,
-      body: json(body),
+      body: { type: 'application/json', text: jsonText('request', body) },
       repeatable: false,
+      attemptTimeoutMs: LONG_TIMEOUT_MS,
     } as const;
-    return this.#connection.send(request, { timeoutMs: BATCH_TIMEOUT_MS, ...options });
+    return this.#connection.send(request, options);
   }
 
   /** All of these do the same when they are done twice. */
@@ -205,8 +205,9 @@ export class PlatformClient {
     path: string,
     body: object | undefined,
     options: CallOptions | undefined,
-  ): Promise<Incoming> {
-    const content = body === undefined ? {} : { body: json(body) };
+  ): Promise<Answer> {
+    const content =
+      body === undefined ? {} : { body: { type: 'application/json', text: jsonText('body', body) } };
     return this.#connection.send(
       { method, path: `/v1/platform/${path}`, ...content, repeatable: true },
       options,
@@ -217,16 +218,21 @@ export class PlatformClient {
     batch: readonly OutcomeReport[],
     options: CallOptions,
   ): Promise<readonly ReportedOutcome[]> {
-    const text = batch.map((report) => `${JSON.stringify(report)}\n`).join('');
-    const body = { type: 'application/x-ndjson', text };
+    const text = batch.map((report) => `${jsonText('report', report)}\n`).join('');
     const answer = await this.#connection.send(
-      { method: 'POST', path: '/v1/platform/outcomes', body, repeatable: true },
-      { timeoutMs: BATCH_TIMEOUT_MS, ...options },
+      {
+        method: 'POST',
+        path: '/v1/platform/outcomes',
+        body: { type: 'application/x-ndjson', text },
+        repeatable: true,
+        attemptTimeoutMs: LONG_TIMEOUT_MS,
+      },
+      options,
     );
     const lines = answer.text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => jsonOf<Line>({ ...answer, text: line }));
+      .map((line) => jsonOf<Line>(answer, line));
     const byNumber = new Map(lines.map((line) => [line.line, line]));
     return batch.map((report, index) => reported(report, byNumber.get(index + 1)));
   }
@@ -242,13 +248,13 @@ function reported(report: OutcomeReport, line: Line | undefined): ReportedOutcom
 }
 
 function clientPath(clientIdKey: string): string {
-  return `clients/${encodeURIComponent(clientIdKey)}`;
+  return `clients/${pathSegment('clientIdKey', clientIdKey)}`;
 }
 
-function parametersOf(query: object): URLSearchParams {
-  return new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+function decisionPath(decisionId: string): string {
+  return `decisions/${pathSegment('decisionId', decisionId)}`;
 }
 
-function json(value: object): { readonly type: string; readonly text: string } {
-  return { type: 'application/json', text: JSON.stringify(value) };
+function checkLimit({ limit }: HistoryQuery): void {
+  if (limit !== undefined) checkWholeNumber('limit', limit, 1);
 }

@@ -1,10 +1,10 @@
-import { pause } from './connection.ts';
+import { pause, type Signal } from './pause.ts';
 import type { VerdictAnswer } from './scoring-client.ts';
 
 /** Timers may fire a little early, and asking early makes the wait longer. */
 const MARGIN_MS = 250;
 /** setTimeout takes no more than 2^31 ms. */
-const LONGEST_PAUSE_MS = 3600_000;
+const PAUSE_MS_MAX = 3_600_000;
 
 /**
  * When to ask for the verdict again: after WAIT not before this moment, otherwise null. The wait counts
@@ -21,10 +21,10 @@ export function secondsUntil(moment: Date, now: Date = new Date()): number {
 }
 
 /** Resolves when the moment has come, never before; rejects with the signal's reason. */
-export async function sleepUntil(moment: Date, signal?: AbortSignal): Promise<void> {
+export async function sleepUntil(moment: Date, signal?: Signal | undefined): Promise<void> {
   for (;;) {
     const leftMs = moment.getTime() - Date.now();
     if (leftMs <= 0) return;
-    await pause(Math.min(leftMs, LONGEST_PAUSE_MS), signal);
+    await pause(Math.min(leftMs, PAUSE_MS_MAX), signal);
   }
 }

@@ -9,27 +9,49 @@ import { type RunningService, startService } from '../service/running-service.ts
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-const CONSUMER = `
-import { ScoringClient, UnknownKeyError, waitUntil } from 'client-scoring-service/client';
+const CHECKOUT = `
 const [baseUrl, accessKey] = process.argv.slice(2);
-const request = { sellPointKey: 's', clientIdKey: process.version, method: 'card', amountRequested: '1.00', orderRef: 'o' };
-const client = new ScoringClient({ baseUrl, accessKey });
-const { answer } = await client.verdict(request);
-const next = await client.verdict(request);
-const refused = await new ScoringClient({ baseUrl, accessKey: 'x' }).verdict(request).catch((error) => error);
-console.log(answer.verdict, next.answer.verdict, waitUntil(next.answer) > new Date(), refused instanceof UnknownKeyError);
+const request = { sellPointKey: 's', clientIdKey: process.version + __filename, method: 'card', amountRequested: '1.00', orderRef: 'o' };
+async function main() {
+  const client = new ScoringClient({ baseUrl, accessKey });
+  const first = await client.verdict(request);
+  const next = await client.verdict(request);
+  const refused = await new ScoringClient({ baseUrl, accessKey: 'x' }).verdict(request).catch((error) => error);
+  console.log(first.verdict, next.verdict, waitUntil(next) > new Date(), refused instanceof UnknownKeyError);
+}
+main();
 `;
+const NAMES = '{ ScoringClient, UnknownKeyError, waitUntil }';
+const ES_MODULE = `import ${NAMES} from 'client-scoring-service/client';\nconst __filename = import.meta.url;${CHECKOUT}`;
+const COMMON_JS = `const ${NAMES} = require('client-scoring-service/client');${CHECKOUT}`;
 
-const TYPED_CONSUMER = `
-import { ScoringClient } from 'client-scoring-service/client';
-const client = new ScoringClient({ baseUrl: '', accessKey: '' });
-export async function seconds(): Promise<number> {
-  const { answer } = await client.verdict({ sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '' });
-  return answer.verdict === 'WAIT' ? answer.waitSeconds : 0;
+/** Uses what a project's own settings make hard: no DOM, no @types/node, exact optional members. */
+const TYPED = `
+import { PlatformClient, ScoringClient, type Verdict } from 'client-scoring-service/client';
+const client = new ScoringClient({ baseUrl: 'http://x', accessKey: 'k', timeoutMs: undefined });
+export async function seconds(currency: string | undefined): Promise<number> {
+  const answer: Verdict = await client.verdict({
+    sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '', toPayCurrency: currency,
+  });
+  if (answer.verdict === 'GET_SAME_STICKY') return answer.stickyRequisiteRef.length;
+  return answer.verdict === 'WAIT' ? answer.waitSeconds : answer.decisionId.length;
 }
 // @ts-expect-error an amount is a string
 client.score({ sellPointKey: '', clientIdKey: '', selectedMethodKey: '', amountRequested: 25 });
+// @ts-expect-error only WAIT has seconds
+export const never = (answer: Verdict) => answer.waitSeconds;
+export const limit = (orderRef: string | undefined) =>
+  new PlatformClient({ baseUrl: 'http://x', accessKey: 'k' }).decisions({ orderRef, limit: undefined });
 `;
+
+const OWN_SIGNAL_AND_FETCH = `
+import { ScoringClient } from 'client-scoring-service/client';
+const client = new ScoringClient({ baseUrl: 'http://x', accessKey: 'k', fetch: globalThis.fetch });
+const request = { sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '' };
+client.verdict(request, { signal: AbortSignal.timeout(5) });
+`;
+
+const STRICT = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
 
 /** This Node, and on a machine that has one on its PATH, the oldest that the library supports. */
 function nodes(): readonly string[] {
@@ -40,57 +62,97 @@ function nodes(): readonly string[] {
   return [process.execPath, ...others.slice(0, 1)];
 }
 
+/** Packs the folder as npm would publish it and unpacks it where a project keeps its packages. */
+function install(folder: string, project: string): void {
+  const npm = spawnSync('npm', [
+    'pack',
+    '--silent',
+    '--ignore-scripts',
+    '--pack-destination',
+    project,
+    folder,
+  ]);
+  expect(npm.status, npm.stderr.toString()).to.equal(0);
+  const target = join(project, 'node_modules', packageFile.name);
+  mkdirSync(target, { recursive: true });
+  const tarball = join(project, npm.stdout.toString().trim());
+  expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]).status).to.equal(0);
+}
+
 describe('the built client', () => {
   let service: RunningService;
   let project: string;
+  let installed: string;
   before(async function () {
     this.timeout(60_000);
     service = await startService();
     project = temporaryDirectory();
-    const built = join(project, 'node_modules', 'client-scoring-service');
+    installed = join(project, 'node_modules', packageFile.name);
+    const built = join(temporaryDirectory(), 'client');
     const script = join(ROOT, 'scripts', 'build-client.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, built]);
     expect(status, `${stdout}${stderr}`).to.equal(0);
+    install(built, project);
   });
   after(() => service.stop());
 
-  it('runs without any other package, on every Node at hand', async () => {
-    writeFileSync(join(project, 'checkout.mjs'), CONSUMER);
-    const { key } = await service.tenant();
-    for (const node of nodes()) {
-      const { stdout } = await promisify(execFile)(node, [
-        join(project, 'checkout.mjs'),
-        service.application.callerUrl,
-        key,
-      ]);
-      expect(stdout, node).to.equal('GET_NEW WAIT true true\n');
-    }
-  });
-
-  it('brings its types', () => {
-    writeFileSync(join(project, 'typed.ts'), TYPED_CONSUMER);
-    mkdirSync(join(project, 'node_modules', '@types'), { recursive: true });
-    cpSync(join(ROOT, 'node_modules', '@types', 'node'), join(project, 'node_modules', '@types', 'node'), {
-      recursive: true,
-    });
-    cpSync(join(ROOT, 'node_modules', 'undici-types'), join(project, 'node_modules', 'undici-types'), {
-      recursive: true,
-    });
+  /** What the compiler says of the text as a file of the project. */
+  function complaints(file: string, text: string, ...options: readonly string[]): string {
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    writeFileSync(join(project, file), text);
     const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-    const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'typed.ts'], { cwd: project });
-    expect(stdout.toString()).to.equal('');
-    expect(status).to.equal(0);
+    return spawnSync(process.execPath, [tsc, ...STRICT, ...options, file], {
+      cwd: project,
+    }).stdout.toString();
+  }
+
+  for (const { title, file, text } of [
+    { title: 'an ES module', file: 'checkout.mjs', text: ES_MODULE },
+    { title: 'CommonJS', file: 'checkout.cjs', text: COMMON_JS },
+  ]) {
+    it(`runs from ${title} without any other package, on every Node at hand`, async () => {
+      writeFileSync(join(project, file), text);
+      const { key } = await service.tenant();
+      for (const node of nodes()) {
+        const { stdout } = await promisify(execFile)(node, [
+          join(project, file),
+          service.application.callerUrl,
+          key,
+        ]);
+        expect(stdout, node).to.equal('GET_NEW WAIT true true\n');
+      }
+    });
+  }
+
+  for (const { title, file, options } of [
+    { title: 'an ES module', file: 'typed.mts', options: ['--module', 'nodenext', '--lib', 'es2022'] },
+    { title: 'CommonJS', file: 'typed.cts', options: ['--module', 'node16', '--lib', 'es2020'] },
+    { title: 'a bundler', file: 'typed.ts', options: ['--module', 'preserve', '--lib', 'es2022,dom'] },
+  ]) {
+    it(`brings its types to TypeScript in ${title}, without the types of Node`, () => {
+      expect(complaints(file, TYPED, '--target', 'es2022', '--types', '', ...options)).to.equal('');
+    });
+  }
+
+  it("takes the project's own fetch and signals", () => {
+    const types = join(project, 'node_modules', '@types', 'node');
+    cpSync(join(ROOT, 'node_modules', '@types', 'node'), types, { recursive: true });
+    const undici = join(project, 'node_modules', 'undici-types');
+    cpSync(join(ROOT, 'node_modules', 'undici-types'), undici, { recursive: true });
+    const options = ['--target', 'es2022', '--module', 'nodenext'];
+    expect(
+      complaints('own.mts', OWN_SIGNAL_AND_FETCH, ...options, '--lib', 'es2022', '--types', 'node'),
+    ).to.equal('');
+    expect(
+      complaints('own.mts', OWN_SIGNAL_AND_FETCH, ...options, '--lib', 'es2022,dom', '--types', ''),
+    ).to.equal('');
   });
 
-  it("is what the package's own export names", () => {
-    const { types, default: entry } = packageFile.exports['./client'];
-    const built = readdirSync(join(project, 'node_modules', 'client-scoring-service'));
-    expect([types, entry].map((path) => dirname(path))).to.deep.equal(['./dist/client', './dist/client']);
-    expect(built).to.include.members(['client.js', 'client.d.ts', 'package.json']);
-    const own: typeof packageFile = JSON.parse(
-      readFileSync(join(project, 'node_modules', 'client-scoring-service', 'package.json'), 'utf8'),
-    );
-    expect(own).not.to.have.property('dependencies');
+  it('is compiled code with its guide, its license and no dependencies', () => {
+    const names = readdirSync(installed).filter((name) => !/\.(js|d\.ts)$/.test(name));
+    expect(names.toSorted()).to.deep.equal(['LICENSE', 'README.md', 'package.json']);
+    const own: object = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+    expect(own).to.have.property('type', 'commonjs');
+    expect(own).to.not.have.any.keys('dependencies', 'scripts', 'private');
   });
 });

@@ -22,13 +22,16 @@ type Plain<T> = T extends PlatformName | RuleVersion | OperatorName
       ? { -readonly [Name in keyof T]: Plain<T[Name]> }
       : T;
 
+/** Optional members that also take undefined, without it: JSON leaves such a member out. */
+type Sent<T> = T extends object ? { readonly [Name in keyof T]: Sent<Exclude<T[Name], undefined>> } : T;
+
 type Same<A, B> = [Plain<A>] extends [Plain<B>] ? ([Plain<B>] extends [Plain<A>] ? true : false) : false;
 
 // The compiler refuses this file when the library and the service part ways.
 const SHAPES: {
-  readonly scoreRequest: Same<library.ScoreRequest, ScoreBody>;
+  readonly scoreRequest: Same<Sent<library.ScoreRequest>, ScoreBody>;
   readonly scoreAnswer: Same<library.ScoreAnswer, ScoreAnswer>;
-  readonly verdictRequest: Same<library.VerdictRequest, VerdictBody>;
+  readonly verdictRequest: Same<Sent<library.VerdictRequest>, VerdictBody>;
   readonly verdicts: Same<library.VerdictAnswer['verdict'], VerdictAnswer['verdict']>;
   readonly verdictMembers: Same<library.VerdictAnswer extends VerdictAnswer ? true : false, true>;
   readonly decision: Same<library.Decision, Decision>;

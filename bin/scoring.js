@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+// The command `scoring`, wherever npm put this package. The commands are TypeScript that Node 26 runs
+// directly, except below node_modules, where it must be told how: type-stripping.js.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const NODE_MAJOR_MIN = 26;
+const ENVIRONMENT = 3;
+// Stripping types by hook is announced as experimental at every start.
+const OPTIONS = ['--disable-warning=ExperimentalWarning'];
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** The Node that is running when it is new enough, otherwise the one that comes with the packages; or null. */
+function suitableNode() {
+  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN) return process.execPath;
+  const require = createRequire(import.meta.url);
+  const names = [`node-${process.platform}-${process.arch}`, `node-bin-${process.platform}-${process.arch}`];
+  for (const name of names.map((each) => each.replace('win32', 'win'))) {
+    try {
+      const path = join(dirname(require.resolve(`${name}/package.json`)), 'bin', 'node');
+      const found = [path, `${path}.exe`].find(existsSync);
+      if (found !== undefined) return found;
+    } catch {
+      // Not the package for this machine.
+    }
+  }
+  return null;
+}
+
+const node = suitableNode();
+if (node === null) {
+  console.error(`error: Node ${NODE_MAJOR_MIN} or newer is needed; this is ${process.version}.`);
+  console.error('Install it, or install this package with its optional dependencies, which bring it along.');
+  process.exit(ENVIRONMENT);
+}
+const hooks = pathToFileURL(join(here, 'type-stripping.js')).href;
+const command = join(here, '..', 'src', 'cli', 'scoring.ts');
+const child = spawn(node, [...OPTIONS, '--import', hooks, command, ...process.argv.slice(2)], { stdio: 'inherit' });
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// A terminal sends SIGINT to both; the command ends by it, and this process with the command.
+process.on('SIGINT', () => {});
+child.on('exit', (code) => {
+  process.exitCode = code ?? ENVIRONMENT;
+});

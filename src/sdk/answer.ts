@@ -1,0 +1,94 @@
+import {
+  PASSING_STATUSES,
+  type PointedDetail,
+  refusal,
+  type ScoringError,
+  UnexpectedAnswerError,
+} from './errors.ts';
+
+/** What came back over HTTP, whoever sent it. */
+export interface Answer {
+  readonly status: number;
+  /** Of the call; the service's own log has it too. */
+  readonly requestId: string;
+  readonly text: string;
+  header(name: string): string | null;
+}
+
+/** A load balancer without a node behind it; what it says is no problem document. */
+const STRANGER: Readonly<Record<string, unknown>> = {
+  title: 'unavailable',
+  detail: 'what answered is not the service, which could not be reached through it',
+};
+
+/** The members of a JSON object. Throws UnexpectedAnswerError when the text is none. */
+export function objectOf(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
+  const value = parsed(text);
+  if (isObject(value)) return value;
+  throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.requestId);
+}
+
+/** The JSON object of an answer. The service is believed about its members. */
+export function jsonOf<T extends object>(answer: Answer, text: string = answer.text): T {
+  objectOf(answer, text);
+  const value: T = JSON.parse(text);
+  return value;
+}
+
+/** The error for an answer that is no success. */
+export function refusedBy(answer: Answer): ScoringError {
+  const { status, requestId } = answer;
+  if (status >= 300 && status < 400) {
+    return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', requestId);
+  }
+  const members = problemMembers(answer);
+  if (members === null && !PASSING_STATUSES.includes(status)) {
+    return new UnexpectedAnswerError(status, 'the answer is not one of the service', requestId);
+  }
+  const { title, detail, errors } = members ?? STRANGER;
+  const problem = {
+    title: textOr(title, 'refused'),
+    status,
+    detail: textOr(detail, 'no reason was given'),
+    errors: Array.isArray(errors) ? errors.filter(isPointed) : [],
+    requestId: textOr(members?.['requestId'], requestId),
+  };
+  return refusal(problem, retryAfterSeconds(answer));
+}
+
+/** Null when the answer is no problem document. */
+function problemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
+  if (!answer.header('Content-Type')?.startsWith('application/problem+json')) return null;
+  const value = parsed(answer.text);
+  return isObject(value) ? value : null;
+}
+
+/** Undefined when the text is no JSON, which JSON itself cannot say. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPointed(value: unknown): value is PointedDetail {
+  return isObject(value) && typeof value['pointer'] === 'string' && typeof value['detail'] === 'string';
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}
+
+/** Retry-After is a number of seconds or a date; null when there is none. */
+function retryAfterSeconds(answer: Answer): number | null {
+  const text = answer.header('Retry-After');
+  if (text === null) return null;
+  if (/^\d+$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1000));
+}

@@ -1,0 +1,86 @@
+import { InvalidArgumentError } from './errors.ts';
+
+/** The interface's limit of identifiers and methods, in code points (section 8). */
+const KEY_LENGTH_MAX = 256;
+const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+const DECIMAL = /^\d+(\.\d+)?$/;
+
+/** An identifier or a method: well-formed text of 1 to 256 characters. */
+export function checkKey(name: string, value: unknown): asserts value is string {
+  const text = checkedText(name, value);
+  if (text === '') throw new InvalidArgumentError(name, 'must not be empty');
+  if ([...text].length <= KEY_LENGTH_MAX) return;
+  throw new InvalidArgumentError(name, `must have at most ${KEY_LENGTH_MAX} characters`);
+}
+
+/** An amount is a string, so that no number format can change it on its way. */
+export function checkAmount(name: string, value: unknown): void {
+  if (typeof value === 'string' && DECIMAL.test(value)) return;
+  throw new InvalidArgumentError(name, 'must be a string with a decimal number, like "25.00"');
+}
+
+/**
+ * One segment of a path, percent-encoded. "." and ".." are refused: every URL parser takes them for steps
+ * in the path, also when they are encoded, so they would name something else.
+ */
+export function pathSegment(name: string, value: unknown): string {
+  checkKey(name, value);
+  if (value === '.' || value === '..') {
+    throw new InvalidArgumentError(name, 'must not be "." or "..", which cannot stand in a path');
+  }
+  return encodeURIComponent(value);
+}
+
+/** What an Idempotency-Key and an access key may be: 1 to 255 visible ASCII characters. */
+export function checkHeader(name: string, value: unknown): asserts value is string {
+  if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return;
+  throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without blanks');
+}
+
+export function checkRequestId(name: string, value: unknown): void {
+  if (typeof value === 'string' && REQUEST_ID.test(value)) return;
+  throw new InvalidArgumentError(name, 'must be 1 to 128 letters, digits or any of . _ ~ : / + = -');
+}
+
+/** A duration or a count: a whole number, at least `min`. */
+export function checkWholeNumber(name: string, value: unknown, min: number): void {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min) return;
+  throw new InvalidArgumentError(name, `must be a whole number of at least ${min}`);
+}
+
+/** What stands before `/v1/`, without a slash at its end. */
+export function baseUrlOf(value: unknown): string {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+  const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+  if (whole && url.username === '') return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  throw new InvalidArgumentError('baseUrl', 'must be an http or https URL, like https://scoring.example.com');
+}
+
+/** The text of a JSON body; members that are undefined are left out. */
+export function jsonText(name: string, value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new InvalidArgumentError(name, 'cannot be written as JSON', { cause });
+  }
+}
+
+/** `?a=1&b=2`, without the members that are undefined; '' when none is left. */
+export function queryText(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function checkedText(name: string, value: unknown): string {
+  if (typeof value !== 'string')
+    throw new InvalidArgumentError(name, `must be a string, not ${typeOf(value)}`);
+  // A lone surrogate turns into U+FFFD on its way, and then names something else.
+  if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
+  return value;
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : typeof value;
+}

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type ConnectionOptions,
+  InvalidArgumentError,
+  PlatformClient,
+  ScoringClient,
+  type VerdictRequest,
+} from '../../src/sdk/client.ts';
+
+const REQUEST = {
+  sellPointKey: 'shop-1',
+  clientIdKey: 'ann',
+  method: 'card',
+  amountRequested: '25.00',
+  orderRef: 'order-1',
+};
+
+/** JSON as a program without types would hand it over. */
+function untyped(members: object): VerdictRequest {
+  const request: VerdictRequest = JSON.parse(JSON.stringify({ ...REQUEST, ...members }));
+  return request;
+}
+
+describe('arguments that cannot work', () => {
+  let sent: string[];
+  beforeEach(() => {
+    sent = [];
+  });
+
+  const options = {
+    baseUrl: 'http://127.0.0.1:9/pay/',
+    accessKey: 'k',
+    fetch: async (url: string | URL | Request) => {
+      sent.push(String(url));
+      return new Response('{}');
+    },
+  } satisfies ConnectionOptions;
+  const scoring = new ScoringClient(options);
+  const platform = new PlatformClient(options);
+
+  /** The message of the refusal; nothing was sent. */
+  async function refusal(call: () => unknown): Promise<string> {
+    try {
+      await call();
+    } catch (error) {
+      expect(sent).to.deep.equal([]);
+      if (error instanceof InvalidArgumentError) return error.message;
+      throw error;
+    }
+    throw new Error(`it was sent to ${sent}`);
+  }
+
+  for (const { members, message } of [
+    { members: { clientIdKey: '' }, message: 'clientIdKey must not be empty' },
+    { members: { clientIdKey: null }, message: 'clientIdKey must be a string, not null' },
+    { members: { orderRef: 7 }, message: 'orderRef must be a string, not number' },
+    { members: { method: 'm'.repeat(257) }, message: 'method must have at most 256 characters' },
+    { members: { sellPointKey: '\ud800' }, message: 'sellPointKey must be well-formed Unicode' },
+    {
+      members: { amountRequested: 25 },
+      message: 'amountRequested must be a string with a decimal number, like "25.00"',
+    },
+    {
+      members: { amountRequested: '-1' },
+      message: 'amountRequested must be a string with a decimal number, like "25.00"',
+    },
+  ]) {
+    it(`are refused by name: ${JSON.stringify(members).slice(0, 40)}`, async () => {
+      expect(await refusal(() => scoring.verdict(untyped(members)))).to.equal(message);
+    });
+  }
+
+  it('are an Idempotency-Key or a request id that no header takes', async () => {
+    const blank = () => scoring.verdict(REQUEST, { idempotencyKey: 'a b' });
+    expect(await refusal(blank)).to.equal(
+      'idempotencyKey must be 1 to 255 visible ASCII characters without blanks',
+    );
+    const newline = () => scoring.verdict(REQUEST, { requestId: 'a\nb' });
+    expect(await refusal(newline)).to.match(/^requestId must be 1 to 128 letters/);
+  });
+
+  it('are settings that no connection can have', async () => {
+    const allowed = 'must be an http or https URL, like https://scoring.example.com';
+    for (const baseUrl of ['', '127.0.0.1:8080', 'ftp://x', 'http://x/?a=1', 'http://u:p@x/']) {
+      expect(await refusal(() => new ScoringClient({ ...options, baseUrl }))).to.equal(`baseUrl ${allowed}`);
+    }
+    expect(await refusal(() => new ScoringClient({ ...options, accessKey: '' }))).to.match(/^accessKey must/);
+    expect(await refusal(() => new ScoringClient({ ...options, timeoutMs: 0 }))).to.equal(
+      'timeoutMs must be a whole number of at least 1',
+    );
+    expect(await refusal(() => scoring.verdict(REQUEST, { timeoutMs: Number.NaN }))).to.match(/^timeoutMs/);
+  });
+
+  it('are the ids "." and "..", which every URL parser takes for steps in the path', async () => {
+    const message = 'clientIdKey must not be "." or "..", which cannot stand in a path';
+    for (const id of ['.', '..']) {
+      expect(await refusal(() => platform.unbind(id))).to.equal(message);
+      expect(await refusal(() => platform.eraseClient(id))).to.equal(message);
+      expect(await refusal(() => platform.client(id))).to.equal(message);
+      expect(await refusal(() => platform.decision(id))).to.match(/^decisionId must not be/);
+    }
+  });
+
+  it('are bodies that cannot be written as JSON, and limits that are no count', async () => {
+    const circle: { orderRef: string; clientIdKey: string; outcome: 'PAID'; itself?: object } = {
+      clientIdKey: 'a',
+      orderRef: 'o',
+      outcome: 'PAID',
+    };
+    circle.itself = circle;
+    expect(await refusal(() => platform.reportOutcome(circle))).to.equal('body cannot be written as JSON');
+    expect(await refusal(() => platform.decisions({ limit: 1.5 }))).to.match(/^limit must be a whole number/);
+  });
+
+  it('never turn one id into another: the path that is sent names the id that was given', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), async (id) => {
+        sent = [];
+        await platform.unbind(id).catch((error: unknown) => {
+          if (!(error instanceof InvalidArgumentError)) throw error;
+        });
+        for (const url of sent) {
+          const segments = new URL(url).pathname.split('/');
+          expect(segments).to.have.length(7);
+          expect(decodeURIComponent(segments[5] ?? '')).to.equal(id);
+        }
+      }),
+      { examples: [['.'], ['..'], ['/'], ['%2e'], ['a/../b'], ['\\'], ['?#'], ['\t.'], [' ']] },
+    );
+  });
+
+  it('leave undefined members of a query out', async () => {
+    await platform.decisions({ orderRef: 'a&b', clientIdKey: undefined, limit: undefined });
+    expect(sent).to.deep.equal(['http://127.0.0.1:9/pay/v1/platform/decisions?orderRef=a%26b']);
+  });
+});

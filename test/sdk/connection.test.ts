@@ -1,0 +1,245 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import { expect } from 'chai';
+import packageFile from '../../package.json' with { type: 'json' };
+import {
+  type Attempt,
+  BadRequestError,
+  ConnectionError,
+  type ConnectionOptions,
+  RefusedError,
+  ScoringClient,
+  TimeoutError,
+  UnavailableError,
+  UnexpectedAnswerError,
+  UnknownKeyError,
+  VERSION,
+} from '../../src/sdk/client.ts';
+
+const REQUEST = {
+  sellPointKey: 'shop-1',
+  clientIdKey: 'ann',
+  method: 'card',
+  amountRequested: '25.00',
+  orderRef: 'order-1',
+};
+
+const ANSWER = { verdict: 'GET_NEW', reason: 'r', ruleVersion: 'p2.v10', isBot: false };
+
+type Headers = Readonly<Record<string, string>>;
+
+/** An answer of whoever stands at the other end. */
+function answer(status: number, text: string, headers: Headers = {}): RequestListener {
+  return (_, res) => res.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(text);
+}
+
+function problem(status: number, members: object | string, headers: Headers = {}): RequestListener {
+  const text = typeof members === 'string' ? members : JSON.stringify(members);
+  return answer(status, text, { 'Content-Type': 'application/problem+json', ...headers });
+}
+
+const verdict = answer(200, JSON.stringify(ANSWER));
+const drop: RequestListener = (req) => req.socket.destroy();
+const silence: RequestListener = () => {};
+
+describe('the connection of the client library', () => {
+  let server: Server;
+  let url: string;
+  let seen: IncomingHttpHeaders[];
+  let answers: RequestListener[];
+
+  beforeEach(async () => {
+    seen = [];
+    answers = [];
+    server = createServer((req, res) => {
+      seen.push(req.headers);
+      req.resume();
+      (answers.shift() ?? verdict)(req, res);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const client = (options: Partial<ConnectionOptions> = {}) =>
+    new ScoringClient({ baseUrl: url, accessKey: 'k', ...options });
+
+  /** What the verdict was refused with; fails when it was given. */
+  async function failure(options: Partial<ConnectionOptions> = {}): Promise<unknown> {
+    return client(options)
+      .verdict(REQUEST)
+      .then(
+        (value) => {
+          throw new Error(`it gave ${JSON.stringify(value)}`);
+        },
+        (error: unknown) => error,
+      );
+  }
+
+  describe('trying again', () => {
+    for (const { title, first } of [
+      { title: 'a dropped connection', first: drop },
+      { title: 'no answer in time', first: silence },
+      { title: 'a 408', first: problem(408, {}) },
+      { title: 'a 429', first: problem(429, {}, { 'Retry-After': '0' }) },
+      { title: "a proxy's 502", first: answer(502, '<h1>Bad Gateway</h1>', { 'Content-Type': 'text/html' }) },
+      { title: 'a 503', first: problem(503, {}, { 'Retry-After': '0' }) },
+      { title: 'a 504', first: answer(504, '') },
+    ]) {
+      it(`happens after ${title}, with the same Idempotency-Key and request id`, async () => {
+        answers = [first, first];
+        const given = await client({ attemptTimeoutMs: 400 }).verdict(REQUEST);
+        expect(given.verdict).to.equal('GET_NEW');
+        expect(seen.map((headers) => headers['idempotency-key'])).to.deep.equal(
+          Array.from({ length: 3 }, () => given.idempotencyKey),
+        );
+        expect(new Set(seen.map((headers) => headers['x-request-id']))).to.deep.equal(
+          new Set([given.requestId]),
+        );
+      });
+    }
+
+    it('waits as long as Retry-After says', async () => {
+      answers = [problem(503, {}, { 'Retry-After': '1' })];
+      const startedMs = performance.now();
+      await client().verdict(REQUEST);
+      expect(performance.now() - startedMs).to.be.above(1000);
+    });
+
+    it('leaves a Retry-After beyond the deadline to the application, without waiting for it', async () => {
+      answers = [problem(503, {}, { 'Retry-After': '60' })];
+      const error = await failure();
+      expect(error).to.be.instanceOf(UnavailableError).with.property('retryAfterSeconds', 60);
+      expect(seen).to.have.length(1);
+    });
+
+    it('understands a Retry-After that is a date', async () => {
+      answers = [problem(503, {}, { 'Retry-After': new Date(Date.now() + 3_600_000).toUTCString() })];
+      const error = await failure();
+      if (!(error instanceof UnavailableError)) throw error;
+      expect(error.retryAfterSeconds).to.be.within(3500, 3600);
+    });
+
+    it('ends with the last failure after retriesMax', async () => {
+      answers = [drop, drop, silence];
+      const error = await failure({ retriesMax: 2, attemptTimeoutMs: 300 });
+      expect(error).to.be.instanceOf(TimeoutError).with.property('message', 'no answer within 300 ms');
+      expect(seen).to.have.length(3);
+      answers = [drop];
+      expect(await failure({ retriesMax: 0 })).to.be.instanceOf(ConnectionError);
+      expect(seen).to.have.length(4);
+    });
+
+    it('ends when the time for the whole call is over, however many tries are left', async () => {
+      answers = Array.from({ length: 20 }, () => silence);
+      const startedMs = performance.now();
+      const error = await failure({ retriesMax: 20, attemptTimeoutMs: 250, timeoutMs: 700 });
+      expect(error).to.be.instanceOf(TimeoutError);
+      expect(performance.now() - startedMs).to.be.above(400);
+      expect(seen.length).to.be.within(2, 3);
+    });
+
+    it('does not happen after a refusal that would come again', async () => {
+      answers = [problem(401, { title: 'unknown X-KA-Access-Key', detail: 'd' })];
+      expect(await failure()).to.be.instanceOf(UnknownKeyError);
+      answers = [problem(500, { title: 'internal error', detail: 'd' })];
+      expect(await failure())
+        .to.be.instanceOf(RefusedError)
+        .with.property('status', 500);
+      expect(seen).to.have.length(2);
+    });
+
+    it("ends with the reason of the caller's signal", async () => {
+      answers = [silence];
+      const controller = new AbortController();
+      const ended = client().verdict(REQUEST, { signal: controller.signal });
+      await once(server, 'request');
+      controller.abort(new Error('the payer left'));
+      expect(await ended.catch((error: unknown) => error)).to.have.property('message', 'the payer left');
+      expect(seen).to.have.length(1);
+    });
+  });
+
+  describe('answers that are not as they should be', () => {
+    for (const { title, strange, status } of [
+      { title: 'a problem that is no JSON', strange: problem(400, '<oops'), status: 400 },
+      { title: 'a problem that is no object', strange: problem(400, '[1]'), status: 400 },
+      { title: 'an answer that is no JSON', strange: answer(200, '<oops'), status: 200 },
+      { title: 'an empty answer', strange: answer(200, ''), status: 200 },
+      { title: 'a command that nobody knows', strange: answer(200, '{"verdict":"DANCE"}'), status: 200 },
+      { title: 'a WAIT without seconds', strange: answer(200, '{"verdict":"WAIT"}'), status: 200 },
+      { title: 'a page', strange: answer(404, '<p>', { 'Content-Type': 'text/html' }), status: 404 },
+    ]) {
+      it(`gives an UnexpectedAnswerError for ${title}`, async () => {
+        answers = [strange];
+        expect(await failure())
+          .to.be.instanceOf(UnexpectedAnswerError)
+          .with.property('status', status);
+      });
+    }
+
+    it('follows no redirect, so that the access key goes nowhere else', async () => {
+      answers = [answer(307, '', { Location: `${url}/elsewhere` })];
+      expect(await failure())
+        .to.be.instanceOf(UnexpectedAnswerError)
+        .with.property('message', '307: redirects are not followed; correct baseUrl');
+      expect(seen).to.have.length(1);
+    });
+
+    it('believes no member of a problem that has another type', async () => {
+      answers = [problem(400, { title: 7, detail: null, errors: [{ pointer: '/a' }, 'x'], requestId: 9 })];
+      const error = await failure();
+      if (!(error instanceof BadRequestError)) throw error;
+      expect(error.message).to.equal('400 refused: no reason was given');
+      expect(error.errors).to.deep.equal([]);
+      expect(error.requestId).to.be.a('string');
+    });
+  });
+
+  describe('what is told', () => {
+    it('is the library and its version, in the User-Agent', async () => {
+      expect(VERSION).to.equal(packageFile.version);
+      await client().verdict(REQUEST);
+      expect(seen[0]).to.include({ 'user-agent': `client-scoring-service/${VERSION}` });
+    });
+
+    it('is every try to onAttempt, with what comes next and without the key', async () => {
+      const attempts: Attempt[] = [];
+      answers = [
+        drop,
+        problem(503, { title: 'temporarily unavailable', detail: 'd' }, { 'Retry-After': '0' }),
+      ];
+      const { requestId } = await client({ onAttempt: (attempt) => attempts.push(attempt) }).verdict(REQUEST);
+      expect(attempts.map(({ number, status, error }) => [number, status, error?.name])).to.deep.equal([
+        [1, null, 'ConnectionError'],
+        [2, 503, 'UnavailableError'],
+        [3, 200, undefined],
+      ]);
+      expect(attempts.map(({ retryInMs }) => typeof retryInMs)).to.deep.equal(['number', 'number', 'object']);
+      for (const attempt of attempts) {
+        expect(attempt).to.include({ method: 'POST', path: '/v1/client/verdict', requestId });
+      }
+      expect(JSON.stringify(attempts)).to.not.include('"k"');
+    });
+
+    it('may go wrong without taking the verdict away', async () => {
+      const onAttempt = () => {
+        throw new Error('the log is full');
+      };
+      expect((await client({ onAttempt }).verdict(REQUEST)).verdict).to.equal('GET_NEW');
+    });
+
+    it('is the id of the request with every error, also without an answer', async () => {
+      answers = [drop];
+      const error = await client({ retriesMax: 0 })
+        .verdict(REQUEST, { requestId: 'mine-1' })
+        .catch((reason: unknown) => reason);
+      expect(error).to.include({ name: 'ConnectionError', requestId: 'mine-1' });
+    });
+  });
+});
