@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import packageFile from '../package.json' with { type: 'json' };
-import { temporaryDirectory } from './running-service.ts';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
