@@ -93,6 +93,9 @@ export function registerKey(name: string): string {
   return `register:${name}`;
 }
 
+/** What people and keys changed. Stream. */
+export const AUDIT = 'audit';
+
 /** All documents share one slot, so that a collection can be listed in one step. */
 export const DOCUMENTS = '{documents}';
 

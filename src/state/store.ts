@@ -5,6 +5,7 @@ import type { ScoreRequest } from '../decision/decide.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { Sightings } from '../facts/fact.ts';
+import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { RateBuckets } from './rate-buckets.ts';
@@ -23,6 +24,9 @@ export interface Store {
 
   /** Single texts that change by compare-and-set: which rule set decides. */
   readonly registers: Registers;
+
+  /** What people and keys changed. */
+  readonly auditLog: AuditLog;
 
   /** The rate limit's buckets; shared by the fleet where the store is. */
   readonly rateBuckets: RateBuckets;
@@ -62,7 +66,7 @@ export interface Store {
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal>;
 
-  /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
+  /** Forgets a client: state, decisions, orders, stored answers, sightings, journal and audit entries. */
   erase(client: ClientKey): Promise<void>;
 
   /** Resolves when the store answers. */

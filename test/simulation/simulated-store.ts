@@ -2,6 +2,7 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/cl
 import type { Decision } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
+import type { AuditLog } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
@@ -15,6 +16,7 @@ import {
   type SightingsAsk,
   type Snapshot,
   type Store,
+  UnknownCursor,
 } from '../../src/state/store.ts';
 import type { StoredClients } from './stored-clients.ts';
 
@@ -29,10 +31,12 @@ export class SimulatedStore implements Store {
   readonly name = 'a simulated store';
   readonly documents: Documents;
   readonly registers: Registers;
+  readonly auditLog: AuditLog;
   readonly #clients: StoredClients;
   readonly #server: StoreServer;
   readonly #carry: Carrier;
   readonly #clock: () => number;
+  readonly #audited: { readonly entry: string; readonly clientHash: string | null }[] = [];
   #rateBuckets: RateBuckets | null = null;
 
   /** `server` answers what a decision needs, `clients` everything that is only read. */
@@ -43,6 +47,7 @@ export class SimulatedStore implements Store {
     this.#clock = clock;
     this.documents = memoryDocuments(clock);
     this.registers = memoryRegisters();
+    this.auditLog = memoryAuditLog(this.#audited);
   }
 
   /** Made when they are asked for: they take more time to make than a whole seed. */
@@ -125,7 +130,12 @@ export class SimulatedStore implements Store {
   }
 
   erase(client: ClientKey): Promise<void> {
-    return this.#carry(() => this.#clients.erase(client));
+    return this.#carry(() => {
+      this.#clients.erase(client);
+      for (const [place, { clientHash }] of Object.entries(this.#audited)) {
+        if (clientHash === client.hash) delete this.#audited[Number(place)];
+      }
+    });
   }
 
   ping(): Promise<void> {
@@ -133,6 +143,26 @@ export class SimulatedStore implements Store {
   }
 
   async close(): Promise<void> {}
+}
+
+function memoryAuditLog(kept: { readonly entry: string; readonly clientHash: string | null }[]): AuditLog {
+  return {
+    append: async (entry, clientHash) => {
+      kept.push({ entry, clientHash });
+    },
+    read: async (after, limit) => {
+      if (after !== null && !/^\d+$/.test(after)) throw new UnknownCursor();
+      const start = Number(after ?? 0);
+      const some = Object.entries(kept)
+        .filter(([place]) => Number(place) >= start)
+        .slice(0, limit);
+      const last = some.at(-1);
+      return {
+        entries: some.map(([, { entry }]) => entry),
+        cursor: last === undefined ? after : String(Number(last[0]) + 1),
+      };
+    },
+  };
 }
 
 function memoryDocuments(clock: () => number): Documents {

@@ -5,7 +5,7 @@ import type { ClientKey, PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
-import type { JournalEntry, Store } from '../../src/state/store.ts';
+import { type JournalEntry, type Store, UnknownCursor } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
@@ -47,6 +47,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('sightings', () => describeSightings(store));
     describe('documents', () => describeDocuments(store));
     describe('registers', () => describeRegisters(store));
+    describe('the audit log', () => describeAuditLog(store));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
     describe('the history of a client', () => describeHistory(store));
@@ -456,6 +457,50 @@ function describeRegisters(store: () => Store): void {
     );
     expect(won.filter(Boolean)).to.have.length(1);
     expect(await store().registers.read(name)).to.equal(`value-${won.indexOf(true)}`);
+  });
+}
+
+function describeAuditLog(store: () => Store): void {
+  const readAll = async (after: string | null) => {
+    const entries: string[] = [];
+    for (let cursor = after; ; ) {
+      const page: Awaited<ReturnType<Store['auditLog']['read']>> = await store().auditLog.read(cursor, 3);
+      if (page.entries.length === 0) return { entries, cursor };
+      entries.push(...page.entries);
+      cursor = page.cursor;
+    }
+  };
+
+  it('gives its entries in the order in which they were noted, from any place on', async () => {
+    const { cursor } = await readAll(null);
+    const noted = Array.from({ length: 8 }, (_, index) => `entry ${index} ü ${randomUUID()}`);
+    for (const entry of noted) await store().auditLog.append(entry, null);
+    expect((await readAll(cursor)).entries).to.deep.equal(noted);
+    const first = await store().auditLog.read(cursor, 5);
+    expect(first.entries).to.deep.equal(noted.slice(0, 5));
+    expect((await readAll(first.cursor)).entries).to.deep.equal(noted.slice(5));
+    const { cursor: end } = await readAll(cursor);
+    expect(await store().auditLog.read(end, 5)).to.deep.equal({ entries: [], cursor: end });
+  });
+
+  it('refuses a cursor that it never gave', async () => {
+    for (const cursor of ['x', '1-', '-1', '1 OR 1']) {
+      const error = await store()
+        .auditLog.read(cursor, 1)
+        .catch((reason: unknown) => reason);
+      expect(error, cursor).to.be.instanceOf(UnknownCursor);
+    }
+  });
+
+  it('forgets with a client what was noted about it, and nothing else', async () => {
+    const { cursor } = await readAll(null);
+    const [erased, other] = [newClient(), newClient()];
+    for (let round = 0; round < 600; round += 1) await store().auditLog.append(`of none ${round}`, null);
+    await store().auditLog.append('about the erased one', erased.hash);
+    await store().auditLog.append('about another', other.hash);
+    await store().erase(erased);
+    const { entries } = await readAll(cursor);
+    expect(entries.slice(600)).to.deep.equal(['about another']);
   });
 }
 

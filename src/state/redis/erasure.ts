@@ -16,6 +16,7 @@ import {
 } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { StoreUnavailable } from '../store.ts';
+import { forgetInAuditLog } from './audit-log.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
@@ -44,6 +45,7 @@ export class RedisErasure {
       if (raw !== null) await this.#removeWhatStateNames(client, raw);
       await this.#removeOwned(client);
       await this.#removeFromJournal(client);
+      await forgetInAuditLog(this.#commands, this.#runOn, client.hash);
       if (await this.#removeState(client, raw)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');

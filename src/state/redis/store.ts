@@ -3,6 +3,7 @@ import { encodeClientState } from '../../client/state-document.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
+import type { AuditLog } from '../audit-log.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import {
@@ -31,6 +32,7 @@ import {
   type Store,
   StoreUnavailable,
 } from '../store.ts';
+import { redisAuditLog } from './audit-log.ts';
 import { commitCall, commitScript, readCommitReply } from './commit.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
 import { NodeCalls } from './connection/node-calls.ts';
@@ -72,6 +74,7 @@ class RedisStore implements Store {
   readonly name: string;
   readonly documents: Documents;
   readonly registers: Registers;
+  readonly auditLog: AuditLog;
   readonly rateBuckets: RateBuckets;
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
@@ -90,6 +93,7 @@ class RedisStore implements Store {
     const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
     this.documents = redisDocuments(connection.commands, (call) => this.#calls.on(DOCUMENTS)(call));
     this.registers = redisRegisters(connection.commands, this.#calls.on);
+    this.auditLog = redisAuditLog(connection.commands, this.#calls.on);
     this.rateBuckets = redisRateBuckets(connection.commands, tokenCalls.on);
     this.#journal = new RedisJournal(connection.commands, this.#calls.on);
     this.#history = new RedisClientHistory(connection.commands, this.#calls.on);

@@ -44,6 +44,9 @@ const SCHEMA = `
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS journal_client ON journal (client);
+  CREATE TABLE IF NOT EXISTS audit (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
+  ) STRICT;
 `;
 
 /** Every random place that a write touches costs a page in the log, so decisions have no second name any more. */

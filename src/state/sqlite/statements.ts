@@ -57,7 +57,7 @@ export function prepareStatements(db: DatabaseSync) {
     trimJournal: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= (SELECT max(position) FROM journal) - ? ORDER BY position LIMIT ?)',
     ),
-    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal'].map((table) =>
+    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal', 'audit'].map((table) =>
       sql(`DELETE FROM ${table} WHERE client = ?`),
     ),
     purge: EXPIRING_TABLES.map((table) => {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
+import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { readJournalText } from '../journal-text.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
@@ -22,6 +23,7 @@ import {
   StoreUnavailable,
   UnknownCursor,
 } from '../store.ts';
+import { sqliteAuditLog } from './audit-log.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
@@ -71,6 +73,7 @@ class SqliteStore implements Store {
   readonly name: string;
   readonly documents: Documents;
   readonly registers: Registers;
+  readonly auditLog: AuditLog;
   readonly findDecisions: Store['findDecisions'];
   readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
@@ -87,6 +90,7 @@ class SqliteStore implements Store {
     this.#sql = prepareStatements(db);
     this.documents = sqliteDocuments(db, run);
     this.findDecisions = sqliteDecisionSearch(db, run);
+    this.auditLog = sqliteAuditLog(db, this.#writes, run);
     this.registers = {
       read: (name) => run(async () => textOf(this.#sql.register.get(name)?.['value'])),
       compareAndSet: (name, expected, next) =>
