@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { JournalEntry, Store } from '../../src/state/store.ts';
-import { History, liveThroughJuly, SCORING, Workplace } from '../evidence/backtest/backtest-history.ts';
+import { History, liveThroughJuly, Workplace } from '../evidence/backtest/backtest-history.ts';
+import { SCORING } from './scoring.ts';
 
 describe('journal export', () => {
   let place: Workplace;

@@ -1,33 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Edit, editedFiles, SOUND_VERSION } from './sound-rules.ts';
-
-const SCORING = fileURLToPath(new URL('../../src/cli/scoring.ts', import.meta.url));
-
-export interface CliRun {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a command in a folder, in an environment of its own. */
-export function scoring(
-  words: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd: string,
-): Promise<CliRun> {
-  const { promise, resolve, reject } = Promise.withResolvers<CliRun>();
-  const options = { cwd, env: { ...env, DATA_DIR: join(cwd, 'data') } };
-  execFile(process.execPath, [SCORING, ...words], options, (error, stdout, stderr) => {
-    const code = error === null ? 0 : error.code;
-    if (typeof code === 'number') resolve({ exitCode: code, stdout, stderr });
-    else reject(error ?? new Error('the command had no exit code'));
-  });
-  return promise;
-}
 
 /** A folder of rule sets that lives as long as one test. */
 export class TemporaryRules {

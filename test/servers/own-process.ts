@@ -1,17 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { note } from './belongings.ts';
 
-const running = new Set<ChildProcess>();
-
-// Whatever way this process ends, those it started do not stay behind.
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
-/** Makes a process end with this one, or earlier by `end`. */
-export function own(child: ChildProcess): void {
-  running.add(child);
-  child.once('exit', () => running.delete(child));
+/** Makes a process end with this one, or earlier by `end`. It never keeps this one alive. */
+export function own<Child extends ChildProcess>(child: Child): Child {
+  child.unref();
+  const { pid } = child;
+  if (pid === undefined) return child;
+  note('started', pid);
+  child.once('exit', () => note('ended', pid));
+  return child;
 }
 
 export function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
@@ -21,6 +19,7 @@ export function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
 /** Waits until the process is gone. */
 export async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
   if (!isRunning(child)) return;
+  child.ref();
   const gone = once(child, 'exit');
   child.kill(signal);
   await gone;

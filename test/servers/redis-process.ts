@@ -56,10 +56,14 @@ function addressOptions(directory: string, port: number): readonly string[] {
 
 async function startRedisProcess(args: readonly string[], port: number): Promise<RedisProcess> {
   const start = async () => {
-    const started = spawn('redis-server', args, { stdio: 'ignore' });
-    own(started);
-    await until(`redis-server answers on ${port}`, () => accepts(port, ['PING']));
-    return started;
+    const started = own(spawn('redis-server', args, { stdio: 'ignore' }));
+    try {
+      await until(`redis-server answers on ${port}`, () => accepts(port, ['PING']));
+      return started;
+    } catch (error) {
+      await end(started);
+      throw error;
+    }
   };
   let child = await start();
   return {

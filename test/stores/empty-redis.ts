@@ -3,14 +3,13 @@ import { command } from '../servers/redis-command.ts';
 
 let redis: Promise<RedisServers> | null = null;
 
-/** The address of the one Redis that the suites of this process share; it is emptied for each that asks. */
+/**
+ * The address of the one Redis that the suites of this process share; it is emptied for each that asks, and
+ * ends with the process.
+ */
 export async function emptyRedisUrl(): Promise<string> {
   redis ??= startStandalone();
   const servers = await redis;
   for (const { port } of servers.nodes) await command(port, ['FLUSHALL']);
   return servers.url;
 }
-
-after(async () => {
-  await (await redis)?.stop();
-});

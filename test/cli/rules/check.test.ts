@@ -1,6 +1,8 @@
 import { expect } from 'chai';
-import { type CliRun, editedCopy, scoring, TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
+import { editedCopy, TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
 import { swap } from '../../rule-fixtures/sound-rules.ts';
+import type { EndedProcess } from '../../servers/node-process.ts';
+import { scoring } from '../scoring.ts';
 
 const EARLY = '{ fact: waitRemainingSeconds, operator: greaterThan, value: 60 }';
 const COVERED = `  - { name: added, priority: 40, conditions: { all: [${EARLY}] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\n`;
@@ -24,7 +26,7 @@ describe('rules check', function () {
   beforeEach(() => rules.create());
   afterEach(() => rules.remove());
 
-  const check = (...options: readonly string[]): Promise<CliRun> =>
+  const check = (...options: readonly string[]): Promise<EndedProcess> =>
     scoring(['rules', 'check', ...options], { RULES_DIR: rules.folder }, rules.folder);
 
   it('says that a rule set is sound', async () => {

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ruleSchemas, schemaFileName, schemaText } from '../../../src/analysis/schema/rule-schema.ts';
-import { scoring, TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
+import { TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
+import { scoring } from '../scoring.ts';
 
 const NAMES = ['ruleset', 'groups', 'bot-signals', 'verdicts', 'ladder', 'limits', 'cases'];
 

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { scoring } from '../../cli/scoring.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 export const PLATFORM = platformName('demo');
@@ -69,18 +69,9 @@ export class Workplace {
   }
 
   /** Runs `scoring <args>` as a person would. */
-  scoring(...args: readonly string[]): Promise<Ran> {
-    return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [SCORING, ...args],
-        { env: this.environment(), maxBuffer: 64 << 20 },
-        (error, stdout, stderr) => {
-          const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-          resolve({ code, stdout, stderr });
-        },
-      );
-    });
+  async scoring(...args: readonly string[]): Promise<Ran> {
+    const { exitCode, stdout, stderr } = await scoring(args, this.environment());
+    return { code: exitCode, stdout, stderr };
   }
 
   end(): void {
@@ -88,10 +79,8 @@ export class Workplace {
   }
 }
 
-export const SCORING = join(REPOSITORY, 'src', 'cli', 'scoring.ts');
-
 export interface Ran {
-  readonly code: number;
+  readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
