@@ -5,12 +5,11 @@ import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import type { Address } from './config.ts';
 import { callerApi } from './http/caller/caller-api.ts';
+import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
-import type { RolloutView } from './http/platform/rollout.ts';
+import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import type { RequestState } from './http/request/request-state.ts';
-import type { Readiness } from './http/server/health.ts';
-import { LastHour } from './http/server/last-hour.ts';
 import { cutOffSlowReaders } from './http/server/slow-readers.ts';
 import {
   HEADERS_TIMEOUT_MS,
@@ -20,6 +19,7 @@ import {
   TIMEOUT_CHECK_MS,
   UNREAD_TIMEOUT_MS,
 } from './http/server/time-limits.ts';
+import { LastHour } from './last-hour.ts';
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';

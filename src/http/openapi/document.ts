@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
-import type { TSchema } from 'typebox';
-import type { Operation } from '../../access/access-keys.ts';
-import { PLATFORM_OPERATIONS } from '../platform/session.ts';
-import { CONSOLE_SCHEMAS, type ConsoleSchemaName } from './console-schemas.ts';
-import { HISTORY_SCHEMAS, type HistorySchemaName } from './history-schemas.ts';
+import type { AnswerSpec, Operation } from '../operation/operation.ts';
+import type { RequestBodySpec } from '../operation/request-body.ts';
+import { problemBody } from '../request/answer-problems.ts';
+import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
+import { BODY_TOO_LARGE, UNSUPPORTED_TYPE } from '../request/body.ts';
+import type { ShownRefusal } from '../request/problems.ts';
 import {
-  ELSEWHERE,
   INTERNAL_ERROR,
-  NO_OPERATION_OF_THE_PLATFORM,
-  notGranted,
-  type Refusal,
-  UNAVAILABLE,
+  METHOD_NOT_ALLOWED,
+  NOTHING_THERE,
+  STATE_AWAY,
   UNKNOWN_KEY,
-} from './refusals.ts';
-import { ANSWER_SCHEMAS, type SchemaName } from './schemas.ts';
+} from '../request/refusals.ts';
+import { Components } from './components.ts';
+import { ProblemSchema } from './problem.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -66,46 +66,15 @@ export interface OpenApiDocument {
   };
 }
 
-/** What a key must be granted: one operation, several together, or any of the platform's. */
-export type Grant = Operation | readonly Operation[] | 'any of the platform';
-
-/** One operation of a listener, as its route answers it. */
-export interface OperationSpec {
-  readonly method: 'get' | 'put' | 'post' | 'delete';
-  readonly path: string;
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tag: string;
-  /** Null when no key is needed. */
-  readonly grant: Grant | null;
-  readonly parameters?: readonly Json[];
-  readonly body?: Readonly<Record<string, { readonly schema: string; readonly example: Json }>>;
-  readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** Besides those that every operation with a key shares. */
-  readonly refusals: readonly Refusal[];
-}
-
-export interface AnswerSpec {
-  readonly description: string;
-  readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed')[];
-  readonly content?: Readonly<
-    Record<
-      string,
-      { readonly schema: SchemaName | ConsoleSchemaName | HistorySchemaName; readonly example: Json }
-    >
-  >;
-  /** The answer is plain text. */
-  readonly text?: true;
-}
+/** An operation as far as a document tells of it. */
+export type DescribedOperation = Omit<Operation<never>, 'run'>;
 
 export interface DocumentSpec {
   readonly title: string;
   readonly description: string;
   readonly serverUrl: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly bodies: Readonly<Record<string, TSchema>>;
-  readonly operations: readonly OperationSpec[];
+  readonly operations: readonly DescribedOperation[];
 }
 
 const REQUEST_ID = '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11';
@@ -144,21 +113,15 @@ const HEADERS = {
   },
 } as const;
 
-/**
- * The document of one listener. Its schemas are those that validate requests, and those that tests hold
- * live answers against; only schemas that an operation reaches are kept.
- */
+/** The document of one listener, made from what its routes are made from. */
 export function documentOf(spec: DocumentSpec): OpenApiDocument {
+  const components = new Components();
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of spec.operations) {
     const methods = paths[operation.path] ?? {};
-    methods[operation.method] = operationObject(operation);
+    methods[operation.method] = operationObject(operation, components);
     paths[operation.path] = methods;
   }
-  const schemas = { ...spec.bodies, ...ANSWER_SCHEMAS, ...HISTORY_SCHEMAS, ...CONSOLE_SCHEMAS };
-  const published = Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, publishedSchema(schema)]),
-  );
   return {
     openapi: '3.1.0',
     info: {
@@ -171,7 +134,7 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
     tags: spec.tags,
     paths,
     components: {
-      schemas: reachable(published, JSON.stringify(paths)),
+      schemas: components.schemas(),
       headers: usedHeaders(JSON.stringify(paths)),
       securitySchemes: {
         accessKey: {
@@ -185,97 +148,118 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
   };
 }
 
-function operationObject(spec: OperationSpec): OperationObject {
-  const shared = spec.grant === null ? [] : [UNKNOWN_KEY, ...notGrantedFor(spec.grant), UNAVAILABLE];
-  const { operationId, summary, description, parameters = [], body } = spec;
+function operationObject(operation: DescribedOperation, components: Components): OperationObject {
+  const { operationId, summary, description, tag, grant, parameters = [], body } = operation;
   return {
     operationId,
     summary,
     description,
-    tags: [spec.tag],
-    security: spec.grant === null ? [] : securityOf(spec.grant),
-    parameters: [...parameters, REQUEST_ID_PARAMETER],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: mediaTypes(body) } }),
+    tags: [tag],
+    security: grant === null ? [] : grantLists(grant).map((accessKey) => ({ accessKey })),
+    parameters: [
+      ...parameters.map(({ name, in: place, required, description, schema }) => ({
+        name,
+        in: place,
+        required,
+        description,
+        schema,
+      })),
+      REQUEST_ID_PARAMETER,
+    ],
+    ...(body === null ? {} : { requestBody: requestBody(body, components) }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(spec.answers).map(([status, answer]) => [status, success(answer)]),
+        Object.entries(operation.answers).map(([status, answer]) => [status, success(answer, components)]),
       ),
-      ...refusalsByStatus([...spec.refusals, ...shared]),
-      default: refusalResponse('Any other refusal', [INTERNAL_ERROR, ...ELSEWHERE], ['Allow']),
+      ...refusalsByStatus(
+        [
+          ...operation.refusals,
+          ...(body === null ? [] : [BODY_TOO_LARGE, UNSUPPORTED_TYPE]),
+          ...(grant === null ? [] : keyRefusals(grant)),
+        ],
+        components,
+      ),
+      default: refusalResponse(
+        'Any other refusal',
+        [INTERNAL_ERROR, NOTHING_THERE, METHOD_NOT_ALLOWED],
+        ['Allow'],
+        components,
+      ),
     },
   };
 }
 
-/** In 3.1 each list names what the key must be granted; one of the lists is enough. */
-function securityOf(grant: Grant): readonly Json[] {
-  if (grant === 'any of the platform') return PLATFORM_OPERATIONS.map((one) => ({ accessKey: [one] }));
-  return [{ accessKey: typeof grant === 'string' ? [grant] : grant }];
+function keyRefusals(grant: Grant): readonly ShownRefusal[] {
+  return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY];
 }
 
-function notGrantedFor(grant: Grant): readonly Refusal[] {
-  if (grant === 'any of the platform') return [NO_OPERATION_OF_THE_PLATFORM];
-  return typeof grant === 'string' ? [notGranted(grant)] : grant.map(notGranted);
+function requestBody({ content, shapes }: RequestBodySpec, components: Components) {
+  for (const [name, schema] of Object.entries(shapes)) components.add(name, schema);
+  return {
+    required: true,
+    content: Object.fromEntries(
+      Object.entries(content).map(([type, { name, example }]) => [
+        type,
+        { schema: components.pointerTo(name), example },
+      ]),
+    ),
+  } as const;
 }
 
-function success({ description, headers = [], content, text }: AnswerSpec): ResponseObject {
+function success(
+  { description, headers = [], content = {}, text }: AnswerSpec,
+  components: Components,
+): ResponseObject {
+  const media = Object.entries(content).map(([type, { shape, example }]): [string, MediaType] => [
+    type,
+    { schema: components.published(shape), example },
+  ]);
+  if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
     description,
     headers: headerRefs(['X-Request-Id', ...headers]),
-    ...(content === undefined ? {} : { content: mediaTypes(content) }),
-    ...(text === true ? { content: { 'text/plain': { schema: { type: 'string' } } } } : {}),
+    ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),
   };
 }
 
-function mediaTypes(
-  content: Readonly<Record<string, { readonly schema: string; readonly example: Json }>>,
-): Record<string, MediaType> {
-  return Object.fromEntries(
-    Object.entries(content).map(([type, { schema, example }]) => [
-      type,
-      {
-        schema: { $ref: `#/components/schemas/${schema}` },
-        example,
-      },
-    ]),
-  );
-}
-
-function refusalsByStatus(refusals: readonly Refusal[]): Record<string, ResponseObject> {
-  const byStatus = Map.groupBy(refusals, ({ problem }) => problem.status);
+function refusalsByStatus(
+  refusals: readonly ShownRefusal[],
+  components: Components,
+): Record<string, ResponseObject> {
+  const byStatus = Map.groupBy(refusals, ({ example }) => example.status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       String(status),
-      refusalResponse(group.map(({ when }) => when).join(' '), group, status === 503 ? ['Retry-After'] : []),
+      refusalResponse(
+        group.map(({ when }) => when).join(' '),
+        group,
+        status === 503 ? ['Retry-After'] : [],
+        components,
+      ),
     ]),
   );
 }
 
 function refusalResponse(
   description: string,
-  refusals: readonly Refusal[],
+  refusals: readonly ShownRefusal[],
   headers: readonly (keyof typeof HEADERS)[],
+  components: Components,
 ): ResponseObject {
   return {
     description,
     headers: headerRefs(['X-Request-Id', ...headers]),
     content: {
       'application/problem+json': {
-        schema: { $ref: '#/components/schemas/Problem' },
+        schema: components.published(ProblemSchema),
         examples: Object.fromEntries(
-          refusals.map((refusal) => [refusal.name, { summary: refusal.when, value: exampleOf(refusal) }]),
+          refusals.map((refusal) => [
+            refusal.name,
+            { summary: refusal.when, value: problemBody(refusal.example, REQUEST_ID) },
+          ]),
         ),
       },
     },
-  };
-}
-
-function exampleOf({ problem: { title, status, message, errors } }: Refusal): Json {
-  return {
-    title,
-    status,
-    detail: message,
-    ...(errors.length > 0 ? { errors } : {}),
-    requestId: REQUEST_ID,
   };
 }
 
@@ -287,40 +271,4 @@ function usedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
   return Object.fromEntries(
     Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
   );
-}
-
-/** The schemas that the text points at, and those that they point at. */
-function reachable(schemas: Readonly<Record<string, Json>>, text: string): Record<string, Json> {
-  const found = new Map<string, Json>();
-  const visit = (from: string): void => {
-    for (const [, name = ''] of from.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-      if (found.has(name)) continue;
-      const schema = schemas[name];
-      found.set(name, schema);
-      visit(JSON.stringify(schema));
-    }
-  };
-  visit(text);
-  return Object.fromEntries([...found].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
-}
-
-/**
- * A schema in words that every tool knows. Two keywords are the validator's own: `wellFormed` cannot be
- * said in JSON Schema, and `instant` is a date-time or a count of milliseconds.
- */
-export function publishedSchema(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(publishedSchema);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const { instant, wellFormed, ...rest } = { instant: false, wellFormed: false, ...schema };
-  const members = Object.fromEntries(
-    Object.entries(rest).map(([name, value]) => [name, publishedSchema(value)]),
-  );
-  if (!instant) return members;
-  return {
-    ...members,
-    oneOf: [
-      { type: 'string', format: 'date-time' },
-      { type: 'integer', minimum: 0 },
-    ],
-  };
 }

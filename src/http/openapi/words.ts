@@ -1,27 +1,10 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
-import { choice } from '../request/schemas.ts';
+import { choice, shape } from '../../shapes.ts';
 
 /** The words that the shapes of answers are written in. */
-
-/** What a pointer into the document stands for: the schema of that name among its components. */
-export function ref<S extends TSchema>(name: string, _schema: S) {
-  return Type.Unsafe<Static<S>>({ $ref: `#/components/schemas/${name}` });
-}
-
-export function nullable<S extends TSchema>(schema: S) {
-  return Type.Union([schema, Type.Null()]);
-}
-
-export function shape<P extends TProperties>(description: string, properties: P) {
-  return Type.Object(properties, { description });
-}
-
-export function list<S extends TSchema>(schema: S, description: string) {
-  return Type.Array(schema, { description });
-}
 
 export const word = (description: string) => Type.String({ description });
 export const yesNo = (description: string) => Type.Boolean({ description });

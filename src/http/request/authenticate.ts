@@ -1,22 +1,102 @@
 import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
-import { notProvisioned, unknownKey } from './problems.ts';
+import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
+import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
-/** The key of a request, which must be known (401) and granted for the operation (403); contract, section 5. */
+/** What a key must be granted: one operation, several together, or any of the platform's. */
+export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM;
+
+export const ANY_OF_THE_PLATFORM = 'any of the platform';
+
+/** Any of these opens the console. */
+export const PLATFORM_OPERATIONS = [
+  'decisions',
+  'clients',
+  'rules',
+  'outcomes',
+  'erase',
+  'lists',
+  'operate',
+] as const satisfies readonly Operation[];
+
+const NOT_PROVISIONED = 'not provisioned';
+
+/** The key of a request, which must be known (401) and granted for the operation (403); interface, section 5. */
 export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
   keys: AccessKeys,
-  operation: Operation,
+  grant: Grant,
 ): Promise<AccessKey> {
-  ctx.state.operation = operation;
+  ctx.state.operation = firstOf(grant);
+  const key = await keyOf(ctx, keys);
+  ctx.state.key = key;
+  ctx.state.operation = grantedOf(key, grant);
+  return key;
+}
+
+async function keyOf(ctx: ParameterizedContext<RequestState>, keys: AccessKeys): Promise<AccessKey> {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
   const [key] = given;
-  if (key === undefined) throw unknownKey('The header X-KA-Access-Key is missing.');
-  if (given.length > 1) throw unknownKey('The header X-KA-Access-Key came more than once.');
+  if (key === undefined) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+  if (given.length > 1) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key came more than once.');
   const record = await keys.authenticate(key);
-  if (record === null) throw unknownKey('The access key is not known, was revoked, or has expired.');
-  ctx.state.key = record;
-  if (!grants(record, operation)) throw notProvisioned(operation);
-  return record;
+  if (record !== null) return record;
+  throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
+
+/** The operation that the request counts as, in log and metrics. */
+function firstOf(grant: Grant): Operation {
+  if (typeof grant === 'string') return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS[0] : grant;
+  return grant[0] ?? PLATFORM_OPERATIONS[0];
+}
+
+/** Throws 403 when the key lacks what it must be granted. */
+function grantedOf(key: AccessKey, grant: Grant): Operation {
+  if (grant === ANY_OF_THE_PLATFORM) {
+    const granted = PLATFORM_OPERATIONS.find((operation) => grants(key, operation));
+    if (granted === undefined) throw NO_OPERATION_OF_THE_PLATFORM.problem();
+    return granted;
+  }
+  const lacking = listOf(grant).find((operation) => !grants(key, operation));
+  if (lacking !== undefined) throw notGranted(lacking).problem();
+  return firstOf(grant);
+}
+
+function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
+  return typeof grant === 'string' ? [grant] : grant;
+}
+
+/** Every 403 that an operation with this grant may answer. */
+export function grantRefusals(grant: Grant): readonly ShownRefusal[] {
+  return grant === ANY_OF_THE_PLATFORM ? [NO_OPERATION_OF_THE_PLATFORM] : listOf(grant).map(notGranted);
+}
+
+/** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
+export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
+  return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS.map((one) => [one]) : [listOf(grant)];
+}
+
+function notGranted(operation: Operation) {
+  return refusal(
+    `notProvisionedFor${operation.charAt(0).toUpperCase()}${operation.slice(1)}`,
+    `The key was not issued for the operation "${operation}".`,
+    () =>
+      new HttpProblem(
+        403,
+        NOT_PROVISIONED,
+        `The access key was not issued for the operation "${operation}"; the platform owner grants operations.`,
+      ),
+  );
+}
+
+const NO_OPERATION_OF_THE_PLATFORM = refusal(
+  'notProvisioned',
+  'The key was issued for none of the operations of the platform.',
+  () =>
+    new HttpProblem(
+      403,
+      NOT_PROVISIONED,
+      `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,
+    ),
+);

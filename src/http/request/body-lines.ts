@@ -5,27 +5,27 @@ const NEWLINE = 0x0a;
 
 /**
  * The lines of a request body as bytes, without their line ends; null for a line longer than
- * `maxBytes`, of which no more than that is ever held.
+ * `bytesMax`, of which no more than that is ever held.
  */
-export async function* bodyLines(req: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer | null> {
+export async function* bodyLines(req: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer | null> {
   let held: Buffer[] = [];
   let heldBytes = 0;
   for await (const chunk of bodyChunks(req)) {
     let rest = chunk;
     for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      yield line(held, heldBytes, rest.subarray(0, end), maxBytes);
+      yield line(held, heldBytes, rest.subarray(0, end), bytesMax);
       held = [];
       heldBytes = 0;
       rest = rest.subarray(end + 1);
     }
-    if (heldBytes <= maxBytes) held.push(rest);
+    if (heldBytes <= bytesMax) held.push(rest);
     heldBytes += rest.length;
   }
-  if (heldBytes > 0) yield line(held, heldBytes, Buffer.alloc(0), maxBytes);
+  if (heldBytes > 0) yield line(held, heldBytes, Buffer.alloc(0), bytesMax);
 }
 
-function line(held: readonly Buffer[], heldBytes: number, end: Buffer, maxBytes: number): Buffer | null {
-  if (heldBytes + end.length > maxBytes) return null;
+function line(held: readonly Buffer[], heldBytes: number, end: Buffer, bytesMax: number): Buffer | null {
+  if (heldBytes + end.length > bytesMax) return null;
   const bytes = Buffer.concat([...held, end]);
   return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpProblem, malformedBody } from './problems.ts';
+import { HttpProblem, malformedBody, refusal } from './problems.ts';
 
 /** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
-export const MAX_BODY_BYTES = 32 * 1024;
+export const BODY_BYTES_MAX = 32 * 1024;
 
 /** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
 export async function readJson(req: IncomingMessage): Promise<unknown> {
@@ -13,11 +13,11 @@ export async function readJson(req: IncomingMessage): Promise<unknown> {
 /** Throws 415 unless the body is of this type, in UTF-8, and not compressed. */
 export function requireContentType(req: IncomingMessage, wanted: string): void {
   if (contentType(req) !== wanted) {
-    throw unsupported(`Content-Type must be ${wanted}, once, and in UTF-8.`);
+    throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted}, once, and in UTF-8.`);
   }
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
-    throw unsupported('Content-Encoding is not supported.');
+    throw UNSUPPORTED_TYPE.problem('Content-Encoding is not supported.');
 }
 
 /** The media type; null when there is none, more than one, or another charset than UTF-8. */
@@ -52,7 +52,7 @@ export function parseJson(text: string): unknown {
 }
 
 async function readText(req: IncomingMessage): Promise<string> {
-  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  if (Number(req.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw BODY_TOO_LARGE.problem();
   return decodeText(await wholeBody(req));
 }
 
@@ -63,12 +63,12 @@ function wholeBody(req: IncomingMessage): Promise<Buffer> {
   let bytes = 0;
   const take = (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= MAX_BODY_BYTES) {
+    if (bytes <= BODY_BYTES_MAX) {
       chunks.push(chunk);
       return;
     }
     req.off('data', take).pause();
-    reject(tooLarge(MAX_BODY_BYTES));
+    reject(BODY_TOO_LARGE.problem());
   };
   // Every request closes in the end; a problem with its stack is not made for those that are well.
   const breakOff = () => req.complete || reject(brokenOff());
@@ -94,13 +94,19 @@ export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> 
   }
 }
 
-/** The connection is closed after it: the rest of the body is not read. */
-export function tooLarge(limit: number): HttpProblem {
-  return new HttpProblem(413, 'body too large', `The body must have at most ${limit} bytes.`, {
-    headers: { Connection: 'close' },
-  });
-}
+export const BODY_TOO_LARGE = refusal(
+  'bodyTooLarge',
+  `The body has more than ${BODY_BYTES_MAX} bytes.`,
+  // The rest of the body is not read, so nothing can follow it on this connection.
+  () =>
+    new HttpProblem(413, 'body too large', `The body must have at most ${BODY_BYTES_MAX} bytes.`, {
+      headers: { Connection: 'close' },
+    }),
+);
 
-function unsupported(detail: string): HttpProblem {
-  return new HttpProblem(415, 'unsupported content type', detail);
-}
+export const UNSUPPORTED_TYPE = refusal(
+  'unsupportedType',
+  'The body is not JSON in UTF-8 by its Content-Type, or is compressed.',
+  (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
+  'Content-Type must be application/json, once, and in UTF-8.',
+);

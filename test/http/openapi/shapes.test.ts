@@ -1,45 +1,33 @@
 import { expect } from 'chai';
 import type { Static } from 'typebox';
+import type { RuleDiff } from '../../../src/analysis/diff/rule-diffs.ts';
 import type { Explanation, RulesAccount } from '../../../src/analysis/explain/explain.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
 import type { Binding, Override } from '../../../src/client/client-state.ts';
 import type { Ladder } from '../../../src/client/ladder.ts';
 import type { OutcomeEffect } from '../../../src/client/outcomes.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../../src/decision/decision.ts';
-import type { ScoreBody, VerdictBody } from '../../../src/decision/requests.ts';
+import type { VerdictAnswerSchema } from '../../../src/http/caller/verdict.ts';
+import type { DecisionSchema, LadderSchema } from '../../../src/http/openapi/decision-shapes.ts';
+import type { RulesAccountSchema, RuleTraceSchema } from '../../../src/http/openapi/rules-account-shapes.ts';
+import type { ScoreAnswerSchema } from '../../../src/http/openapi/score-answer.ts';
+import type { BindingSchema } from '../../../src/http/platform/client/binding.ts';
+import type { ClientHistorySchema, viewOfHistory } from '../../../src/http/platform/client/client-history.ts';
+import type { ClientSchema, viewOfClient } from '../../../src/http/platform/client/client-view.ts';
+import type { OverrideSchema } from '../../../src/http/platform/client/override.ts';
+import type { DecisionListSchema } from '../../../src/http/platform/decisions/decisions.ts';
+import type { ExplanationSchema } from '../../../src/http/platform/decisions/explanation.ts';
+import type { LastHourSchema } from '../../../src/http/platform/last-hour.ts';
+import type { OutcomeResultSchema } from '../../../src/http/platform/outcomes/outcomes.ts';
 import type {
-  LastHourSchema,
-  OpenedRuleFolderSchema,
-  RuleDiffSchema,
-  RuleFolderSchema,
-  SessionSchema,
-} from '../../../src/http/openapi/console-schemas.ts';
-import type { ClientHistorySchema } from '../../../src/http/openapi/history-schemas.ts';
-import type {
-  BindingSchema,
-  ClientSchema,
-  DecisionListSchema,
-  DecisionSchema,
-  ExplanationSchema,
   FollowingSchema,
-  LadderSchema,
   NodeSchema,
-  OutcomeResultSchema,
-  OverrideSchema,
   RolloutSchema,
   RolloutStatusSchema,
-  RulesAccountSchema,
-  RuleTraceSchema,
-  ScoreAnswerSchema,
   TrialCountsSchema,
-  VerdictAnswerSchema,
-} from '../../../src/http/openapi/schemas.ts';
-import type { viewOfHistory } from '../../../src/http/platform/client-history.ts';
-import type { viewOfClient } from '../../../src/http/platform/client-view.ts';
-import type { OpenedRuleFolder, RuleDiff, RuleFolderSummary } from '../../../src/http/platform/rule-files.ts';
-import type { Session } from '../../../src/http/platform/session.ts';
-import type { ScoreBodySchema, VerdictBodySchema } from '../../../src/http/request/schemas.ts';
-import type { LastHourView } from '../../../src/http/server/last-hour.ts';
+} from '../../../src/http/platform/rules/rollout-shapes.ts';
+import type { RuleDiffSchema } from '../../../src/http/platform/rules/rule-diff.ts';
+import type { LastHourView } from '../../../src/last-hour.ts';
 import type { FollowReport, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
 import type { NodeReport } from '../../../src/rollout/fleet.ts';
 import type { Rollout } from '../../../src/rollout/rollout.ts';
@@ -64,8 +52,6 @@ type ClientView = Omit<ReturnType<typeof viewOfClient>, 'facts'>;
 
 // The compiler refuses this file when a schema and the type of the code part ways.
 const SHAPES: {
-  readonly scoreBody: Same<Static<typeof ScoreBodySchema>, ScoreBody>;
-  readonly verdictBody: Same<Static<typeof VerdictBodySchema>, VerdictBody>;
   readonly scoreAnswer: Same<Static<typeof ScoreAnswerSchema>, ScoreAnswer>;
   readonly verdictAnswer: Same<Static<typeof VerdictAnswerSchema>, VerdictAnswer>;
   readonly ladder: Same<Static<typeof LadderSchema>, Ladder>;
@@ -84,14 +70,9 @@ const SHAPES: {
   readonly following: Same<Static<typeof FollowingSchema>, FollowReport>;
   readonly foundDecisions: Same<Static<typeof DecisionListSchema>, FoundDecisions>;
   readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
-  readonly session: Same<Static<typeof SessionSchema>, Session>;
   readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
-  readonly ruleFolder: Same<Static<typeof RuleFolderSchema>, RuleFolderSummary>;
-  readonly openedRuleFolder: Same<Static<typeof OpenedRuleFolderSchema>, OpenedRuleFolder>;
   readonly ruleDiff: Same<Static<typeof RuleDiffSchema>, RuleDiff>;
 } = {
-  scoreBody: true,
-  verdictBody: true,
   scoreAnswer: true,
   verdictAnswer: true,
   ladder: true,
@@ -110,10 +91,7 @@ const SHAPES: {
   following: true,
   foundDecisions: true,
   rulesAccount: true,
-  session: true,
   lastHour: true,
-  ruleFolder: true,
-  openedRuleFolder: true,
   ruleDiff: true,
 };
 

@@ -1,0 +1,113 @@
+import type { Decision } from '../../decision/decision.ts';
+import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { explain, type RulesAccount } from './explain.ts';
+
+/** Values to take instead of what a client shows, by label. */
+export type SupposedFacts = Readonly<Record<string, FactValue>>;
+
+/** What a version would answer, with the values its rules saw. */
+export interface WhatIfAnswer {
+  readonly version: string;
+  readonly digest: string;
+  /** The decision as it would be recorded; nothing of it is. */
+  readonly decision: Readonly<Record<string, unknown>>;
+  readonly rules: RulesAccount | null;
+}
+
+/** What a version would answer instead of `decision` if these facts were so. */
+export async function whatIf(
+  rules: RuleSet,
+  decision: Decision,
+  facts: SupposedFacts,
+): Promise<WhatIfAnswer> {
+  const own = Object.entries(facts).filter(([label]) => label in decision.facts);
+  const supposed = own.length === 0 ? decision : suppose(decision, Object.fromEntries(own));
+  const { rules: account, differences } = await explain(rules, supposed);
+  // Where the supposed facts lead elsewhere, the explanation says what comes out instead.
+  const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
+  const others = differences.filter((difference) => !concluded.includes(difference));
+  return {
+    version: rules.version,
+    digest: rules.digest,
+    decision: withoutStrays({
+      ...supposed,
+      ...Object.fromEntries(others.map(({ member, rerun }) => [member, rerun])),
+      facts: {
+        ...supposed.facts,
+        ...Object.fromEntries(concluded.map(({ member, rerun }) => [member.slice('facts.'.length), rerun])),
+      },
+    }),
+    rules: account,
+  };
+}
+
+/** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
+function withoutStrays(decision: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(decision).filter(
+      ([member, value]) =>
+        value !== null && (member !== 'stickyRequisiteRef' || decision['verdict'] === 'GET_SAME_STICKY'),
+    ),
+  );
+}
+
+/** The decision with these facts, and with the ladder that they speak of, so that the next wait follows from it. */
+export function suppose(decision: Decision, own: SupposedFacts): Decision {
+  const facts = { ...decision.facts, ...own };
+  const { ladderBefore, at } = decision;
+  const level = facts['ladderLevel'];
+  const open = facts['attemptOpen'];
+  const remaining = facts['waitRemainingSeconds'];
+  const waitUntil =
+    typeof remaining === 'number' && remaining > 0
+      ? at + remaining * 1000
+      : facts['waitServed'] === true
+        ? at
+        : null;
+  return {
+    ...decision,
+    facts,
+    ladderBefore: {
+      level: typeof level === 'number' ? level : ladderBefore.level,
+      attemptOpen: typeof open === 'boolean' ? open : ladderBefore.attemptOpen,
+      waitUntil: remaining === undefined ? ladderBefore.waitUntil : waitUntil,
+    },
+  };
+}
+
+/** A supposed value that its fact cannot have. */
+export interface UnfitFact {
+  readonly label: string;
+  /** `must be true or false`. */
+  readonly allowed: string;
+}
+
+/** The first supposed value that is none of its fact's; null when all fit. Labels that no rule asks for are let be. */
+export function unfitFact(rules: RuleSet, facts: SupposedFacts): UnfitFact | null {
+  for (const { label, fact } of rules.facts) {
+    const value = facts[label];
+    const allowed = value === undefined ? null : whyNot(value, fact.domain);
+    if (allowed !== null) return { label, allowed };
+  }
+  return null;
+}
+
+function whyNot(value: FactValue, domain: FactDomain): string | null {
+  switch (domain.type) {
+    case 'number':
+      return typeof value === 'number' && value >= domain.min && value <= domain.max
+        ? null
+        : `must be a number from ${domain.min} to ${domain.max}`;
+    case 'boolean':
+      return typeof value === 'boolean' ? null : 'must be true or false';
+    case 'enum':
+      return typeof value === 'string' && domain.values.includes(value)
+        ? null
+        : `must be one of ${domain.values.join(', ')}`;
+    case 'text':
+      return typeof value === 'string' ? null : 'must be a text';
+    default:
+      return domain satisfies never;
+  }
+}

@@ -1,0 +1,15 @@
+/** Epoch ms of an `instant`; null when it is none. */
+export function toEpochMs(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
+  if (typeof value !== 'string' || !INSTANT.test(value) || !isCalendarDay(value.slice(0, 10))) return null;
+  const ms = Date.parse(value);
+  return ms >= 0 ? ms : null;
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Date.parse takes 30 February for 2 March. */
+function isCalendarDay(text: string): boolean {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}

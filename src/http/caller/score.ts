@@ -1,0 +1,42 @@
+import { ScoreBodySchema } from '../../decision/requests.ts';
+import type { ScoringService } from '../../service.ts';
+import { ScoreAnswerSchema } from '../openapi/score-answer.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import { jsonBody, malformed } from '../operation/request-body.ts';
+
+export interface ScoreParts {
+  readonly service: ScoringService;
+}
+
+export const score = operation({
+  method: 'post',
+  path: '/v1/client/score',
+  operationId: 'score',
+  summary: 'Which payer this is',
+  description:
+    'Contract, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
+  tag: 'Scoring',
+  grant: 'score',
+  body: jsonBody('ScoreBody', ScoreBodySchema, {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'ann',
+    amountRequested: '25.00',
+    selectedMethodKey: 'card',
+    toPayCurrency: 'EUR',
+    fingerprint: 'f-5d1c',
+    ip: '203.0.113.7',
+    userAgent: 'Mozilla/5.0',
+    clientHints: { jsOk: true, honeypotTriggered: false },
+  }),
+  answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema, {
+    clientGroup: 'NEW',
+    paymentScore: '0.5000',
+    isBot: false,
+  }),
+  refusals: [malformed('/amountRequested', 'must be a JSON string')],
+  answer: async ({ ctx, key, body }, { service }: ScoreParts) => {
+    const answer = await service.score(key.platform, await body());
+    ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
+    return answer;
+  },
+});

@@ -1,0 +1,102 @@
+import { Type } from 'typebox';
+import { VerdictBodySchema } from '../../decision/requests.ts';
+import type { ScoringService } from '../../service.ts';
+import { named, shape } from '../../shapes.ts';
+import { stickyRequisiteRef, waitSeconds } from '../openapi/decision-shapes.ts';
+import { isBot, ruleVersion, verdict as verdictWord, word } from '../openapi/words.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import type { Parameter } from '../operation/parameters.ts';
+import { jsonBody, malformed } from '../operation/request-body.ts';
+import { badRequest, refusal } from '../request/problems.ts';
+import { IDEMPOTENCY_KEY_REUSED } from '../request/refusals.ts';
+
+export interface VerdictParts {
+  readonly service: ScoringService;
+}
+
+/** The verdict answer of the interface, section 2.4. */
+export const VerdictAnswerSchema = named(
+  'VerdictAnswer',
+  shape('Contract, section 2.4', {
+    verdict: verdictWord,
+    waitSeconds: Type.Optional(waitSeconds),
+    stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
+    reason: word('For people, free form'),
+    ruleVersion,
+    isBot,
+  }),
+);
+
+/** What an Idempotency-Key may be: visible ASCII. */
+const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
+const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
+
+const BAD_IDEMPOTENCY_KEY = refusal('badIdempotencyKey', 'The header Idempotency-Key is not valid.', () =>
+  badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+    { pointer: '', detail: 'the header Idempotency-Key is not valid' },
+  ]),
+);
+
+/** Null when the caller sent none. */
+const IDEMPOTENCY_KEY: Parameter<string | null> = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Send the same key with a repeat of the same request: within 24 h it gets the stored answer and counts once',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+  read: ({ req }) => {
+    const given = req.headersDistinct['idempotency-key'] ?? [];
+    const [key] = given;
+    if (key === undefined) return null;
+    if (given.length === 1 && IDEMPOTENCY_KEY_FORM.test(key)) return key;
+    throw BAD_IDEMPOTENCY_KEY.problem();
+  },
+};
+
+export const verdict = operation({
+  method: 'post',
+  path: '/v1/client/verdict',
+  operationId: 'verdict',
+  summary: 'Whether a requisite may be issued right now',
+  description:
+    'Contract, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
+  tag: 'Scoring',
+  grant: 'verdict',
+  parameters: [IDEMPOTENCY_KEY],
+  body: jsonBody('VerdictBody', VerdictBodySchema, {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'ann',
+    method: 'card',
+    amountRequested: '25.00',
+    orderRef: 'order-1',
+    toPayCurrency: 'EUR',
+  }),
+  answers: {
+    200: {
+      ...jsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema, {
+        verdict: 'WAIT',
+        waitSeconds: 30,
+        reason: 'The last attempt is not paid yet; cooldown level 1.',
+        ruleVersion: 'p2.v10',
+        isBot: false,
+      })[200],
+      headers: ['X-Decision-Id', 'Idempotent-Replayed'],
+    },
+  },
+  refusals: [malformed('/orderRef', 'is required'), BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
+  answer: async ({ ctx, key, body }, { service }: VerdictParts) => {
+    const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
+    const given = await body();
+    const { requestId } = ctx.state;
+    const { answer, decisionId, replayed } = await service.verdict(key.platform, given, {
+      requestId,
+      idempotencyKey,
+    });
+    const { verdict, ruleVersion } = answer;
+    ctx.state.noted = { verdict, ruleVersion, decisionId };
+    ctx.set('X-Decision-Id', decisionId);
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
+    return answer;
+  },
+});

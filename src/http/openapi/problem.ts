@@ -1,0 +1,23 @@
+import { Type } from 'typebox';
+import { named, shape } from '../../shapes.ts';
+import { word } from './words.ts';
+
+/** RFC 9457 problem details, as every refusal carries them (contract, section 7). */
+export const ProblemSchema = named(
+  'Problem',
+  shape('RFC 9457 problem details', {
+    title: word("The contract's message text, the same for every refusal of its kind"),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
+    detail: word('What is wrong, and what is allowed'),
+    errors: Type.Optional(
+      Type.Array(
+        shape('One thing that is wrong in the body', {
+          pointer: word('RFC 6901 pointer into the body'),
+          detail: word('What is wrong there'),
+        }),
+        { minItems: 1, description: 'Only with 400' },
+      ),
+    ),
+    requestId: word('To quote; leads to the log line'),
+  }),
+);

@@ -1,0 +1,110 @@
+import type { TSchema } from 'typebox';
+import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
+import { authenticate, type Grant } from '../request/authenticate.ts';
+import type { ShownRefusal } from '../request/problems.ts';
+import type { ParameterSpec, RouteContext } from './parameters.ts';
+import type { RequestBody, RequestBodySpec } from './request-body.ts';
+
+/** One operation of a listener: all that its route and its place in the API document are made from. */
+export interface OperationSpec {
+  readonly method: 'get' | 'put' | 'post' | 'delete';
+  /** Below the base path, with parameters in braces: `/v1/platform/clients/{clientIdKey}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tag: string;
+  readonly parameters?: readonly ParameterSpec[];
+  readonly answers: Readonly<Record<number, AnswerSpec>>;
+  /** Besides those that follow from the grant and the body. */
+  readonly refusals: readonly ShownRefusal[];
+}
+
+export interface AnswerSpec {
+  readonly description: string;
+  readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed')[];
+  readonly content?: Readonly<Record<string, { readonly shape: TSchema; readonly example: unknown }>>;
+  /** The answer is plain text. */
+  readonly text?: true;
+}
+
+/** An operation as routes and documents take it. */
+export interface Operation<Parts> extends OperationSpec {
+  /** Null when no key is needed. */
+  readonly grant: Grant | null;
+  readonly body: RequestBodySpec | null;
+  /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
+  readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
+}
+
+/** What all operations of a listener share. */
+export interface Listener {
+  readonly keys: AccessKeys;
+  /** Goes around the reading of every body. */
+  readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
+}
+
+/** A request whose key was granted the operation. */
+export interface Asked<Body> {
+  readonly ctx: RouteContext;
+  readonly key: AccessKey;
+  /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
+  readonly body: () => Promise<Body>;
+}
+
+interface KeyedSpec<Parts, Body> extends OperationSpec {
+  readonly grant: Grant;
+  readonly body?: RequestBody<Body>;
+  readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
+}
+
+/** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
+export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Operation<Parts> {
+  const { answer, body, grant, ...rest } = spec;
+  return {
+    ...rest,
+    grant,
+    body: body ?? null,
+    run: async (ctx, parts, { keys, whileReading }) => {
+      const key = await authenticate(ctx, keys, grant);
+      const read = () => {
+        if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
+        return whileReading(ctx, () => body.read(ctx.req));
+      };
+      return answer({ ctx, key, body: read }, parts);
+    },
+  };
+}
+
+interface OpenSpec<Parts> extends OperationSpec {
+  /** What the operation is called in log and metrics. */
+  readonly label: string;
+  readonly answer: (ctx: RouteContext, parts: Parts) => Promise<unknown>;
+}
+
+/** Declares an operation that needs no key. */
+export function openOperation<Parts>({ answer, label, ...rest }: OpenSpec<Parts>): Operation<Parts> {
+  return {
+    ...rest,
+    grant: null,
+    body: null,
+    run: (ctx, parts) => {
+      ctx.state.operation = label;
+      return answer(ctx, parts);
+    },
+  };
+}
+
+/** The answer of most operations: JSON of one shape. */
+export function jsonAnswer(
+  description: string,
+  shape: TSchema,
+  example: unknown,
+): Readonly<Record<200, AnswerSpec>> {
+  return { 200: { description, content: { 'application/json': { shape, example } } } };
+}
+
+/** The answer of an operation that has nothing to say. */
+export const DONE: Readonly<Record<204, AnswerSpec>> = {
+  204: { description: 'Done, also when there was nothing to do' },
+};

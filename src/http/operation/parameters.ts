@@ -1,0 +1,101 @@
+import type { ParameterizedContext } from 'koa';
+import { KEY_CHARACTERS_MAX } from '../../shapes.ts';
+import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
+import type { RequestState } from '../request/request-state.ts';
+
+/** A request that a route was found for. */
+export type RouteContext = ParameterizedContext<RequestState> & {
+  readonly params: Readonly<Record<string, string>>;
+};
+
+/** A parameter as the API document describes it. */
+export interface ParameterSpec {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: object;
+}
+
+/** A parameter with the way to read it; throws 400 when it is not valid. */
+export interface Parameter<Value> extends ParameterSpec {
+  readonly read: (ctx: RouteContext) => Value;
+}
+
+export const BAD_PARAMETER = refusal(
+  'badParameter',
+  'A parameter is not valid, or came more than once.',
+  badParameter,
+  'The parameter limit must be a whole number from 1 to 500.',
+);
+
+function badParameter(detail: string): HttpProblem {
+  return badRequest(detail);
+}
+
+/** A text of 1 to 256 characters; null when it is absent. */
+export function queryText(name: string, description: string): Parameter<string | null> {
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
+    read: (ctx) => textOf(ctx, name),
+  };
+}
+
+/** One of some words; null when it is absent. */
+export function queryChoice<const T extends string>(
+  name: string,
+  allowed: readonly T[],
+  description: string,
+): Parameter<T | null> {
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string', enum: allowed },
+    read: (ctx) => {
+      const text = textOf(ctx, name);
+      if (text === null) return null;
+      const choice = allowed.find((one) => one === text);
+      if (choice !== undefined) return choice;
+      throw badParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
+    },
+  };
+}
+
+/** How many an answer lists: a whole number up to a bound. */
+export function queryLimit(bounds: { readonly default: number; readonly max: number }): Parameter<number> {
+  return {
+    name: 'limit',
+    in: 'query',
+    required: false,
+    description: 'The most to list',
+    schema: { type: 'integer', minimum: 1, maximum: bounds.max, default: bounds.default },
+    read: (ctx) => {
+      const text = textOf(ctx, 'limit');
+      if (text === null) return bounds.default;
+      const limit = Number(text);
+      if (/^\d+$/.test(text) && limit >= 1 && limit <= bounds.max) return limit;
+      throw badParameter(`The parameter limit must be a whole number from 1 to ${bounds.max}.`);
+    },
+  };
+}
+
+function textOf(ctx: RouteContext, name: string): string | null {
+  const value = ctx.query[name];
+  if (value === undefined) return null;
+  if (Array.isArray(value)) throw badParameter(`The parameter ${name} must come once.`);
+  requireKey(value, name);
+  return value;
+}
+
+/** Throws 400 when a text cannot be a key of the interface. */
+export function requireKey(value: string, name: string): void {
+  const length = [...value].length;
+  if (length >= 1 && length <= KEY_CHARACTERS_MAX && value.isWellFormed()) return;
+  throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
+}

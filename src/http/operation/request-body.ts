@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import type { TSchema } from 'typebox';
+import type { Shape } from '../../shapes.ts';
+import { readJson } from '../request/body.ts';
+import { bodyOf } from '../request/body-of.ts';
+import { malformedBody, refusal, type ShownRefusal } from '../request/problems.ts';
+
+/** The body of an operation as the API document describes it. */
+export interface RequestBodySpec {
+  /** By media type; each shape is kept under its name. */
+  readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
+  readonly shapes: Readonly<Record<string, TSchema>>;
+}
+
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
+export interface RequestBody<Value> extends RequestBodySpec {
+  readonly read: (req: IncomingMessage) => Promise<Value>;
+}
+
+/** A JSON body of one shape, which the API document keeps under `name`. */
+export function jsonBody<S extends TSchema>(
+  name: string,
+  schema: S,
+  example: Shape<S>,
+): RequestBody<Shape<S>> {
+  const valid = bodyOf(schema);
+  return {
+    content: { 'application/json': { name, example } },
+    shapes: { [name]: schema },
+    read: async (req) => valid(await readJson(req)),
+  };
+}
+
+/** A body that its schema refuses, with the pointer at what is wrong. */
+export function malformed(pointer: string, detail: string): ShownRefusal {
+  return refusal('malformedBody', 'The body is not valid for the operation.', () =>
+    malformedAt(pointer, detail),
+  );
+}
+
+/** The problem of a body in which one thing is wrong. */
+export function malformedAt(pointer: string, detail: string) {
+  return malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]);
+}

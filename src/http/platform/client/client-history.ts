@@ -1,0 +1,158 @@
+import { Type } from 'typebox';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/outcomes.ts';
+import type { ScoreRequest } from '../../../decision/decide.ts';
+import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
+import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
+import { AT_EXAMPLE, DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
+import { ScoreAnswerSchema } from '../../openapi/score-answer.ts';
+import { epochMs, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { BindingSchema } from './binding.ts';
+import { OverrideSchema } from './override.ts';
+
+const kind = <const Name extends string>(name: Name) => choice([name] as const, `Always "${name}"`);
+const at = epochMs('When it was accepted');
+
+const ScoredRequestSchema = shape('What the caller asked with', {
+  sellPointKey: word('Point of sale'),
+  method: word('The selectedMethodKey'),
+  amount: word('The amountRequested'),
+  currency: nullable(word("The toPayCurrency; null: the platform's")),
+  jsOk: nullable(yesNo('The page executed JavaScript; null when the caller did not say')),
+  honeypotTriggered: yesNo('A trap field was filled in'),
+  fingerprintPresent: yesNo('A fingerprint came with it'),
+  ipPresent: yesNo('An IP came with it'),
+  userAgentPresent: yesNo('A User-Agent came with it'),
+  userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
+});
+
+/** One thing that happened to a client, told apart by `kind`. */
+export const HistoryEntrySchema = named(
+  'HistoryEntry',
+  Type.Union(
+    [
+      shape('A score was asked', {
+        kind: kind('score'),
+        at,
+        request: ScoredRequestSchema,
+        ruleVersion,
+        answer: ScoreAnswerSchema,
+      }),
+      shape('A verdict was asked', {
+        kind: kind('verdict'),
+        at,
+        decision: DecisionSchema,
+      }),
+      shape('An outcome was reported, and counted or corrected', {
+        kind: kind('outcome'),
+        at,
+        orderRef: word("The caller's order"),
+        outcome: choice(OUTCOMES, 'The final result of the order'),
+        cause: nullable(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way')),
+        occurredAt: epochMs('When the order became final, as reported'),
+      }),
+      shape('A binding was set or lifted', {
+        kind: kind('binding'),
+        at,
+        binding: nullable(BindingSchema),
+      }),
+      shape('An override was set or lifted', {
+        kind: kind('override'),
+        at,
+        override: nullable(OverrideSchema),
+      }),
+    ],
+    { description: 'One thing that happened to a client; `kind` says which members it has' },
+  ),
+);
+
+export const ClientHistorySchema = named(
+  'ClientHistory',
+  shape('What happened to a client', {
+    clientIdKey: word('As the caller chose it'),
+    entries: list(HistoryEntrySchema, 'Newest first, at most `limit`'),
+    complete: yesNo('False: older entries exist, or existed and are not kept any more'),
+  }),
+);
+
+export const HISTORY_EXAMPLE = {
+  clientIdKey: 'ann',
+  entries: [
+    {
+      kind: 'outcome',
+      at: AT_EXAMPLE + 95_000,
+      orderRef: 'order-1',
+      outcome: 'PAID',
+      cause: null,
+      occurredAt: AT_EXAMPLE + 90_000,
+    },
+    { kind: 'verdict', at: AT_EXAMPLE, decision: DECISION_EXAMPLE },
+    {
+      kind: 'score',
+      at: AT_EXAMPLE - 20_000,
+      request: {
+        sellPointKey: 'shop-1',
+        method: 'card',
+        amount: '25.00',
+        currency: null,
+        jsOk: true,
+        honeypotTriggered: false,
+        fingerprintPresent: true,
+        ipPresent: true,
+        userAgentPresent: true,
+        userAgentIsAutomated: false,
+      },
+      ruleVersion: 'p2.v10',
+      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
+    },
+  ],
+  complete: true,
+} as const;
+
+/** A score request as the platform sees it: whether a device was told, and not which. */
+type ScoredRequest = Shape<typeof ScoredRequestSchema>;
+
+/** One thing that happened to a client; `kind` says which members it has. Times are epoch ms. */
+export type HistoryEntry = Shape<typeof HistoryEntrySchema>;
+
+/** What happened to a client as the platform sees it, newest first. No HMACs. */
+export function viewOfHistory(clientIdKey: string, { entries, complete }: ClientJournal) {
+  return { clientIdKey, entries: entries.map(viewOfEntry), complete };
+}
+
+function viewOfEntry(entry: JournalEntry): HistoryEntry {
+  const { at } = entry;
+  switch (entry.kind) {
+    case 'score': {
+      const { kind, ruleVersion, answer } = entry;
+      return { kind, at, request: scoredRequest(entry.request), ruleVersion, answer };
+    }
+    case 'verdict':
+      return { kind: entry.kind, at, decision: entry.decision };
+    case 'outcome': {
+      const { outcome, cause, occurredAt } = entry.order;
+      return { kind: entry.kind, at, orderRef: entry.orderRef, outcome, cause, occurredAt };
+    }
+    case 'binding':
+      return { kind: entry.kind, at, binding: entry.binding };
+    case 'override':
+      return { kind: entry.kind, at, override: entry.override };
+    default:
+      throw new Error(entry satisfies never);
+  }
+}
+
+/** Member by member, so that what the request may hold one day is not shown by mistake. */
+function scoredRequest(request: ScoreRequest): ScoredRequest {
+  return {
+    sellPointKey: request.sellPointKey,
+    method: request.method,
+    amount: request.amount,
+    currency: request.currency,
+    jsOk: request.jsOk,
+    honeypotTriggered: request.honeypotTriggered,
+    fingerprintPresent: request.fingerprint !== null,
+    ipPresent: request.ip !== null,
+    userAgentPresent: request.userAgentPresent,
+    userAgentIsAutomated: request.userAgentIsAutomated,
+  };
+}

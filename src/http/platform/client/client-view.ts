@@ -1,0 +1,94 @@
+import { Type } from 'typebox';
+import type { PlatformName } from '../../../client/client-key.ts';
+import { live } from '../../../client/client-state.ts';
+import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
+import { factsByLabel } from '../../../decision/assess.ts';
+import { settingsOf } from '../../../rules/rule-set.ts';
+import type { ClientView } from '../../../service/records.ts';
+import { list, named, nullable, shape } from '../../../shapes.ts';
+import {
+  DECISION_EXAMPLE,
+  DecisionSchema,
+  LadderSchema,
+  paymentScore as paymentScoreShape,
+} from '../../openapi/decision-shapes.ts';
+import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, word } from '../../openapi/words.ts';
+import { BindingSchema } from './binding.ts';
+import { OverrideSchema } from './override.ts';
+
+export const ClientSchema = named(
+  'Client',
+  shape('What is known of a client', {
+    clientIdKey: word('As the caller chose it'),
+    ruleVersion,
+    clientGroup,
+    paymentScore: paymentScoreShape,
+    isBot,
+    signals: list(Type.String(), 'The bot signals that match now'),
+    firstSeenAt: nullable(epochMs('First contact')),
+    lastVerdictAt: nullable(epochMs('Last verdict')),
+    decisionCount: count('Decisions made'),
+    ladder: LadderSchema,
+    outcomes: shape('Final outcomes, each order counted once', {
+      paidCount: count('Paid orders'),
+      unpaidCount: count('Unpaid orders'),
+      lastPaidAt: nullable(epochMs('Last payment')),
+      lastUnpaidAt: nullable(epochMs('Last unpaid order')),
+    }),
+    binding: nullable(BindingSchema),
+    override: nullable(OverrideSchema),
+    facts: Type.Record(Type.String(), factValue, { description: 'What the rules would see now, by label' }),
+    decisions: list(DecisionSchema, 'The last ones, newest first'),
+  }),
+);
+
+export const CLIENT_EXAMPLE = {
+  clientIdKey: 'ann',
+  ruleVersion: 'p2.v10',
+  clientGroup: 'PAYING',
+  paymentScore: '0.6667',
+  isBot: false,
+  signals: [],
+  firstSeenAt: DECISION_EXAMPLE.at,
+  lastVerdictAt: DECISION_EXAMPLE.at,
+  decisionCount: 1,
+  ladder: { level: 0, attemptOpen: false, waitUntil: null },
+  outcomes: { paidCount: 1, unpaidCount: 0, lastPaidAt: DECISION_EXAMPLE.at, lastUnpaidAt: null },
+  binding: null,
+  override: null,
+  facts: { paidCount: 1, clientGroup: 'PAYING' },
+  decisions: [DECISION_EXAMPLE],
+} as const;
+
+/** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
+export function viewOfClient(
+  platform: PlatformName,
+  clientIdKey: string,
+  { state, facts, rules, decisions, now }: ClientView,
+) {
+  const { outcomes, ladder } = state;
+  const finalCount = outcomes.paidCount + outcomes.unpaidCount;
+  const { smoothing } = settingsOf(rules, platform);
+  return {
+    clientIdKey,
+    ruleVersion: rules.version,
+    clientGroup: facts.clientGroup,
+    paymentScore: formatPaymentScore(paymentScore(outcomes.paidCount, finalCount, smoothing)),
+    isBot: facts.isBot,
+    signals: facts.signals,
+    firstSeenAt: state.firstSeenAt,
+    lastVerdictAt: state.lastVerdictAt,
+    decisionCount: state.seq,
+    ladder,
+    outcomes: {
+      paidCount: outcomes.paidCount,
+      unpaidCount: outcomes.unpaidCount,
+      lastPaidAt: outcomes.lastPaidAt,
+      lastUnpaidAt: outcomes.lastUnpaidAt,
+    },
+    binding: live(state.binding, now),
+    override: live(state.override, now),
+    facts: factsByLabel(rules, facts.values),
+    decisions,
+  };
+}

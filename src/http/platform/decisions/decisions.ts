@@ -1,0 +1,156 @@
+import type { PlatformName } from '../../../client/client-key.ts';
+import type { DecisionFilter } from '../../../decision/decision-filter.ts';
+import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
+import type { Records } from '../../../service/records.ts';
+import { list, named, nullable, shape } from '../../../shapes.ts';
+import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../../state/decision-search.ts';
+import { RETENTION } from '../../../state/store.ts';
+import { DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
+import { count, epochMs, yesNo } from '../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import {
+  BAD_PARAMETER,
+  type Parameter,
+  queryChoice,
+  queryLimit,
+  queryText,
+  type RouteContext,
+} from '../../operation/parameters.ts';
+import { notFound, refusal } from '../../request/problems.ts';
+
+export interface DecisionParts {
+  readonly records: Records;
+}
+
+export const DecisionListSchema = named(
+  'DecisionList',
+  shape('Decisions, newest first', {
+    decisions: list(DecisionSchema, 'At most `limit`'),
+    lookedAt: shape('How far was looked for them', {
+      decisions: count('Decisions that were compared with what is asked for'),
+      backTo: nullable(epochMs('The oldest of them; null when there was none')),
+      complete: yesNo('Nothing older is kept that could fit; otherwise there may be more before `backTo`'),
+    }),
+  }),
+);
+
+/** How many decisions one answer lists. */
+const DECISIONS_LISTED = { default: 50, max: 500 } as const;
+
+const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
+const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
+const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
+const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
+const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10');
+const LIMIT = queryLimit(DECISIONS_LISTED);
+
+export const DECISION_ID: Parameter<string> = {
+  name: 'decisionId',
+  in: 'path',
+  required: true,
+  description: 'As in X-Decision-Id',
+  schema: { type: 'string' },
+  read: ({ params }) => params['decisionId'] ?? '',
+};
+
+export const UNKNOWN_DECISION = refusal(
+  'unknownDecision',
+  'The platform has no such decision, or it is past its retention.',
+  () => notFound('There is no such decision, or it is past its retention.'),
+);
+
+export const listDecisions = operation<DecisionParts>({
+  method: 'get',
+  path: '/v1/platform/decisions',
+  operationId: 'listDecisions',
+  summary: 'Decisions of an order or a client',
+  description:
+    'Newest first: of an order, of a client, or with neither of all. verdict, rule and ruleVersion leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
+  tag: 'Decisions',
+  grant: 'decisions',
+  parameters: [ORDER_REF, CLIENT_ID_KEY, VERDICT, RULE, RULE_VERSION, LIMIT],
+  answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
+    decisions: [DECISION_EXAMPLE],
+    lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
+  }),
+  refusals: [BAD_PARAMETER],
+  answer: ({ ctx, key }, parts) => listed(ctx, key.platform, parts),
+});
+
+export const readDecision = operation<DecisionParts>({
+  method: 'get',
+  path: '/v1/platform/decisions/{decisionId}',
+  operationId: 'readDecision',
+  summary: 'One decision',
+  description: 'The record of one answered verdict.',
+  tag: 'Decisions',
+  grant: 'decisions',
+  parameters: [DECISION_ID],
+  answers: jsonAnswer('The record', DecisionSchema, DECISION_EXAMPLE),
+  refusals: [UNKNOWN_DECISION],
+  answer: async ({ ctx, key }, { records }) => {
+    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
+    if (decision === null) throw UNKNOWN_DECISION.problem();
+    return decision;
+  },
+});
+
+/** Of an order, of a client, or of the whole platform: only those that fit, with how far was looked. */
+function listed(
+  ctx: RouteContext,
+  platform: PlatformName,
+  { records }: DecisionParts,
+): Promise<FoundDecisions> {
+  const limit = LIMIT.read(ctx);
+  const orderRef = ORDER_REF.read(ctx);
+  const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  const filter = filterOf(ctx);
+  if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
+  if (clientIdKey !== null) return ofClient(platform, clientIdKey, { records, filter, limit });
+  return records.findDecisions(platform, filter, limit);
+}
+
+interface Search {
+  readonly filter: DecisionFilter;
+  readonly limit: number;
+}
+
+async function ofOrder(
+  platform: PlatformName,
+  orderRef: string,
+  { records, filter, limit }: Search & DecisionParts,
+): Promise<FoundDecisions> {
+  const all = await records.decisionsOfOrder(platform, orderRef);
+  const found = await findInPages(async () => all, filter, limit);
+  const { lookedAt } = found;
+  // Of an order with very many decisions the store gives the newest.
+  const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
+  return { ...found, lookedAt: { ...lookedAt, complete } };
+}
+
+function ofClient(
+  platform: PlatformName,
+  clientIdKey: string,
+  { records, filter, limit }: Search & DecisionParts,
+): Promise<FoundDecisions> {
+  let before: number | undefined;
+  const nextPage = async () => {
+    const page = await records.decisionsOfClient(platform, clientIdKey, PAGE_DECISIONS_MAX, before);
+    before = page.at(-1)?.seq;
+    return page;
+  };
+  return findInPages(nextPage, filter, limit);
+}
+
+function filterOf(ctx: RouteContext): DecisionFilter {
+  const verdict = VERDICT.read(ctx);
+  const rule = RULE.read(ctx);
+  const ruleVersion = RULE_VERSION.read(ctx);
+  if (ruleVersion !== null && !isRuleVersion(ruleVersion))
+    throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
+  return {
+    ...(verdict === null ? {} : { verdict }),
+    ...(rule === null ? {} : { rule }),
+    ...(ruleVersion === null ? {} : { ruleVersion }),
+  };
+}

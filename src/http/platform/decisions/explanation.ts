@@ -1,0 +1,73 @@
+import { Type } from 'typebox';
+import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
+import type { RuleSource } from '../../../rollout/rule-source.ts';
+import type { Records } from '../../../service/records.ts';
+import { list, named, nullable, shape } from '../../../shapes.ts';
+import { DECISION_EXAMPLE, DecisionSchema, ladderMembers } from '../../openapi/decision-shapes.ts';
+import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
+import { word, yesNo } from '../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { DECISION_ID, UNKNOWN_DECISION } from './decisions.ts';
+
+export interface ExplanationParts {
+  readonly records: Records;
+  readonly ruleSource: Pick<RuleSource, 'ruleSetOf'>;
+}
+
+const difference = shape('A member that comes out differently', {
+  member: word('Of the decision'),
+  recorded: Type.Unknown({ description: 'What the record says' }),
+  rerun: Type.Unknown({ description: 'What the rules say' }),
+});
+const ladderInWords = shape('The ladder, also in words', { ...ladderMembers, words: word('For people') });
+
+export const ExplanationSchema = named(
+  'Explanation',
+  shape('Why a decision fell as it did', {
+    decision: DecisionSchema,
+    rules: nullable(RulesAccountSchema),
+    ladder: shape('Before and after', { before: ladderInWords, after: ladderInWords }),
+    reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
+    differences: list(difference, 'Where it does not'),
+    verification: word('The same in a sentence'),
+  }),
+);
+
+const EXPLANATION_EXAMPLE = {
+  decision: DECISION_EXAMPLE,
+  rules: null,
+  ladder: {
+    before: { ...DECISION_EXAMPLE.ladderBefore, words: 'no wait so far' },
+    after: { ...DECISION_EXAMPLE.ladderAfter, words: 'a requisite was granted and is not paid yet' },
+  },
+  reproduced: false,
+  differences: [],
+  verification: 'The rule set that decided is not here.',
+};
+
+/** A decision whose rule set this node does not have is answered too, without its rules and as not reproduced. */
+export const explainDecision = operation<ExplanationParts>({
+  method: 'get',
+  path: '/v1/platform/decisions/{decisionId}/explanation',
+  operationId: 'explainDecision',
+  summary: 'Why a decision fell as it did',
+  description:
+    'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
+  tag: 'Decisions',
+  grant: 'decisions',
+  parameters: [DECISION_ID],
+  answers: jsonAnswer(
+    'The explanation; without rules when this node does not have the rule set that decided',
+    ExplanationSchema,
+    EXPLANATION_EXAMPLE,
+  ),
+  refusals: [UNKNOWN_DECISION],
+  answer: async ({ ctx, key }, { records, ruleSource }) => {
+    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
+    if (decision === null) throw UNKNOWN_DECISION.problem();
+    const rules = ruleSource.ruleSetOf(decision.ruleVersion, decision.digest);
+    return rules === null
+      ? explainWithout(decision, 'this node has not loaded it')
+      : explain(rules, decision);
+  },
+});

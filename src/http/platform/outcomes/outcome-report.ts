@@ -1,0 +1,27 @@
+import { Type } from 'typebox';
+import { toEpochMs } from '../../../client/instant.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/outcomes.ts';
+import type { OutcomeReport } from '../../../service.ts';
+import { choice, instant, key } from '../../../shapes.ts';
+import { malformedAt } from '../../operation/request-body.ts';
+import { bodyOf } from '../../request/body-of.ts';
+
+export const OutcomeBodySchema = Type.Object({
+  clientIdKey: key('Stable identifier of the client'),
+  orderRef: key("Caller's order identifier, opaque to the service"),
+  outcome: choice(OUTCOMES, 'The final result of the order'),
+  cause: Type.Optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way')),
+  occurredAt: Type.Optional(instant),
+});
+
+const outcomeBody = bodyOf(OutcomeBodySchema);
+
+/** Where a cause came with PAID. */
+export const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
+
+/** One outcome out of a request body; throws 400 when it is none. */
+export function outcomeReport(value: unknown): OutcomeReport {
+  const { clientIdKey, orderRef, outcome, cause, occurredAt } = outcomeBody(value);
+  if (outcome === 'PAID' && cause !== undefined) throw malformedAt(...STRAY_CAUSE);
+  return { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { OutcomeEffect } from '../../../client/outcomes.ts';
+import { TooManyWaiting } from '../../../service/client-turns.ts';
+import type { OutcomeReport } from '../../../service.ts';
+import { StoreUnavailable } from '../../../state/store.ts';
+import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
+import { bodyLines } from '../../request/body-lines.ts';
+import { HttpProblem, malformedBody } from '../../request/problems.ts';
+import { outcomeReport } from './outcome-report.ts';
+
+/** Lines that are worked on at the same time; those of one client keep their order. */
+const CONCURRENT_LINES = 32;
+export const LINES_MAX = 100_000;
+
+type Recorder = (report: OutcomeReport) => Promise<OutcomeEffect>;
+
+/**
+ * Takes outcomes from a body of one JSON object a line and gives a result a line, in the same order:
+ * `{line, clientIdKey, orderRef, result}` or `{line, error, detail}`. A bad line does not stop the others.
+ */
+export function streamOutcomes(req: IncomingMessage, record: Recorder): Readable {
+  return Readable.from(resultLines(req, record));
+}
+
+async function* resultLines(req: IncomingMessage, record: Recorder): AsyncGenerator<string> {
+  const underWay: Promise<string>[] = [];
+  let number = 0;
+  for await (const bytes of bodyLines(req, BODY_BYTES_MAX)) {
+    number++;
+    if (number > LINES_MAX) {
+      underWay.push(
+        Promise.resolve(format(number, 'too many lines', `Send at most ${LINES_MAX} lines at once.`)),
+      );
+      break;
+    }
+    if (bytes?.length === 0) continue;
+    const result = resultLine(number, bytes, record);
+    // Awaited below, in its turn; until then a failure must not count as one that nobody handles.
+    result.catch(() => {});
+    underWay.push(result);
+    const first = underWay.length < CONCURRENT_LINES ? undefined : underWay.shift();
+    if (first !== undefined) yield await first;
+  }
+  for (const result of underWay) yield await result;
+}
+
+async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<string> {
+  try {
+    if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
+    const report = outcomeReport(parseJson(decodeText(bytes)));
+    const { clientIdKey, orderRef } = report;
+    const result = await record(report);
+    return `${JSON.stringify({ line, clientIdKey, orderRef, result })}\n`;
+  } catch (error) {
+    if (error instanceof HttpProblem) return format(line, error.title, error.message);
+    if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
+      return format(line, 'temporarily unavailable', 'Not recorded; send this line again.');
+    }
+    throw error;
+  }
+}
+
+function format(line: number, error: string, detail: string): string {
+  return `${JSON.stringify({ line, error, detail })}\n`;
+}

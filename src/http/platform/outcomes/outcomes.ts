@@ -1,0 +1,104 @@
+import { Type } from 'typebox';
+import type { OutcomeReport, ScoringService } from '../../../service.ts';
+import { choice, named, shape } from '../../../shapes.ts';
+import { word } from '../../openapi/words.ts';
+import { operation } from '../../operation/operation.ts';
+import { malformed, type RequestBody } from '../../operation/request-body.ts';
+import { contentType, readJson, requireContentType } from '../../request/body.ts';
+import { OutcomeBodySchema, outcomeReport, STRAY_CAUSE } from './outcome-report.ts';
+import { LINES_MAX, streamOutcomes } from './outcome-stream.ts';
+
+export interface OutcomeParts {
+  readonly service: ScoringService;
+}
+
+const LINES = 'application/x-ndjson';
+
+/** What a report of an outcome did. */
+export const OutcomeResultSchema = named(
+  'OutcomeResult',
+  shape('What the report did', {
+    clientIdKey: word('As reported'),
+    orderRef: word('As reported'),
+    result: choice(
+      ['recorded', 'superseded', 'unchanged', 'stale'] as const,
+      'recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known',
+    ),
+  }),
+);
+
+const OutcomeLineSchema = named(
+  'OutcomeLine',
+  Type.Union([
+    shape('A line that was taken', {
+      line: Type.Integer({ minimum: 1, description: 'Number of the line, from 1' }),
+      ...OutcomeResultSchema.properties,
+    }),
+    shape('A line that was refused; the others are not stopped by it', {
+      line: Type.Integer({ minimum: 1, description: 'Number of the line, from 1' }),
+      error: word('As the title of a problem'),
+      detail: word('What is wrong, and what to do'),
+    }),
+  ]),
+);
+
+/** One outcome, or lines of them, which are read while they are answered. */
+const OUTCOMES_BODY: RequestBody<OutcomeReport | 'lines'> = {
+  content: {
+    'application/json': {
+      name: 'OutcomeBody',
+      example: {
+        clientIdKey: 'ann',
+        orderRef: 'order-1',
+        outcome: 'PAID',
+        occurredAt: '2026-11-21T10:00:00Z',
+      },
+    },
+    [LINES]: {
+      name: 'OutcomeBody',
+      example: { clientIdKey: 'bob', orderRef: 'order-2', outcome: 'UNPAID', cause: 'EXPIRED' },
+    },
+  },
+  shapes: { OutcomeBody: OutcomeBodySchema },
+  read: async (req) => {
+    if (contentType(req) !== LINES) return outcomeReport(await readJson(req));
+    requireContentType(req, LINES);
+    return 'lines';
+  },
+};
+
+export const reportOutcomes = operation({
+  method: 'post',
+  path: '/v1/platform/outcomes',
+  operationId: 'reportOutcomes',
+  summary: 'What became of an order',
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way. A cause goes only with UNPAID.`,
+  tag: 'Outcomes',
+  grant: 'outcomes',
+  body: OUTCOMES_BODY,
+  answers: {
+    200: {
+      description: 'What the report did; for many, a line each',
+      content: {
+        'application/json': {
+          shape: OutcomeResultSchema,
+          example: { clientIdKey: 'ann', orderRef: 'order-1', result: 'recorded' },
+        },
+        [LINES]: {
+          shape: OutcomeLineSchema,
+          example: { line: 1, clientIdKey: 'bob', orderRef: 'order-2', result: 'recorded' },
+        },
+      },
+    },
+  },
+  refusals: [malformed(...STRAY_CAUSE)],
+  answer: async ({ ctx, key: { platform }, body }, { service }: OutcomeParts) => {
+    const report = await body();
+    if (report === 'lines') {
+      ctx.type = LINES;
+      return streamOutcomes(ctx.req, (report) => service.outcome(platform, report));
+    }
+    const result = await service.outcome(platform, report);
+    return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };
+  },
+});

@@ -1,0 +1,29 @@
+import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
+import { PLATFORM_OPERATIONS } from './platform-operations.ts';
+
+const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
+overrides of clients, decisions with their explanations, and which version of the rules decides.
+
+Checks come in this order: key (401), scope (403), body (415, 413, 400). Times in answers are milliseconds
+since 1970. Unknown members of a body are ignored. Every client, order and decision belongs to the platform
+of the key. Files need no key and are not described here: the console at /, its parts below /console/, this
+document at /openapi.json, and its page at /docs.`;
+
+/** What the second listener offers. */
+export function platformDocument(): OpenApiDocument {
+  const { always, withRollout, withRuleFolders } = PLATFORM_OPERATIONS;
+  return documentOf({
+    title: 'Client Scoring Service: platform',
+    description: DESCRIPTION,
+    serverUrl: '/',
+    tags: [
+      { name: 'Outcomes', description: 'What became of orders' },
+      { name: 'Clients', description: 'What is known and decided about payers' },
+      { name: 'Decisions', description: 'What was answered, and why' },
+      { name: 'Rules', description: 'Which version decides' },
+      { name: 'Console', description: 'What the console asks for besides' },
+      { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
+    ],
+    operations: [...always, ...withRollout, ...withRuleFolders],
+  });
+}

@@ -1,0 +1,37 @@
+import { bindClient, unbindClient } from './client/binding.ts';
+import { eraseClient, readClient, readClientHistory } from './client/client.ts';
+import { liftOverride, overrideClient } from './client/override.ts';
+import { listDecisions, readDecision } from './decisions/decisions.ts';
+import { explainDecision } from './decisions/explanation.ts';
+import { readLiveness, readMetrics, readReadiness } from './health.ts';
+import { readLastHour } from './last-hour.ts';
+import { reportOutcomes } from './outcomes/outcomes.ts';
+import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
+import { compareRuleFolders } from './rules/rule-diff.ts';
+import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
+import { askWhatIf } from './rules/what-if.ts';
+import { readSession } from './session.ts';
+
+/** All operations of the platform's listener, by what a node must have to answer them. */
+export const PLATFORM_OPERATIONS = {
+  always: [
+    reportOutcomes,
+    readClient,
+    readClientHistory,
+    eraseClient,
+    bindClient,
+    unbindClient,
+    overrideClient,
+    liftOverride,
+    listDecisions,
+    readDecision,
+    explainDecision,
+    readSession,
+    readLastHour,
+    readLiveness,
+    readReadiness,
+    readMetrics,
+  ],
+  withRollout: [readRollout, changeRollout, takeBack, askWhatIf],
+  withRuleFolders: [listRuleFolders, readRuleFolder, compareRuleFolders],
+} as const;

@@ -1,0 +1,142 @@
+import { Type } from 'typebox';
+import type { AccessKey } from '../../../access/access-keys.ts';
+import { actorOfKey } from '../../../access/actor.ts';
+import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../../rollout/change-rollout.ts';
+import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import type { Change, Goal } from '../../../rollout/rollout.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
+import { choice, type Shape, text } from '../../../shapes.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
+import { HttpProblem, refusal } from '../../request/problems.ts';
+import { FollowingSchema, ROLLOUT_EXAMPLE, RolloutStatusSchema } from './rollout-shapes.ts';
+
+/** The node's side of the rollout. */
+export interface RolloutView {
+  readonly fleet: Fleet;
+  readonly loadedRules: LoadedRules;
+  readonly report: () => NodeReport;
+}
+
+export interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
+  readonly clock: () => number;
+}
+
+const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
+
+const RollbackBodySchema = Type.Object({
+  reason: text(1000, 'Why, for the history'),
+});
+
+const RolloutBodySchema = Type.Object({
+  version: text(32, 'The rule set, like p2.v11'),
+  mode: choice(['shadow', 'canary', 'active'] as const, 'Where to bring it'),
+  percent: Type.Optional(percentage),
+  guard: Type.Optional(percentage),
+  ...RollbackBodySchema.properties,
+});
+
+const PERCENT_MISSING = ['/percent', 'is required for a canary'] as const;
+
+const ROLLOUT_REFUSED = refusal(
+  'rolloutRefused',
+  'The state of the fleet is in the way; nothing was changed.',
+  (detail: string) => new HttpProblem(409, 'rollout refused', detail),
+  'p2.v10 is active already',
+);
+
+const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema, {
+  rollout: ROLLOUT_EXAMPLE,
+  following: [],
+  lagging: [],
+});
+
+export const readRollout = operation({
+  method: 'get',
+  path: '/v1/platform/rules',
+  operationId: 'readRollout',
+  summary: 'Which version decides',
+  description: 'The rollout, the nodes as they report themselves, and what was seen of a trial under way.',
+  tag: 'Rules',
+  grant: 'rules',
+  answers: jsonAnswer('As it stands', RolloutStatusSchema, {
+    rollout: ROLLOUT_EXAMPLE,
+    nodes: [],
+    trial: null,
+  }),
+  refusals: [],
+  answer: (_asked, { fleet }: RolloutParts) => rolloutStatus(fleet),
+});
+
+export const changeRollout = operation({
+  method: 'post',
+  path: '/v1/platform/rules/rollout',
+  operationId: 'rollOut',
+  summary: 'Brings a version to shadow, canary or active',
+  description:
+    'percent and guard go only with a canary, which needs a percent. A draft may only be shadowed.',
+  tag: 'Rules',
+  grant: 'operate',
+  body: jsonBody('RolloutBody', RolloutBodySchema, {
+    version: 'p2.v11',
+    mode: 'canary',
+    percent: 5,
+    guard: 2,
+    reason: 'longer first wait',
+  }),
+  answers: FOLLOWING,
+  refusals: [malformed(...PERCENT_MISSING), ROLLOUT_REFUSED],
+  answer: async ({ key, body }, { fleet, loadedRules, clock }: RolloutParts) => {
+    const given = await body();
+    const change = changeOf(given, key, clock);
+    return orConflict(() => rollOut(fleet, loadedRules, versionOf(given.version), goalOf(given), change));
+  },
+});
+
+export const takeBack = operation({
+  method: 'post',
+  path: '/v1/platform/rules/rollback',
+  operationId: 'rollBack',
+  summary: 'Takes the last step back',
+  description: 'Takes the candidate back, or without one returns to the version that was active before.',
+  tag: 'Rules',
+  grant: 'operate',
+  body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
+  answers: FOLLOWING,
+  refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
+  answer: async ({ key, body }, { fleet, clock }: RolloutParts) => {
+    const change = changeOf(await body(), key, clock);
+    return orConflict(() => rollBack(fleet, change));
+  },
+});
+
+/** Who did it is the key, never what the body says. */
+function changeOf({ reason }: { readonly reason: string }, key: AccessKey, clock: () => number): Change {
+  return { who: actorOfKey(key), at: clock(), reason };
+}
+
+function versionOf(text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw malformedAt('/version', `must be ${RULE_VERSION_FORM}`);
+}
+
+function goalOf({ mode, percent, guard }: Shape<typeof RolloutBodySchema>): Goal {
+  if (mode !== 'canary') {
+    const stray = percent !== undefined ? 'percent' : guard !== undefined ? 'guard' : null;
+    if (stray !== null) throw malformedAt(`/${stray}`, 'goes only with the mode canary');
+    return { mode };
+  }
+  if (percent === undefined) throw malformedAt(...PERCENT_MISSING);
+  return { mode, percent, guardPoints: guard ?? null };
+}
+
+/** A refusal changes nothing and says why; 409, because the state of the fleet is in the way. */
+async function orConflict<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof RolloutRefused) throw ROLLOUT_REFUSED.problem(error.message);
+    throw error;
+  }
+}

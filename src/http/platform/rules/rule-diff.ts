@@ -1,0 +1,103 @@
+import { Type } from 'typebox';
+import type { RuleDiffs } from '../../../analysis/diff/rule-diffs.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { choice, list, named, shape } from '../../../shapes.ts';
+import { clientGroup, factValue, isBot, ruleVersion, verdict, word, yesNo } from '../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import type { Parameter } from '../../operation/parameters.ts';
+import { BAD_VERSION, soundVersion, UNKNOWN_VERSION } from './rule-version.ts';
+
+export interface RuleDiffParts {
+  readonly loadedRules: LoadedRules;
+  readonly diffs: RuleDiffs;
+}
+
+const ExampleAnswerSchema = shape('What a version answers', {
+  verdict,
+  rule: word('That gave it'),
+  clientGroup,
+  isBot,
+});
+
+export const RuleDiffSchema = named(
+  'RuleDiff',
+  shape('In what two versions differ', {
+    before: ruleVersion,
+    after: ruleVersion,
+    differences: list(
+      shape('One thing that is decided otherwise', {
+        part: choice(
+          ['settings', 'ladder', 'platforms', 'limits', 'groups', 'bot-signals', 'verdicts'] as const,
+          'Where',
+        ),
+        name: word('A rule, a condition, a setting, a level or a platform'),
+        kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'] as const, 'How'),
+        text: word('For people'),
+      }),
+      'Part by part; comments, layout and descriptions do not count',
+    ),
+    examples: list(
+      shape('A payer whom the two answer differently', {
+        facts: Type.Record(Type.String(), factValue, {
+          description: 'By label; those not named are as of an ordinary first request',
+        }),
+        before: ExampleAnswerSchema,
+        after: ExampleAnswerSchema,
+      }),
+      'One for each way of differing at once, ten at most. Found by search: none does not prove that there is none',
+    ),
+    searched: yesNo('False: time was up before everything was tried, so there may be further examples'),
+  }),
+);
+
+const BEFORE = versionParameter('before', 'The version to start from');
+const AFTER = versionParameter('after', 'The version that changes it');
+
+export const compareRuleFolders = operation({
+  method: 'get',
+  path: '/v1/platform/rules/diff',
+  operationId: 'compareRuleFolders',
+  summary: 'In what two versions differ',
+  description:
+    'By meaning, with payers whom the two answer differently at once: as the command `rules diff` shows them. The search for these is ended after some seconds.',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [BEFORE, AFTER],
+  answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema, {
+    before: 'p2.v10',
+    after: 'p2.v11',
+    differences: [
+      {
+        part: 'verdicts',
+        name: 'asked-too-early',
+        kind: 'changed',
+        text: 'asked-too-early: waitRemainingSeconds > 0 -> > 2',
+      },
+    ],
+    examples: [
+      {
+        facts: { waitRemainingSeconds: 1 },
+        before: { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
+        after: { verdict: 'GET_NEW', rule: 'otherwise', clientGroup: 'NEW', isBot: false },
+      },
+    ],
+    searched: true,
+  }),
+  refusals: [BAD_VERSION, UNKNOWN_VERSION],
+  answer: async ({ ctx }, { loadedRules, diffs }: RuleDiffParts) => {
+    const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
+    const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
+    return diffs.of(before, after);
+  },
+});
+
+function versionParameter(name: string, description: string): Parameter<string | string[] | undefined> {
+  return {
+    name,
+    in: 'query',
+    required: true,
+    description,
+    schema: { type: 'string' },
+    read: ({ query }) => query[name],
+  };
+}

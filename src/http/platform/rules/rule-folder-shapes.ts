@@ -1,0 +1,187 @@
+import { Type } from 'typebox';
+import type { FactDomain } from '../../../facts/fact.ts';
+import { choice, list, named, nullable, shape } from '../../../shapes.ts';
+import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { count, location, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+
+/** The rule sets of a node as they are answered. */
+
+export const RuleFolderSchema = named(
+  'RuleFolder',
+  shape('A rule set on this node', {
+    version: ruleVersion,
+    sound: yesNo('False: it has problems, and decides nothing'),
+    released: yesNo('False for a draft, and for one that is not sound'),
+    digest: nullable(word('SHA-256 over its files; null when it is not sound')),
+    description: word("The analyst's words; empty when it is not sound"),
+  }),
+);
+
+export const RuleFolderListSchema = named(
+  'RuleFolderList',
+  shape('The rule sets on this node', {
+    versions: list(RuleFolderSchema, 'Newest first'),
+  }),
+);
+
+const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
+  levelsMs: list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
+  resetAfterMs: Type.Integer({
+    minimum: 1,
+    description: 'A client who asks for nothing this long starts afresh',
+  }),
+});
+
+const domain = Type.Unsafe<FactDomain>({
+  description: 'What values the fact can have',
+  oneOf: [
+    shape('A number', {
+      type: choice(['number'] as const, 'Always "number"'),
+      integer: yesNo('Whole numbers only'),
+      min: Type.Number(),
+      max: Type.Number(),
+    }),
+    shape('true or false', { type: choice(['boolean'] as const, 'Always "boolean"') }),
+    shape('One of some words', {
+      type: choice(['enum'] as const, 'Always "enum"'),
+      values: list(Type.String(), 'The words'),
+    }),
+    shape('A text', { type: choice(['text'] as const, 'Always "text"') }),
+  ],
+});
+
+const share = (description: string) =>
+  shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
+
+const problems = list(
+  shape('What is wrong in a rule file', { at: location, message: word('What, and what would be right') }),
+  'In the order of reading',
+);
+
+const CoverageSchema = shape('What the cases of the version say', {
+  problems,
+  passed: count('Cases'),
+  failed: count('Cases'),
+  coverage: shape('What the cases exercise', {
+    rules: share('Rules that decided in a case'),
+    conditions: share('Conditions seen both true and false'),
+    untestedRules: list(
+      shape('A rule that decided in no case', {
+        name: word('Of the rule'),
+        at: location,
+        asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
+      }),
+      'In the order of asking',
+    ),
+    oneSidedConditions: list(
+      shape('A condition seen only one way', {
+        rule: word('Of the rule'),
+        condition: word('As written'),
+        at: location,
+        missing: choice(['true', 'false', 'true and false'] as const, 'What no case has shown'),
+      }),
+      'In the order of asking',
+    ),
+  }),
+});
+
+const HitsSchema = shape('How often each rule held, over the newest decisions made with this very digest', {
+  platform: word('Whose decisions'),
+  decisions: count('Decisions that were looked at'),
+  rules: list(
+    shape('A rule', {
+      file: word('Where it stands'),
+      name: word('Of the rule'),
+      line: Type.Integer({ minimum: 1, description: 'From 1' }),
+      held: count('Its conditions held'),
+      decided: count('It also decided: no earlier rule held'),
+    }),
+    'By file, in the order of asking',
+  ),
+});
+
+export const OpenedRuleFolderSchema = named(
+  'OpenedRuleFolder',
+  shape('A rule set with its files', {
+    ...RuleFolderSchema.properties,
+    files: list(
+      shape('A file', { path: word('Below the folder'), text: word('As it stands') }),
+      'All but release.json',
+    ),
+    problems,
+    ladder: nullable(LadderSettingsSchema),
+    platforms: list(
+      shape('A platform with a ladder of its own', { name: word('Its name'), ladder: LadderSettingsSchema }),
+      'Empty when there is none',
+    ),
+    rules: list(
+      shape('A rule', {
+        name: word('Its name'),
+        at: location,
+        gives: Type.Unsafe<string | number>({
+          type: ['string', 'number'],
+          description: 'A group, a weight or a verdict',
+        }),
+      }),
+      'By file, in the order of asking',
+    ),
+    facts: list(
+      shape('A fact that the rules ask for', {
+        label: word('With its window, like "verdicts(10m)"'),
+        domain,
+        unit: nullable(word('Of its values; null: none')),
+        description: word('What it counts'),
+      }),
+      'What may be given as `facts` to what-if',
+    ),
+    hits: nullable(HitsSchema),
+    coverage: nullable(CoverageSchema),
+  }),
+);
+
+export const FOLDER_EXAMPLE = {
+  version: 'p2.v11',
+  sound: true,
+  released: true,
+  digest: DIGEST_EXAMPLE,
+  description: 'A longer first wait.',
+} as const;
+
+export const OPENED_FOLDER_EXAMPLE = {
+  ...FOLDER_EXAMPLE,
+  files: [{ path: 'ladder.yaml', text: 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' }],
+  problems: [],
+  ladder: { levelsMs: [40_000, 300_000, 1_800_000], resetAfterMs: 86_400_000 },
+  platforms: [],
+  rules: [
+    {
+      name: 'asked-too-early',
+      at: { file: 'verdicts.yaml', line: 12, column: 5 },
+      gives: 'WAIT',
+    },
+  ],
+  facts: [
+    {
+      label: 'attemptOpen',
+      domain: { type: 'boolean' },
+      unit: null,
+      description: 'A requisite was granted and is not paid yet',
+    },
+  ],
+  hits: {
+    platform: 'shop',
+    decisions: 500,
+    rules: [{ file: 'verdicts.yaml', name: 'asked-too-early', line: 12, held: 41, decided: 40 }],
+  },
+  coverage: {
+    problems: [],
+    passed: 12,
+    failed: 0,
+    coverage: {
+      rules: { tested: 9, total: 9, percent: 100 },
+      conditions: { tested: 20, total: 20, percent: 100 },
+      untestedRules: [],
+      oneSidedConditions: [],
+    },
+  },
+} as const;

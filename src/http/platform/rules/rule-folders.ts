@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RuleCoverages } from '../../../analysis/cases/rule-coverages.ts';
+import { versionHits } from '../../../analysis/rule-hits.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { listRuleVersions, loadRuleSet, readRuleFiles } from '../../../rules/folder/rule-folder.ts';
+import type { Problem } from '../../../rules/problem.ts';
+import { isRuleVersion, type Matchable, type RuleSet, type RuleVersion } from '../../../rules/rule-set.ts';
+import type { Records } from '../../../service/records.ts';
+import type { Shape } from '../../../shapes.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import type { Parameter } from '../../operation/parameters.ts';
+import { notFound, refusal } from '../../request/problems.ts';
+import {
+  FOLDER_EXAMPLE,
+  OPENED_FOLDER_EXAMPLE,
+  OpenedRuleFolderSchema,
+  RuleFolderListSchema,
+  type RuleFolderSchema,
+} from './rule-folder-shapes.ts';
+
+export interface RuleFolderParts {
+  readonly records: Records;
+  readonly loadedRules: LoadedRules;
+  /** The folder of the rule sets. */
+  readonly rulesDir: string;
+  readonly coverages: RuleCoverages;
+}
+
+/** How many of the platform's newest decisions the hit counts look at. */
+const DECISIONS_COUNTED = 500;
+
+const VERSION: Parameter<string> = {
+  name: 'version',
+  in: 'path',
+  required: true,
+  description: 'A rule set, like p2.v10',
+  schema: { type: 'string' },
+  read: ({ params }) => params['version'] ?? '',
+};
+
+const UNKNOWN_FOLDER = refusal('unknownVersion', 'This node has no such rule set.', () =>
+  notFound('There is no such rule set in the RULES_DIR of this node.'),
+);
+
+export const listRuleFolders = operation({
+  method: 'get',
+  path: '/v1/platform/rules/versions',
+  operationId: 'listRuleFolders',
+  summary: 'The rule sets on this node',
+  description: 'Newest first, also those that are refused because they have problems.',
+  tag: 'Rules',
+  grant: 'rules',
+  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, { versions: [FOLDER_EXAMPLE] }),
+  refusals: [],
+  answer: async (_asked, { rulesDir, loadedRules }: RuleFolderParts) => ({
+    versions: versionsIn(rulesDir)
+      .toReversed()
+      .map((version) => summary(version, loadedRules)),
+  }),
+});
+
+export const readRuleFolder = operation({
+  method: 'get',
+  path: '/v1/platform/rules/versions/{version}',
+  operationId: 'readRuleFolder',
+  summary: 'A rule set with its files',
+  description:
+    'Its files as text, its problems or its ladder, rules, facts and coverage by cases. `hits` counts how often each rule held in the newest decisions; null without the operation "decisions".',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION],
+  answers: jsonAnswer(
+    'The rule set; one that is not sound has problems instead of ladder, hits and coverage',
+    OpenedRuleFolderSchema,
+    OPENED_FOLDER_EXAMPLE,
+  ),
+  refusals: [UNKNOWN_FOLDER],
+  answer: async (
+    { ctx, key: { platform, operations } },
+    parts: RuleFolderParts,
+  ): Promise<OpenedRuleFolder> => {
+    const { records, loadedRules, rulesDir, coverages } = parts;
+    const version = VERSION.read(ctx);
+    const files = isRuleVersion(version) ? readRuleFiles(join(rulesDir, version), []) : null;
+    if (files === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
+    const ruleSet = loadedRules.get(version);
+    const mayCount = operations.includes('decisions');
+    const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED) : null;
+    return {
+      ...summary(version, loadedRules),
+      files: [...files].map(([path, text]) => ({ path, text })),
+      ...(ruleSet === null
+        ? { ...UNSOUND, problems: problemsOf(join(rulesDir, version)) }
+        : {
+            ...outlineOf(ruleSet),
+            hits: found === null ? null : versionHits(ruleSet, found.decisions, platform),
+            coverage: coverages.of(ruleSet, files),
+            problems: [],
+          }),
+    };
+  },
+});
+
+function versionsIn(rulesDir: string): readonly RuleVersion[] {
+  return existsSync(rulesDir) ? listRuleVersions(rulesDir) : [];
+}
+
+function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof RuleFolderSchema> {
+  const ruleSet = loadedRules.get(version);
+  return {
+    version,
+    sound: ruleSet !== null,
+    released: ruleSet?.released ?? false,
+    digest: ruleSet?.digest ?? null,
+    description: ruleSet?.description ?? '',
+  };
+}
+
+const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], hits: null, coverage: null } as const;
+
+/** A rule set with its files; one that is not sound has problems instead of all that follows them. */
+type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
+
+/** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
+function outlineOf(ruleSet: RuleSet) {
+  const { groups, signals, verdicts, settings, platforms, facts } = ruleSet;
+  const place = (rules: readonly Matchable<object>[], gives: (index: number) => string | number) =>
+    rules.map(({ name, at }, index) => ({ name, at, gives: gives(index) }));
+  return {
+    ladder: settings.ladder,
+    platforms: [...platforms].map(([name, { ladder }]) => ({ name, ladder })),
+    rules: [
+      ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
+      ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),
+      ...place(verdicts.rules, (index) => verdicts.rules[index]?.params.verdict ?? ''),
+    ],
+    facts: facts
+      .filter(({ fact }) => fact.kind !== 'concluded')
+      .map(({ label, fact: { domain, unit, description } }) => ({ label, domain, unit, description })),
+  };
+}
+
+function problemsOf(folder: string): readonly Problem[] {
+  const result = loadRuleSet(folder);
+  return result.ok ? [] : result.problems;
+}

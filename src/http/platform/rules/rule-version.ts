@@ -1,0 +1,40 @@
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
+import { badRequest, notFound, refusal } from '../../request/problems.ts';
+
+const WHEN_BAD = 'A version is not written as one, or has problems.';
+
+export const BAD_VERSION = refusal(
+  'badVersion',
+  WHEN_BAD,
+  (name: string) => badRequest(`${name} must be a rule version, once, like p2.v10.`),
+  'before',
+);
+
+export const UNSOUND_VERSION = refusal(
+  'unsoundVersion',
+  WHEN_BAD,
+  (version: string) =>
+    badRequest(`${version} has problems; mend it first. The console's page Rules lists them.`),
+  'p2.v12',
+);
+
+export const UNKNOWN_VERSION = refusal(
+  'unknownVersion',
+  'This node has no such rule set.',
+  (version: string) => notFound(`There is no rule set ${version} on this node.`),
+  'p2.v99',
+);
+
+/** The rule set that a request names as `name`; 400 when it cannot be compared, 404 when there is none. */
+export function soundVersion(
+  given: string | string[] | undefined,
+  name: string,
+  loadedRules: LoadedRules,
+): RuleSet {
+  if (typeof given !== 'string' || !isRuleVersion(given)) throw BAD_VERSION.problem(name);
+  const ruleSet = loadedRules.get(given);
+  if (ruleSet !== null) return ruleSet;
+  const refused = loadedRules.refused().some(({ version }) => version === given);
+  throw refused ? UNSOUND_VERSION.problem(given) : UNKNOWN_VERSION.problem(given);
+}

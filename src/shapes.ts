@@ -1,0 +1,58 @@
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+
+/** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */
+
+/** A text of 1 to `maxLength` code points of well-formed Unicode. */
+export function text(maxLength: number, description: string) {
+  return Type.String({ minLength: 1, maxLength, wellFormed: true, description });
+}
+
+/** The longest key that the interface allows (section 8), in code points. */
+export const KEY_CHARACTERS_MAX = 256;
+
+export function key(description: string) {
+  return text(KEY_CHARACTERS_MAX, description);
+}
+
+export function choice<const T extends readonly string[]>(values: T, description: string) {
+  return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
+}
+
+export const instant = Type.Unsafe<string | number>({
+  instant: true,
+  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970',
+});
+
+export function nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export function shape<P extends TProperties>(description: string, properties: P) {
+  return Type.Object(properties, { description });
+}
+
+export function list<S extends TSchema>(schema: S, description: string) {
+  return Type.Array(schema, { description });
+}
+
+const NAME = Symbol('name of a shape');
+
+/** A shape that the API document keeps once, under this name, wherever it is used. */
+export function named<S extends TSchema>(name: string, schema: S): S {
+  return Object.assign(schema, { [NAME]: name });
+}
+
+/** The name of a shape that has one. */
+export function nameOf(schema: object): string | null {
+  const name: unknown = Reflect.get(schema, NAME);
+  return typeof name === 'string' ? name : null;
+}
+
+/** What a shape describes, as nobody may change it. */
+export type Shape<S extends TSchema> = Immutable<Static<S>>;
+
+type Immutable<T> = T extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Immutable<T[Name]> }
+    : T;

@@ -1,0 +1,226 @@
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect } from 'chai';
+import type { HistoryEntry, viewOfHistory } from '../../../../src/http/platform/client/client-history.ts';
+import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { START_MS } from '../../../service/movable-clock.ts';
+import { type RunningService, SIGNAL_SECRET, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+
+type History = ReturnType<typeof viewOfHistory>;
+
+function historyOf(shop: Tenant, clientIdKey: string, query = '') {
+  return shop.ask<History>('GET', `clients/${encodeURIComponent(clientIdKey)}/history${query}`);
+}
+
+/** An entry in a few words: what somebody who reads the history looks at first. */
+function inWords(entry: HistoryEntry): string {
+  switch (entry.kind) {
+    case 'score':
+      return `score ${entry.answer.clientGroup}`;
+    case 'verdict':
+      return `${entry.decision.verdict} ${entry.decision.orderRef}`;
+    case 'outcome':
+      return `${entry.outcome} ${entry.cause} ${entry.orderRef}`;
+    case 'binding':
+      return `binding ${entry.binding?.requisiteRef}`;
+    case 'override':
+      return `override ${entry.override?.group}`;
+    default:
+      throw new Error(entry satisfies never);
+  }
+}
+
+describeOnStores('the history of a client', (store) => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService({ store: store() });
+    shop = await service.tenant();
+  });
+  after(() => service?.stop());
+
+  it('tells all that happened, newest first, each with its moment', async () => {
+    const clientIdKey = 'lively';
+    const startedAt = service.clock.now();
+    const next = () => service.clock.moveSeconds(10);
+    await shop.score({ clientIdKey });
+    next();
+    await shop.verdict({ clientIdKey, orderRef: 'o-1' });
+    next();
+    await shop.verdict({ clientIdKey, orderRef: 'o-1' });
+    next();
+    await shop.outcome(clientIdKey, 'o-1', 'UNPAID', { cause: 'EXPIRED', occurredAt: startedAt });
+    next();
+    await shop.bind(clientIdKey);
+    next();
+    await shop.ask('DELETE', `clients/${clientIdKey}/binding`);
+    next();
+    await shop.override(clientIdKey, 'TRUSTED');
+    next();
+    await shop.ask('DELETE', `clients/${clientIdKey}/override`);
+    const { status, body } = await historyOf(shop, clientIdKey);
+    expect(status).to.equal(200);
+    expect(body.clientIdKey).to.equal(clientIdKey);
+    expect(body.complete).to.equal(true);
+    expect(body.entries.map((entry) => `${(entry.at - startedAt) / 1000} ${inWords(entry)}`)).to.deep.equal([
+      '70 override undefined',
+      '60 override TRUSTED',
+      '50 binding undefined',
+      '40 binding requisite-7',
+      '30 UNPAID EXPIRED o-1',
+      '20 WAIT o-1',
+      '10 GET_NEW o-1',
+      '0 score NEW',
+    ]);
+  });
+
+  it('has a verdict as its decision, and an outcome with when it happened', async () => {
+    const clientIdKey = 'exact';
+    await shop.verdict({ clientIdKey, orderRef: 'exact-1' });
+    await shop.outcome(clientIdKey, 'exact-1', 'PAID', { occurredAt: START_MS - 5000 });
+    const { entries } = (await historyOf(shop, clientIdKey)).body;
+    const [decision] = await shop.decisions({ clientIdKey });
+    const at = service.clock.now();
+    expect(entries).to.deep.equal([
+      {
+        kind: 'outcome',
+        at,
+        orderRef: 'exact-1',
+        outcome: 'PAID',
+        cause: null,
+        occurredAt: START_MS - 5000,
+      },
+      { kind: 'verdict', at, decision },
+    ]);
+  });
+
+  it('leaves out outcomes that changed nothing', async () => {
+    await shop.outcome('repeated', 'r-1', 'PAID');
+    await shop.outcome('repeated', 'r-1', 'PAID');
+    expect((await historyOf(shop, 'repeated')).body.entries.map(inWords)).to.deep.equal(['PAID null r-1']);
+  });
+
+  it('says of a score whether a device was told, and never which, not even as HMACs', async () => {
+    const device = { fingerprint: 'finger-17', ip: '203.0.113.17', userAgent: 'curl/8.17' };
+    await shop.score({ clientIdKey: 'veiled', ...device, toPayCurrency: 'usd' });
+    await shop.score({ clientIdKey: 'veiled' });
+    const { entries } = (await historyOf(shop, 'veiled')).body;
+    const asked = entries.map((entry) => (entry.kind === 'score' ? entry.request : null));
+    const plain = {
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '25.00',
+      currency: null,
+      jsOk: null,
+      honeypotTriggered: false,
+      fingerprintPresent: false,
+      ipPresent: false,
+      userAgentPresent: false,
+      userAgentIsAutomated: false,
+    };
+    const told = {
+      fingerprintPresent: true,
+      ipPresent: true,
+      userAgentPresent: true,
+      userAgentIsAutomated: true,
+    };
+    expect(asked).to.deep.equal([plain, { ...plain, ...told, currency: 'USD' }]);
+    const text = JSON.stringify(entries);
+    for (const secret of Object.values(device)) expect(text).not.to.include(secret);
+    for (const [kind, value] of [
+      ['fingerprint', device.fingerprint],
+      ['ip', device.ip],
+    ]) {
+      const hmac = createHmac('sha256', SIGNAL_SECRET).update(`${kind}\0${value}`).digest('base64url');
+      expect(text).not.to.include(hmac.slice(0, 6));
+    }
+  });
+
+  it('is cut at the limit, and says so', async () => {
+    for (let order = 0; order < 3; order++) await shop.outcome('cut', `cut-${order}`, 'PAID');
+    const two = (await historyOf(shop, 'cut', '?limit=2')).body;
+    expect(two.entries.map(inWords)).to.deep.equal(['PAID null cut-2', 'PAID null cut-1']);
+    expect(two.complete).to.equal(false);
+    const three = (await historyOf(shop, 'cut', '?limit=3')).body;
+    expect(three.entries).to.have.length(3);
+    expect(three.complete).to.equal(true);
+  });
+
+  it('lists 100 entries unless it is told otherwise', async () => {
+    for (let order = 0; order < 101; order++) await shop.outcome('busy', `busy-${order}`, 'PAID');
+    expect((await historyOf(shop, 'busy')).body.entries).to.have.length(100);
+    expect((await historyOf(shop, 'busy', '?limit=500')).body.entries).to.have.length(101);
+  });
+
+  for (const limit of ['0', '501', '1.5', 'x', '-1', '']) {
+    it(`is refused with the limit ${JSON.stringify(limit)}`, async () => {
+      const { status } = await historyOf(shop, 'lively', `?limit=${limit}`);
+      expect(status).to.equal(400);
+    });
+  }
+
+  it('is refused in words with a limit that is too large', async () => {
+    const { body } = await shop.ask('GET', 'clients/lively/history?limit=501');
+    expect(body.detail).to.equal('The parameter limit must be a whole number from 1 to 500.');
+  });
+
+  it('is 404 for a client that is not known, and for one that was erased', async () => {
+    const unknown = await shop.ask('GET', 'clients/nobody/history');
+    expect(unknown.status).to.equal(404);
+    expect(unknown.body.detail).to.equal('Nothing is known of this client.');
+    await shop.verdict({ clientIdKey: 'forgotten' });
+    await shop.ask('DELETE', 'clients/forgotten');
+    expect((await historyOf(shop, 'forgotten')).status).to.equal(404);
+  });
+
+  it("is the platform's own: a namesake of another platform is not shown", async () => {
+    const other = await service.tenant('elsewhere');
+    await shop.verdict({ clientIdKey: 'namesake', orderRef: 'ours' });
+    expect((await historyOf(other, 'namesake')).status).to.equal(404);
+    await other.verdict({ clientIdKey: 'namesake', orderRef: 'theirs' });
+    expect((await historyOf(other, 'namesake')).body.entries.map(inWords)).to.deep.equal(['GET_NEW theirs']);
+  });
+
+  it('is found by any name that a client may have', async () => {
+    for (const clientIdKey of ['a/history', '100%', '😀', '../up', '?limit=1#b']) {
+      await shop.verdict({ clientIdKey });
+      const { status, body } = await historyOf(shop, clientIdKey);
+      expect([status, body.clientIdKey]).to.deep.equal([200, clientIdKey]);
+    }
+  });
+});
+
+describe('the history of a client whose oldest entries the journal has forgotten', () => {
+  it('is not complete, although all that is kept was given', async () => {
+    const directory = temporaryDirectory();
+    const store = openSqliteStore(directory);
+    const service = await startService({ store });
+    const shop = await service.tenant();
+    await shop.score({ clientIdKey: 'old' });
+    service.clock.moveSeconds(1);
+    await shop.verdict({ clientIdKey: 'old', orderRef: 'o-1' });
+    expect((await historyOf(shop, 'old')).body.complete).to.equal(true);
+    forgetOldestEntry(directory);
+    const part = (await historyOf(shop, 'old')).body;
+    expect(part.entries.map(inWords)).to.deep.equal(['GET_NEW o-1']);
+    expect(part.complete).to.equal(false);
+    forgetOldestEntry(directory);
+    expect((await historyOf(shop, 'old')).body).to.deep.equal({
+      clientIdKey: 'old',
+      entries: [],
+      complete: false,
+    });
+    await service.stop();
+    await store.close();
+  });
+});
+
+function forgetOldestEntry(directory: string): void {
+  const db = new DatabaseSync(join(directory, 'scoring.sqlite'));
+  db.exec('DELETE FROM journal WHERE position = (SELECT min(position) FROM journal)');
+  db.close();
+}

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import type { Decision } from '../../../../src/decision/decision.ts';
+import type { FoundDecisions } from '../../../../src/state/decision-search.ts';
+import { type RunningService, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+
+describeOnStores('looking for decisions', function (store) {
+  this.timeout(30_000);
+  let service: RunningService;
+  let shop: Tenant;
+  /** All of the shop's decisions, newest first. */
+  let all: readonly Decision[];
+  before(async () => {
+    service = await startService({ store: store() });
+    shop = await service.tenant('shop');
+    for (let ask = 0; ask < 4; ask++) {
+      for (const clientIdKey of ['ann', 'bob', 'cleo'].slice(0, 3 - (ask % 2))) {
+        await shop.verdict({ clientIdKey, orderRef: `order-${clientIdKey}` });
+        service.clock.moveSeconds(1);
+      }
+    }
+    all = await shop.decisions();
+  });
+  after(() => service?.stop());
+
+  const find = async (query: Readonly<Record<string, string>>) =>
+    (await shop.ask<FoundDecisions>('GET', `decisions?${new URLSearchParams(query)}`)).body;
+  const ids = (decisions: readonly Decision[]) => decisions.map(({ decisionId }) => decisionId);
+
+  it('finds those with a verdict, a rule or a version, and says that all were looked at', async () => {
+    expect(all.length).to.equal(10);
+    const lookedAt = { decisions: 10, backTo: all.at(-1)?.at, complete: true };
+    for (const [query, fits] of [
+      [{ verdict: 'GET_NEW' }, ({ verdict }: Decision) => verdict === 'GET_NEW'],
+      [{ rule: 'asked-too-early' }, ({ rule }: Decision) => rule === 'asked-too-early'],
+      [{ ruleVersion: 'p2.v10' }, () => true],
+      [{ ruleVersion: 'p2.v9' }, () => false],
+      [{ verdict: 'WAIT', rule: 'otherwise' }, () => false],
+    ] as const) {
+      const found = await find(query);
+      expect(ids(found.decisions), JSON.stringify(query)).to.deep.equal(ids(all.filter(fits)));
+      expect(found.lookedAt).to.deep.equal(lookedAt);
+    }
+  });
+
+  it('ends at the limit, and says back to when was looked', async () => {
+    const waits = all.filter(({ verdict }) => verdict === 'WAIT');
+    const { decisions, lookedAt } = await find({ verdict: 'WAIT', limit: '2' });
+    expect(ids(decisions)).to.deep.equal(ids(waits.slice(0, 2)));
+    expect(lookedAt).to.include({ backTo: waits[1]?.at, complete: false });
+    expect(lookedAt.decisions).to.equal(all.filter(({ at }) => at >= (waits[1]?.at ?? 0)).length);
+  });
+
+  it('applies to an order and to a client as well', async () => {
+    const ann = all.filter(({ clientIdKey }) => clientIdKey === 'ann');
+    const waits = ann.filter(({ verdict }) => verdict === 'WAIT');
+    for (const whose of [{ clientIdKey: 'ann' }, { orderRef: 'order-ann' }]) {
+      expect(ids((await find({ ...whose, verdict: 'WAIT' })).decisions)).to.deep.equal(ids(waits));
+      const one = await find({ ...whose, verdict: 'GET_NEW', limit: '1' });
+      expect(ids(one.decisions)).to.deep.equal(ids(ann.slice(-1)));
+      expect(one.lookedAt).to.deep.equal({ decisions: ann.length, backTo: ann.at(-1)?.at, complete: true });
+    }
+  });
+
+  it('needs sound parameters', async () => {
+    for (const [query, detail] of [
+      [{ verdict: 'wait' }, 'The parameter verdict must be one of GET_NEW, GET_SAME_STICKY, WAIT, BLOCK.'],
+      [{ ruleVersion: 'v10' }, 'The parameter ruleVersion must be p<number>.v<number>, like p2.v10.'],
+      [{ rule: '' }, 'rule must have 1 to 256 characters of well-formed Unicode.'],
+    ] as const) {
+      const { status, body } = await shop.ask('GET', `decisions?${new URLSearchParams(query)}`);
+      expect(status).to.equal(400);
+      expect(body.detail).to.equal(detail);
+    }
+  });
+});

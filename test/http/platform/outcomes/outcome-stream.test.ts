@@ -1,0 +1,152 @@
+import { expect } from 'chai';
+import type { Answer } from '../../../service/http-call.ts';
+import { type RunningService, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+
+interface ResultLine {
+  readonly line: number;
+  readonly clientIdKey?: string;
+  readonly orderRef?: string;
+  readonly result?: string;
+  readonly error?: string;
+  readonly detail?: string;
+}
+
+const NDJSON = { 'Content-Type': 'application/x-ndjson' };
+
+describe('a stream of outcomes', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service.stop());
+
+  const report = (clientIdKey: string, orderRef: string, more: object = {}) =>
+    JSON.stringify({ clientIdKey, orderRef, outcome: 'PAID', ...more });
+
+  const send = async (body: string | Uint8Array<ArrayBuffer>): Promise<readonly ResultLine[]> => {
+    const answer: Answer<string> = await shop.ask('POST', 'outcomes', body, NDJSON);
+    expect(answer.status).to.equal(200);
+    expect(answer.headers.get('Content-Type')).to.equal('application/x-ndjson');
+    return answer.body
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): ResultLine => JSON.parse(line));
+  };
+
+  it('gives a result a line, in the order of the lines', async () => {
+    const lines = await send(
+      `${report('in-order', 'a')}\n${report('in-order', 'b')}\n${report('in-order', 'a')}\n`,
+    );
+    expect(lines).to.deep.equal([
+      { line: 1, clientIdKey: 'in-order', orderRef: 'a', result: 'recorded' },
+      { line: 2, clientIdKey: 'in-order', orderRef: 'b', result: 'recorded' },
+      { line: 3, clientIdKey: 'in-order', orderRef: 'a', result: 'unchanged' },
+    ]);
+  });
+
+  it('records the good lines among bad ones, and says what is wrong with each of these', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(`${report('mixed', 'good-1')}\n`),
+      Buffer.from('{"clientIdKey":\n'),
+      Buffer.from(`${report('mixed', 'x'.repeat(40_000))}\n`),
+      Buffer.from([0x22, 0xff, 0x22, 0x0a]),
+      Buffer.from(`${report('mixed', 'good-2', { outcome: 'LOST' })}\n`),
+      Buffer.from(`${report('mixed', 'good-3', { outcome: 'PAID', cause: 'EXPIRED' })}\n`),
+      Buffer.from('[]\n'),
+      Buffer.from(`\uFEFF${report('mixed', 'marked')}\n`),
+      Buffer.from(`${report('mixed', 'good-4')}\n`),
+    ]);
+    const error = 'malformed JSON body';
+    expect(await send(Uint8Array.from(bytes))).to.deep.equal([
+      { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
+      { line: 2, error, detail: 'The body is not valid JSON.' },
+      { line: 3, error, detail: 'A line must have at most 32768 bytes.' },
+      { line: 4, error, detail: 'The body is not valid UTF-8.' },
+      { line: 5, error, detail: '/outcome must be one of PAID, UNPAID.' },
+      { line: 6, error, detail: '/cause goes only with UNPAID.' },
+      { line: 7, error, detail: 'The body must be a JSON object.' },
+      { line: 8, error, detail: 'The body starts with a byte order mark; send plain UTF-8.' },
+      { line: 9, clientIdKey: 'mixed', orderRef: 'good-4', result: 'recorded' },
+    ]);
+    expect((await shop.client('mixed')).body.outcomes.paidCount).to.equal(2);
+  });
+
+  it('takes CRLF, blank lines, and a last line without its end', async () => {
+    const text = `${report('ends', 'a')}\r\n\r\n\n${report('ends', 'b')}\r\n${report('ends', 'c')}`;
+    const lines = await send(text);
+    expect(lines.map(({ line, orderRef }) => [line, orderRef])).to.deep.equal([
+      [1, 'a'],
+      [4, 'b'],
+      [5, 'c'],
+    ]);
+  });
+
+  it('of nothing gives nothing', async () => {
+    expect(await send('')).to.deep.equal([]);
+    expect(await send('\n\n')).to.deep.equal([]);
+  });
+
+  it('keeps the order of one client: the last word about an order stays', async () => {
+    const outcomes = ['UNPAID', 'PAID', 'UNPAID', 'PAID'];
+    const lines = await send(
+      outcomes.map((outcome) => report('last-word', 'order-1', { outcome })).join('\n'),
+    );
+    expect(lines.map(({ result }) => result)).to.deep.equal([
+      'recorded',
+      'superseded',
+      'superseded',
+      'superseded',
+    ]);
+    expect((await shop.client('last-word')).body.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
+  });
+
+  it('takes thousands of lines', async () => {
+    const count = 5000;
+    const text = Array.from({ length: count }, (_, index) =>
+      report(`payer-${index % 500}`, `order-${index}`),
+    ).join('\n');
+    const lines = await send(text);
+    expect(lines).to.have.length(count);
+    expect(lines.every(({ line, result }, index) => line === index + 1 && result === 'recorded')).to.equal(
+      true,
+    );
+    expect((await shop.client('payer-499')).body.outcomes.paidCount).to.equal(10);
+  }).timeout(30_000);
+
+  it('says where it stops when there are more lines than it takes', async () => {
+    const lines = await send('7\n'.repeat(100_010));
+    expect(lines).to.have.length(100_001);
+    expect(lines.at(-1)).to.deep.equal({
+      line: 100_001,
+      error: 'too many lines',
+      detail: 'Send at most 100000 lines at once.',
+    });
+  }).timeout(30_000);
+
+  it('has 200 more requests of one client wait for another try, and stays alive', async () => {
+    const text = Array.from({ length: 64 }, (_, index) => report('crowd', `order-${index}`)).join('\n');
+    const streams = await Promise.all(Array.from({ length: 12 }, () => send(text)));
+    const lines = streams.flat();
+    expect(lines).to.have.length(12 * 64);
+    for (const { result, error } of lines) {
+      expect(['recorded', 'unchanged', 'temporarily unavailable']).to.include(result ?? error);
+    }
+    await send(text);
+    expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
+  });
+
+  it('must not be compressed', async () => {
+    const headers = { ...NDJSON, 'Content-Encoding': 'gzip' };
+    const { status } = await shop.ask('POST', 'outcomes', report('zipped', 'a'), headers);
+    expect(status).to.equal(415);
+  });
+
+  it('is not taken for a single outcome: that one is application/json', async () => {
+    const two = `${report('single', 'a')}\n${report('single', 'b')}`;
+    expect((await shop.ask('POST', 'outcomes', two)).status).to.equal(400);
+    expect((await shop.client('single')).status).to.equal(404);
+  });
+});
