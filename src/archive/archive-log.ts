@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { TableName } from './tables.ts';
+
+/** One Parquet file: rows of one table, platform and UTC day. */
+export interface Segment {
+  readonly table: TableName;
+  readonly platform: string;
+  /** `2026-11-21`, UTC. */
+  readonly day: string;
+  /** Without the folder and the ending; unique in the archive. */
+  readonly name: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Time of the oldest and of the newest row, epoch ms. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Journal entries that were pushed out by the journal's bound before anybody shipped them. */
+export interface ArchiveGap {
+  /** Epoch ms. */
+  readonly from: number;
+  readonly to: number;
+  readonly entries: number;
+}
+
+/** One change of the archive: all of it or nothing. */
+export interface Commit {
+  /** Who committed; for people. */
+  readonly by: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** Where the journal is read on from; absent when the commit shipped nothing. */
+  readonly cursor?: string | null;
+  readonly add: readonly Segment[];
+  /** Names of segments that are gone. */
+  readonly remove: readonly string[];
+  readonly gap?: ArchiveGap;
+}
+
+/** All that the commits up to one of them come to. */
+export interface ArchiveState {
+  /** Number of the newest commit; 0 before the first. */
+  readonly version: number;
+  readonly cursor: string | null;
+  /** When something was last shipped, epoch ms. */
+  readonly shippedAt: number | null;
+  readonly segments: ReadonlyMap<string, Segment>;
+  /** Oldest first. */
+  readonly gaps: readonly ArchiveGap[];
+}
+
+/** Somebody else committed first: whoever lost looks again before it writes anything else. */
+export class CommitConflict extends Error {
+  override readonly name = 'CommitConflict';
+}
+
+/** A file of the log is not what a commit wrote. */
+export class ArchiveDamaged extends Error {
+  override readonly name = 'ArchiveDamaged';
+}
+
+const EMPTY: ArchiveState = { version: 0, cursor: null, shippedAt: null, segments: new Map(), gaps: [] };
+
+/** A reader that starts reads at most this many commits. */
+const SNAPSHOT_COMMITS = 64;
+
+/** Commits older than the snapshot stay this long for readers that are a little behind. */
+const BEHIND_COMMITS_MAX = 256;
+
+const GAPS_MAX = 1000;
+
+/**
+ * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
+ * only one writer can create (link(2) refuses a name that is taken), so of two shippers that both believe in
+ * their lease one commits and the other learns that it lost. The journal's cursor stands in the same file as the
+ * segments that it stands for: no crash can part them.
+ */
+export class ArchiveLog {
+  readonly #folder: string;
+  #state: ArchiveState = EMPTY;
+
+  constructor(archiveDir: string) {
+    this.#folder = join(archiveDir, 'log');
+  }
+
+  /** The newest state; reads only what was committed since the last call. */
+  read(): ArchiveState {
+    if (this.#state.version === 0) this.#toSnapshot();
+    for (;;) {
+      const next = this.#readCommit(this.#state.version + 1);
+      if (next !== null) this.#state = apply(this.#state, next);
+      // Somebody who looks seldom may find the commits after its own tidied away: a snapshot leads on.
+      else if (!this.#toSnapshot()) return this.#state;
+    }
+  }
+
+  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
+  commit(state: ArchiveState, commit: Commit): ArchiveState {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const version = state.version + 1;
+    this.#create(commitFile(version), JSON.stringify(commit));
+    this.#state = apply(state, commit);
+    if (version % SNAPSHOT_COMMITS === 0) this.#snapshot(this.#state);
+    return this.#state;
+  }
+
+  #create(name: string, text: string): void {
+    const draft = join(this.#folder, `.${randomUUID()}`);
+    writeDurably(draft, text);
+    try {
+      linkSync(draft, join(this.#folder, name));
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') throw new CommitConflict(`${name} was committed by somebody else`);
+      throw error;
+    } finally {
+      unlinkSync(draft);
+    }
+    syncFolder(this.#folder);
+  }
+
+  /** Goes on to the newest snapshot; false when there is none that is newer. */
+  #toSnapshot(): boolean {
+    const version = this.#numbers(SNAPSHOT_ENDING).at(-1) ?? 0;
+    const text = version > this.#state.version ? this.#readFile(snapshotFile(version)) : null;
+    if (text === null) return false;
+    this.#state = parseSnapshot(text, version);
+    return true;
+  }
+
+  #numbers(ending: string): readonly number[] {
+    return namesIn(this.#folder)
+      .filter((name) => !name.startsWith('.') && name.endsWith(ending) && /^\d+\.[a-z]+$/.test(name))
+      .map((name) => Number.parseInt(name, 10))
+      .toSorted((a, b) => a - b);
+  }
+
+  #readCommit(version: number): Commit | null {
+    const text = this.#readFile(commitFile(version));
+    if (text === null) return null;
+    try {
+      const commit: Commit = JSON.parse(text);
+      return commit;
+    } catch (cause) {
+      throw new ArchiveDamaged(`${join(this.#folder, commitFile(version))} is not readable`, { cause });
+    }
+  }
+
+  #readFile(name: string): string | null {
+    try {
+      return readFileSync(join(this.#folder, name), 'utf8');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  #snapshot(state: ArchiveState): void {
+    const path = join(this.#folder, snapshotFile(state.version));
+    const draft = join(this.#folder, `.${randomUUID()}`);
+    writeDurably(draft, JSON.stringify({ ...state, segments: [...state.segments.values()] }));
+    renameSync(draft, path);
+    const before = (version: number, ending: string) =>
+      this.#numbers(ending).filter((number) => number < version);
+    for (const number of before(state.version - BEHIND_COMMITS_MAX, COMMIT_ENDING))
+      unlinkSync(join(this.#folder, commitFile(number)));
+    for (const number of before(state.version - BEHIND_COMMITS_MAX, SNAPSHOT_ENDING))
+      unlinkSync(join(this.#folder, snapshotFile(number)));
+  }
+}
+
+const COMMIT_ENDING = '.json';
+const SNAPSHOT_ENDING = '.snapshot';
+
+function commitFile(version: number): string {
+  return `${String(version).padStart(12, '0')}${COMMIT_ENDING}`;
+}
+
+function snapshotFile(version: number): string {
+  return `${String(version).padStart(12, '0')}${SNAPSHOT_ENDING}`;
+}
+
+function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
+  const segments = new Map(state.segments);
+  for (const name of remove) segments.delete(name);
+  for (const segment of add) segments.set(segment.name, segment);
+  return {
+    version: state.version + 1,
+    cursor: cursor === undefined ? state.cursor : cursor,
+    shippedAt: cursor === undefined ? state.shippedAt : at,
+    segments,
+    gaps: gap === undefined ? state.gaps : [...state.gaps, gap].slice(-GAPS_MAX),
+  };
+}
+
+function parseSnapshot(text: string, version: number): ArchiveState {
+  try {
+    const { segments, ...rest }: Omit<ArchiveState, 'segments'> & { readonly segments: readonly Segment[] } =
+      JSON.parse(text);
+    return { ...rest, segments: new Map(segments.map((segment) => [segment.name, segment])) };
+  } catch (cause) {
+    throw new ArchiveDamaged(`the archive's ${snapshotFile(version)} is not readable`, { cause });
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A name that was made or removed lasts only once its folder was written, too. */
+export function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** The names in a folder; none when there is no such folder. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}

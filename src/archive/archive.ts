@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ArchiveLog, type ArchiveState, type Commit, codeOf, type Segment, syncFolder } from './archive-log.ts';
+import { quote } from './duck.ts';
+import { TABLE_NAMES, type TableName } from './tables.ts';
+
+/** Which segments may hold what is looked for. */
+export interface SegmentFilter {
+  readonly table: TableName;
+  readonly platform?: string;
+  /** Epoch ms; segments that end before or begin after are left out. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/**
+ * The folder of the archive. A segment is written whole under `staging/`, becomes part of the archive with the
+ * commit that names it, and is then moved to where people and engines look for it:
+ * `decisions/platform=shop/day=2026-11-21/NAME.parquet`.
+ */
+export class Archive {
+  readonly folder: string;
+  readonly #log: ArchiveLog;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.#log = new ArchiveLog(folder);
+  }
+
+  /** What is in the archive now. */
+  read(): ArchiveState {
+    return this.#log.read();
+  }
+
+  /** Commits and moves the new segments to their places; throws CommitConflict when somebody was faster. */
+  commit(state: ArchiveState, commit: Commit): ArchiveState {
+    const next = this.#log.commit(state, commit);
+    for (const segment of commit.add) this.#settle(segment);
+    for (const name of commit.remove) {
+      const gone = state.segments.get(name);
+      if (gone !== undefined) for (const kind of SEGMENT_FILES) removeFile(this.#placeOf(gone, kind));
+    }
+    return next;
+  }
+
+  /**
+   * Finishes what a writer that was killed left: moves committed segments to their places and removes files
+   * that no commit names. Only for whoever has just committed: every other writer's next commit then fails, so
+   * what is removed here can never be committed.
+   */
+  tidy(state: ArchiveState): void {
+    for (const segment of state.segments.values()) this.#settle(segment);
+    rmSync(this.staging(), { recursive: true, force: true });
+    const wanted = new Set(
+      [...state.segments.values()].flatMap((segment) =>
+        SEGMENT_FILES.map((kind) => this.#placeOf(segment, kind)),
+      ),
+    );
+    for (const table of TABLE_NAMES)
+      for (const path of filesBelow(join(this.folder, table))) if (!wanted.has(path)) removeFile(path);
+  }
+
+  /** Where files lie that are not committed yet. */
+  staging(): string {
+    return join(this.folder, 'staging');
+  }
+
+  stagedPath(name: string, kind: SegmentFile = 'parquet'): string {
+    return join(this.staging(), `${name}.${kind}`);
+  }
+
+  /** Makes the folder for files that are being written. */
+  prepareStaging(): void {
+    mkdirSync(this.staging(), { recursive: true, mode: 0o700 });
+  }
+
+  /** Where a segment can be read. */
+  pathOf(segment: Segment, kind: SegmentFile = 'parquet'): string {
+    const place = this.#placeOf(segment, kind);
+    // Between its commit and its move, and after a crash in between, it still lies where it was written.
+    const staged = this.stagedPath(segment.name, kind);
+    return existsSync(place) || !existsSync(staged) ? place : staged;
+  }
+
+  /** The segments that may hold what is looked for, newest first. */
+  segments(state: ArchiveState, { table, platform, from, to }: SegmentFilter): readonly Segment[] {
+    return [...state.segments.values()]
+      .filter((segment) => segment.table === table)
+      .filter((segment) => platform === undefined || segment.platform === platform)
+      .filter((segment) => from === undefined || segment.to >= from)
+      .filter((segment) => to === undefined || segment.from <= to)
+      .toSorted((a, b) => b.to - a.to);
+  }
+
+  /** The rows of some segments as SQL that stands where a table may. */
+  source(segments: readonly Segment[]): string {
+    const paths = segments.map((segment) => quote(this.pathOf(segment))).join(', ');
+    return `read_parquet([${paths}], union_by_name = true, hive_partitioning = false)`;
+  }
+
+  #placeOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
+    return join(this.folder, table, `platform=${platform}`, `day=${day}`, `${name}.${kind}`);
+  }
+
+  #settle(segment: Segment): void {
+    const folder = dirname(this.#placeOf(segment, 'parquet'));
+    if (existsSync(this.#placeOf(segment, 'parquet'))) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const kind of SEGMENT_FILES) {
+      try {
+        renameSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
+      } catch (error) {
+        // There is none, or somebody else has just moved it; a file that is lost is told where it is read.
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }
+    }
+    syncFolder(folder);
+  }
+}
+
+/** The rows last: once they are in their place, so is all that helps to find them. */
+const SEGMENT_FILES = ['orders', 'parquet'] as const;
+
+type SegmentFile = (typeof SEGMENT_FILES)[number];
+
+function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+function filesBelow(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,113 @@
+import { DuckDBInstance, type JS } from '@duckdb/node-api';
+
+export interface DuckLimits {
+  readonly threads: number;
+  readonly memoryMiB: number;
+  /** Where work goes that does not fit into memory. */
+  readonly temporaryFolder: string;
+}
+
+/** A row by the names of its columns. Times are dates, BIGINT is bigint. */
+export type DuckRow = Readonly<Record<string, JS>>;
+
+/** A query took longer than it may. */
+export class QueryTooSlow extends Error {
+  override readonly name = 'QueryTooSlow';
+}
+
+type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>;
+
+/** An engine without data of its own, over Parquet files. It works on threads of its own, never on Node's. */
+export class Duck {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: Connection;
+
+  private constructor(instance: DuckDBInstance, connection: Connection) {
+    this.#instance = instance;
+    this.#connection = connection;
+  }
+
+  static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<Duck> {
+    const instance = await DuckDBInstance.create(':memory:', {
+      threads: String(threads),
+      memory_limit: `${memoryMiB}MiB`,
+      temp_directory: temporaryFolder,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    const connection = await instance.connect();
+    await connection.run("SET TimeZone = 'UTC'");
+    return new Duck(instance, connection);
+  }
+
+  async run(sql: string): Promise<void> {
+    await this.#connection.run(sql);
+  }
+
+  async rows(sql: string): Promise<readonly DuckRow[]> {
+    return (await this.#connection.runAndReadAll(sql)).getRowObjectsJS();
+  }
+
+  /** Rows as they come, some thousands at a time: memory does not grow with their number. */
+  async *stream(sql: string): AsyncGenerator<readonly DuckRow[]> {
+    const result = await this.#connection.stream(sql);
+    yield* result.yieldRowObjectJs();
+  }
+
+  /** Columns and rows of one statement that only reads, or QueryTooSlow after `timeoutMs`. */
+  async query(
+    sql: string,
+    rowsMax: number,
+    timeoutMs: number,
+  ): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly JS[])[] }> {
+    let slow = false;
+    const timer = setTimeout(() => {
+      slow = true;
+      this.#connection.interrupt();
+    }, timeoutMs);
+    try {
+      const reader = await this.#connection.streamAndReadUntil(sql, rowsMax);
+      return { columns: reader.columnNames(), rows: reader.getRowsJS().slice(0, rowsMax) };
+    } catch (error) {
+      if (slow) throw new QueryTooSlow(`the query took longer than ${timeoutMs / 1000} s`, { cause: error });
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+/** A text inside SQL. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A name inside SQL. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+
+/** A number of a row; bigint becomes a number, a date its epoch ms. Null where the row has none. */
+export function numberOf(value: JS | undefined): number | null {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  return value instanceof Date ? value.getTime() : null;
+}
+
+export function textOf(value: JS | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function flagOf(value: JS | undefined): boolean | null {
+  return typeof value === 'boolean' ? value : null;
+}
+
+export function textsOf(value: JS | undefined): readonly string[] | null {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : null;
+}

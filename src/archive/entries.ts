@@ -1,0 +1,194 @@
+import { CLIENT_GROUPS, type ClientGroup } from '../client/client-group.ts';
+import { clientKey, decisionId, isPlatformName, type PlatformName } from '../client/client-key.ts';
+import { OVERRIDE_GROUPS } from '../client/client-state.ts';
+import type { Ladder } from '../client/ladder.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../client/outcomes.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { FactValue } from '../facts/fact.ts';
+import { isRuleVersion, VERDICTS } from '../rules/rule-set.ts';
+import type { JournalEntry } from '../state/store.ts';
+import { type DuckRow, flagOf, numberOf, textOf, textsOf } from './duck.ts';
+import { factLabel } from './rows.ts';
+import type { TableName } from './tables.ts';
+
+/** A row of the archive is not what was put into it; the message names the column. */
+export class RowDamaged extends Error {
+  override readonly name = 'RowDamaged';
+}
+
+/** The journal entry that a row keeps; null for a row that is none (of an erasure). */
+export function entryOf(table: TableName, row: DuckRow): JournalEntry | null {
+  if (table === 'erasures') return null;
+  const base = { platform: platformOf(row), clientIdKey: need(row, 'client_id_key') };
+  switch (table) {
+    case 'decisions': {
+      const decision = decisionOf(row);
+      return { ...base, kind: 'verdict', at: decision.at, decision };
+    }
+    case 'scores':
+      return scoreOf(base, row);
+    case 'outcomes': {
+      const order = {
+        outcome: oneOf(OUTCOMES, row, 'outcome'),
+        cause: row['cause'] === null ? null : oneOf(OUTCOME_CAUSES, row, 'cause'),
+        occurredAt: needNumber(row, 'occurred_at'),
+      };
+      const at = needNumber(row, 'reported_at');
+      return { ...base, kind: 'outcome', at, orderRef: need(row, 'order_ref'), order };
+    }
+    case 'bindings':
+      return { ...base, kind: 'binding', at: needNumber(row, 'changed_at'), binding: bindingOf(row) };
+    case 'overrides':
+      return { ...base, kind: 'override', at: needNumber(row, 'changed_at'), override: overrideOf(row) };
+    default:
+      return table satisfies never;
+  }
+}
+
+/** The decision that a row of `decisions` keeps. */
+export function decisionOf(row: DuckRow): Decision {
+  const platform = platformOf(row);
+  const clientIdKey = need(row, 'client_id_key');
+  const seq = needNumber(row, 'seq');
+  const ruleVersion = need(row, 'rule_version');
+  if (!isRuleVersion(ruleVersion)) throw new RowDamaged(`rule_version is "${ruleVersion}"`);
+  const waitSeconds = numberOf(row['wait_seconds']);
+  const stickyRequisiteRef = textOf(row['sticky_requisite_ref']);
+  return {
+    decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq),
+    seq,
+    at: needNumber(row, 'decided_at'),
+    platform,
+    sellPointKey: need(row, 'sell_point_key'),
+    clientIdKey,
+    orderRef: need(row, 'order_ref'),
+    requestId: need(row, 'request_id'),
+    ruleVersion,
+    digest: need(row, 'digest'),
+    arm: oneOf(['active', 'candidate'] as const, row, 'arm'),
+    verdict: oneOf(VERDICTS, row, 'verdict'),
+    ...(waitSeconds === null ? {} : { waitSeconds }),
+    ...(stickyRequisiteRef === null ? {} : { stickyRequisiteRef }),
+    reason: need(row, 'reason'),
+    isBot: needFlag(row, 'is_bot'),
+    clientGroup: groupOf(row),
+    paymentScore: need(row, 'payment_score'),
+    rule: need(row, 'rule'),
+    signals: textsOf(row['signals']) ?? [],
+    facts: factsOf(row),
+    ladderBefore: ladderOf(row, 'ladder_before'),
+    ladderAfter: ladderOf(row, 'ladder_after'),
+  };
+}
+
+function factsOf(row: DuckRow): Readonly<Record<string, FactValue>> {
+  const facts: Record<string, FactValue> = {};
+  for (const [column, cell] of Object.entries(row)) {
+    const label = factLabel(column);
+    const value = typeof cell === 'bigint' ? Number(cell) : cell;
+    if (label === null) continue;
+    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string')
+      facts[label] = value;
+  }
+  return facts;
+}
+
+function ladderOf(row: DuckRow, name: string): Ladder {
+  return {
+    level: needNumber(row, `${name}_level`),
+    attemptOpen: needFlag(row, `${name}_attempt_open`),
+    waitUntil: numberOf(row[`${name}_wait_until`]),
+  };
+}
+
+interface Base {
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+}
+
+function scoreOf(base: Base, row: DuckRow): JournalEntry {
+  const preferredAcceptorKey = textsOf(row['preferred_acceptor_key']);
+  const payLimitValue = textsOf(row['pay_limit_value']);
+  return {
+    ...base,
+    kind: 'score',
+    at: needNumber(row, 'scored_at'),
+    request: {
+      sellPointKey: need(row, 'sell_point_key'),
+      method: need(row, 'method'),
+      amount: need(row, 'amount'),
+      currency: textOf(row['currency']),
+      fingerprint: textOf(row['fingerprint']),
+      ip: textOf(row['ip']),
+      jsOk: flagOf(row['js_ok']),
+      honeypotTriggered: needFlag(row, 'honeypot_triggered'),
+      userAgentPresent: needFlag(row, 'user_agent_present'),
+      userAgentIsAutomated: needFlag(row, 'user_agent_is_automated'),
+    },
+    ruleVersion: need(row, 'rule_version'),
+    answer: {
+      clientGroup: groupOf(row),
+      paymentScore: need(row, 'payment_score'),
+      isBot: needFlag(row, 'is_bot'),
+      ...(preferredAcceptorKey === null ? {} : { preferredAcceptorKey }),
+      ...(payLimitValue === null ? {} : { payLimitValue }),
+    },
+  };
+}
+
+function bindingOf(row: DuckRow): Extract<JournalEntry, { readonly kind: 'binding' }>['binding'] {
+  const requisiteRef = textOf(row['requisite_ref']);
+  if (requisiteRef === null) return null;
+  return {
+    requisiteRef,
+    acceptorKeys: textsOf(row['acceptor_keys']) ?? [],
+    method: textOf(row['method']),
+    expiresAt: numberOf(row['expires_at']),
+  };
+}
+
+function overrideOf(row: DuckRow): Extract<JournalEntry, { readonly kind: 'override' }>['override'] {
+  if (row['override_group'] === null) return null;
+  return {
+    group: oneOf(OVERRIDE_GROUPS, row, 'override_group'),
+    reason: need(row, 'reason'),
+    by: need(row, 'decided_by'),
+    at: needNumber(row, 'changed_at'),
+    expiresAt: numberOf(row['expires_at']),
+  };
+}
+
+function platformOf(row: DuckRow): PlatformName {
+  const platform = need(row, 'platform');
+  if (isPlatformName(platform)) return platform;
+  throw new RowDamaged(`platform is "${platform}"`);
+}
+
+function groupOf(row: DuckRow): ClientGroup {
+  return oneOf(CLIENT_GROUPS, row, 'client_group');
+}
+
+function oneOf<T extends string>(known: readonly T[], row: DuckRow, column: string): T {
+  const value = need(row, column);
+  const found = known.find((candidate) => candidate === value);
+  if (found === undefined) throw new RowDamaged(`${column} is "${value}"`);
+  return found;
+}
+
+function need(row: DuckRow, column: string): string {
+  const value = textOf(row[column]);
+  if (value === null) throw new RowDamaged(`${column} is missing`);
+  return value;
+}
+
+function needNumber(row: DuckRow, column: string): number {
+  const value = numberOf(row[column]);
+  if (value === null) throw new RowDamaged(`${column} is missing`);
+  return value;
+}
+
+function needFlag(row: DuckRow, column: string): boolean {
+  const value = flagOf(row[column]);
+  if (value === null) throw new RowDamaged(`${column} is missing`);
+  return value;
+}

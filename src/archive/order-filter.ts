@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+
+const BITS_PER_ORDER = 10;
+
+/** With ten bits an order, seven probes leave about one segment in a hundred to be read in vain. */
+const PROBES = 7;
+
+const HASH_BITS = 32n;
+const LOW_BITS = (1n << HASH_BITS) - 1n;
+
+/**
+ * Which orders a segment may hold: a Bloom filter beside it. Parquet has such filters, too, but the engine writes
+ * them for dictionaries alone, and dictionaries of names that never repeat cost 16 bytes a row; this costs 1.3.
+ */
+export class OrderFilter {
+  readonly #bits: Buffer;
+
+  private constructor(bits: Buffer) {
+    this.#bits = bits;
+  }
+
+  /** For the numbers that `orderNumber` gives. */
+  static of(orders: readonly bigint[]): OrderFilter {
+    const filter = new OrderFilter(Buffer.alloc(Math.max(8, Math.ceil((orders.length * BITS_PER_ORDER) / 8))));
+    for (const order of orders) for (const bit of filter.#probes(order)) filter.#set(bit);
+    return filter;
+  }
+
+  static from(bytes: Buffer): OrderFilter {
+    return new OrderFilter(bytes);
+  }
+
+  get bytes(): Buffer {
+    return this.#bits;
+  }
+
+  /** False only when the segment does not hold the order. */
+  mayHold(order: bigint): boolean {
+    return this.#probes(order).every((bit) => ((this.#bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0);
+  }
+
+  #set(bit: number): void {
+    this.#bits[bit >>> 3] = (this.#bits[bit >>> 3] ?? 0) | (1 << (bit & 7));
+  }
+
+  #probes(order: bigint): readonly number[] {
+    const size = this.#bits.length * 8;
+    const first = Number(order & LOW_BITS);
+    // Odd, so that the probes of one order are different bits.
+    const step = Number(order >> HASH_BITS) | 1;
+    return Array.from({ length: PROBES }, (_, probe) => (first + probe * (step >>> 0)) % size);
+  }
+}
+
+/** SQL for the number of an order; `orderNumber` is the same outside of SQL. */
+export const ORDER_NUMBER_SQL = 'md5_number_lower(order_ref)';
+
+/** 64 bits that stand for an orderRef. */
+export function orderNumber(orderRef: string): bigint {
+  return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
+}
