@@ -25,6 +25,8 @@ const STOREYS: readonly (readonly string[])[] = [
   ['analysis/schema'],
   ['analysis/cases', 'analysis/diff'],
   ['analysis/explain', 'analysis'],
+  ['archive/ship', 'archive/read'],
+  ['archive'],
   ['rollout', 'access'],
   ['state/open-store.ts'],
   ['state/sqlite', 'state/redis'],
@@ -58,6 +60,7 @@ const IMPURE: readonly RegExp[] = [
 const CONFINED: readonly { readonly packages: readonly string[]; readonly home: string }[] = [
   { packages: ['@redis/client', '@keyv/redis', 'keyv', 'node:sqlite'], home: 'src/state/' },
   { packages: ['json-rules-engine', 'yaml'], home: 'src/rules/' },
+  { packages: ['@duckdb/node-api'], home: 'src/archive/' },
 ];
 
 const MAX_LINES = 450;

@@ -1,6 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ArchiveLog, type ArchiveState, type Commit, codeOf, type Segment, syncFolder } from './archive-log.ts';
+import {
+  ArchiveLog,
+  type ArchiveState,
+  type Commit,
+  codeOf,
+  type Segment,
+  syncFolder,
+} from './archive-log.ts';
 import { quote } from './duck.ts';
 import { TABLE_NAMES, type TableName } from './tables.ts';
 

@@ -92,7 +92,6 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-
 /** A number of a row; bigint becomes a number, a date its epoch ms. Null where the row has none. */
 export function numberOf(value: JS | undefined): number | null {
   if (typeof value === 'number') return value;

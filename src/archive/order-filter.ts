@@ -21,7 +21,9 @@ export class OrderFilter {
 
   /** For the numbers that `orderNumber` gives. */
   static of(orders: readonly bigint[]): OrderFilter {
-    const filter = new OrderFilter(Buffer.alloc(Math.max(8, Math.ceil((orders.length * BITS_PER_ORDER) / 8))));
+    const filter = new OrderFilter(
+      Buffer.alloc(Math.max(8, Math.ceil((orders.length * BITS_PER_ORDER) / 8))),
+    );
     for (const order of orders) for (const bit of filter.#probes(order)) filter.#set(bit);
     return filter;
   }

@@ -1,4 +1,4 @@
-import { clientKey } from '../client/client-key.ts';
+import { clientKey, clientNumber } from '../client/client-key.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { JournalEntry } from '../state/store.ts';
@@ -16,17 +16,12 @@ export interface ArchiveRow {
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
-/** The rows' place among all clients: a number, so that it sorts and is found by range. */
-export function clientNumber(clientHash: string): bigint {
-  return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0);
-}
-
 /** The row that keeps an entry. */
 export function rowOf(entry: JournalEntry): ArchiveRow {
   const { platform, clientIdKey, at } = entry;
   const client = {
     platform,
-    client_hash: clientNumber(clientKey(platform, clientIdKey).hash).toString(),
+    client_hash: clientNumber(clientKey(platform, clientIdKey).hash),
     client_id_key: clientIdKey,
   };
   switch (entry.kind) {
@@ -85,9 +80,7 @@ function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
     signals: decision.signals,
     ...ladderCells('ladder_before', decision.ladderBefore),
     ...ladderCells('ladder_after', decision.ladderAfter),
-    ...Object.fromEntries(
-      Object.entries(decision.facts).map(([label, value]) => [factColumn(label), value]),
-    ),
+    ...Object.fromEntries(Object.entries(decision.facts).map(([label, value]) => [factColumn(label), value])),
   };
 }
 

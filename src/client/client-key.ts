@@ -34,6 +34,14 @@ export function clientKey(platform: PlatformName, clientIdKey: string): ClientKe
   };
 }
 
+/**
+ * The first 64 bits of a client's hash, as a decimal number: finds the client's rows where they are sorted by it.
+ * All that an erasure leaves of a client, until whoever keeps its rows has taken them out.
+ */
+export function clientNumber(clientHash: string): string {
+  return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
+}
+
 /** Names one decision: the client's hash and the number of the decision for that client, like `gU2...q.17`. */
 export function decisionId(clientHash: string, seq: number): string {
   return `${clientHash}.${seq}`;

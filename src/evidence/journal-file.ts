@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { VERDICTS } from '../rules/rule-set.ts';
-import type { JournalEntry } from '../state/store.ts';
+import type { JournalRecord } from '../state/store.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends Error {
@@ -95,13 +95,13 @@ export function timeOfScore(text: string): number | null {
   return Number.isSafeInteger(at) ? at : null;
 }
 
-const KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const satisfies readonly [
-  ...JournalEntry['kind'][],
+const KINDS = ['score', 'verdict', 'outcome', 'binding', 'override', 'erasure'] as const satisfies readonly [
+  ...JournalRecord['kind'][],
 ];
 
 /** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
-export function parseEntry(text: string, line: number): JournalEntry {
-  let entry: JournalEntry;
+export function parseEntry(text: string, line: number): JournalRecord {
+  let entry: JournalRecord;
   try {
     entry = JSON.parse(text);
   } catch {
@@ -112,18 +112,18 @@ export function parseEntry(text: string, line: number): JournalEntry {
   throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
 }
 
-function whatIsWrong(value: JournalEntry): string | null {
+function whatIsWrong(value: JournalRecord): string | null {
   const entry: unknown = value;
   if (!isObject(entry)) return 'it must be an object';
   const { kind, at, platform, clientIdKey } = entry;
   if (!KINDS.some((known) => known === kind)) return `"kind" must be one of ${KINDS.join(', ')}`;
   if (typeof at !== 'number') return '"at" must be a number, epoch ms';
   if (typeof platform !== 'string') return '"platform" must be a text';
-  if (typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
+  if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
   return whatItLacks(value, entry);
 }
 
-function whatItLacks(value: JournalEntry, entry: Readonly<Record<string, unknown>>): string | null {
+function whatItLacks(value: JournalRecord, entry: Readonly<Record<string, unknown>>): string | null {
   switch (value.kind) {
     case 'verdict':
       return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';
@@ -137,6 +137,8 @@ function whatItLacks(value: JournalEntry, entry: Readonly<Record<string, unknown
       return entry['binding'] === undefined ? '"binding" is missing' : null;
     case 'override':
       return entry['override'] === undefined ? '"override" is missing' : null;
+    case 'erasure':
+      return typeof entry['clientNumber'] === 'string' ? null : '"clientNumber" must be a text';
     default:
       return value satisfies never;
   }

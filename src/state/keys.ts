@@ -55,6 +55,11 @@ export function journalKey(partition: string): string {
   return `journal:{${partition}}`;
 }
 
+/** What a partition's journal lost to its bound: how many entries, their first and last id. Hash. */
+export function journalLossKey(partition: string): string {
+  return `journal-loss:{${partition}}`;
+}
+
 export function partitionOf(clientHash: string): string {
   return clientHash.charAt(0);
 }

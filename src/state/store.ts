@@ -63,6 +63,12 @@ export interface Store {
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
+  /**
+   * Forgets journal entries up to and with the cursor's place, because they are kept elsewhere; about
+   * `keptEntries` of the newest stay for looking back over. Forgets the gaps before that place, too.
+   */
+  trimJournal(through: string, keptEntries: number): Promise<void>;
+
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal>;
 
@@ -156,10 +162,31 @@ export type JournalEntry =
   | (EntryBase & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (EntryBase & { readonly kind: 'override'; readonly override: Override | null });
 
+/** A client was erased: whoever keeps journal entries elsewhere forgets those about it, too. */
+export interface ErasureEntry {
+  readonly kind: 'erasure';
+  readonly at: number;
+  readonly platform: PlatformName;
+  /** `clientNumber` of the client's hash. */
+  readonly clientNumber: string;
+}
+
+/** What the journal tells in its order. */
+export type JournalRecord = JournalEntry | ErasureEntry;
+
 export interface JournalPage {
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly JournalRecord[];
   /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
   readonly cursor: string | null;
+  /** What the journal's bound pushed out between the cursor that was asked with and the first entry. */
+  readonly gap: JournalGap | null;
+}
+
+/** Entries that are gone before anybody read them. Times are epoch ms, and about. */
+export interface JournalGap {
+  readonly from: number;
+  readonly to: number;
+  readonly entries: number;
 }
 
 /** What the journal holds about one client. */
@@ -202,6 +229,8 @@ export const RETENTION = {
   decisionsPerOrder: 100,
   /** Orders listed for one client's erasure. */
   ordersPerClient: 10_000,
-  /** Entries in the whole journal, about. */
+  /** Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. */
   journalEntries: 1_000_000,
+  /** Entries that stay in the journal after they were shipped, about: for looking back over. */
+  journalLookBackEntries: 100_000,
 } as const;

@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { JournalEntry, Store } from '../../src/state/store.ts';
+import type { JournalRecord, Store } from '../../src/state/store.ts';
 import { History, liveThroughJuly, Workplace } from '../evidence/backtest/backtest-history.ts';
 import { SCORING } from './scoring.ts';
 
@@ -155,7 +155,7 @@ describe('journal export', () => {
   });
 });
 
-type Line = JournalEntry & { readonly cursor?: string };
+type Line = JournalRecord & { readonly cursor?: string };
 
 function linesOf(text: string): readonly Line[] {
   return text
@@ -172,7 +172,7 @@ function fileEntries(place: Workplace): readonly unknown[] {
   return linesOf(readFileSync(place.path('j'), 'utf8')).map(withoutCursor);
 }
 
-async function everything(place: Workplace): Promise<readonly JournalEntry[]> {
+async function everything(place: Workplace): Promise<readonly JournalRecord[]> {
   const store = openSqliteStore(place.dataDir);
   const { entries } = await store.readJournal(null, 1_000_000);
   await store.close();

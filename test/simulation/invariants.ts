@@ -19,7 +19,7 @@ interface Remains {
 
 /** Everything in a storm that must never happen, in words; empty when all is well. */
 export function violations({ history, clients }: Storm): readonly string[] {
-  const journal = clients.journal();
+  const journal = clients.journal().filter((entry) => entry.kind !== 'erasure');
   return history.clientIdKeys.flatMap((clientIdKey) => {
     const client = clientKey(PLATFORM, clientIdKey);
     const remains = {

@@ -118,9 +118,13 @@ export class SimulatedStore implements Store {
     return this.#carry(() => {
       const start = Number(after ?? 0);
       const entries = this.#clients.journal(start, limit);
-      return { entries, cursor: entries.length === 0 ? after : String(start + entries.length) };
+      const cursor = entries.length === 0 ? after : String(start + entries.length);
+      return { entries, cursor, gap: null };
     });
   }
+
+  /** Storms are short: all that is kept is within what may be looked back over. */
+  async trimJournal(): Promise<void> {}
 
   historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
     return this.#carry(() => {
@@ -131,7 +135,7 @@ export class SimulatedStore implements Store {
 
   erase(client: ClientKey): Promise<void> {
     return this.#carry(() => {
-      this.#clients.erase(client);
+      this.#clients.erase(client, this.#clock());
       for (const [place, { clientHash }] of Object.entries(this.#audited)) {
         if (clientHash === client.hash) delete this.#audited[Number(place)];
       }

@@ -1,9 +1,17 @@
-import type { ClientKey, PlatformName } from '../../src/client/client-key.ts';
+import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS, type Sightings } from '../../src/facts/fact.ts';
+import { aboutClient, readJournalText } from '../../src/state/journal-text.ts';
 import { readDecision, readSnapshot } from '../../src/state/snapshot.ts';
-import type { Change, JournalEntry, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
+import type {
+  Change,
+  JournalEntry,
+  JournalRecord,
+  LoadAlso,
+  SightingsAsk,
+  Snapshot,
+} from '../../src/state/store.ts';
 
 /** All that is kept of one client; records are texts, so that nobody can change them from outside. */
 interface StoredClient {
@@ -69,10 +77,12 @@ export class StoredClients {
     return earlier ?? requestHash;
   }
 
-  erase({ hash }: ClientKey): void {
+  erase({ platform, hash }: ClientKey, nowMs: number): void {
     this.#clients.delete(hash);
     for (const seen of this.#devices.values()) seen.delete(hash);
-    this.#journal = this.#journal.filter(({ clientHash }) => clientHash !== hash);
+    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) };
+    const others = this.#journal.filter(({ clientHash }) => clientHash !== hash);
+    this.#journal = [...others, { clientHash: '', text: JSON.stringify(erasure) }];
   }
 
   /** A client's decisions in their order. */
@@ -89,13 +99,13 @@ export class StoredClients {
   }
 
   /** The entries after a number of them, in the order in which they were accepted. */
-  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly JournalEntry[] {
-    return this.#journal.slice(after, after + limit).map(({ text }) => parseEntry(text));
+  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly JournalRecord[] {
+    return this.#journal.slice(after, after + limit).map(({ text }) => readJournalText(text));
   }
 
   /** The entries about a client, in the order in which they were accepted. */
   journalOf(clientHash: string): readonly JournalEntry[] {
-    return this.#journal.filter((row) => row.clientHash === clientHash).map(({ text }) => parseEntry(text));
+    return aboutClient(this.#journal.filter((row) => row.clientHash === clientHash).map(({ text }) => text));
   }
 
   /** Everything, as text in which names can be searched. */
@@ -142,8 +152,4 @@ function added<Key>(texts: ReadonlyMap<Key, string>, key: Key, value: object): R
 function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
-}
-
-function parseEntry(text: string): JournalEntry {
-  return JSON.parse(text);
 }

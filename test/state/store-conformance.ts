@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ClientKey, PlatformName } from '../../src/client/client-key.ts';
+import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
-import { type JournalEntry, type Store, UnknownCursor } from '../../src/state/store.ts';
+import { type JournalRecord, type Store, UnknownCursor } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
@@ -548,7 +548,38 @@ function describeJournal(store: () => Store): void {
 
   it('keeps the cursor where nothing was added', async () => {
     const end = await endOfJournal(store());
-    expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end });
+    expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end, gap: null });
+  });
+
+  it('tells that a client was erased, by a number and nothing else', async () => {
+    const start = await endOfJournal(store());
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    await store().erase(client);
+    const { entries } = await readAll(store(), start, 100);
+    const [{ at, ...erasure } = { at: 0 }] = entries;
+    expect(entries).to.have.length(1);
+    expect(at).to.be.above(0);
+    expect(erasure).to.deep.equal({
+      kind: 'erasure',
+      platform: client.platform,
+      clientNumber: clientNumber(client.hash),
+    });
+  });
+
+  it('forgets on request what was read, but for what is kept to look back over', async () => {
+    const start = await endOfJournal(store());
+    const client = newClient();
+    for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
+    const { cursor } = await store().readJournal(start, 3);
+    await store().trimJournal(cursor ?? '', 0);
+    const kept = (await readAll(store(), start, 100)).entries;
+    await store().trimJournal((await endOfJournal(store())) ?? '', 1_000_000);
+    const after = (await readAll(store(), start, 100)).entries;
+    expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal([4, 5].map((seq) => decisionId(client.hash, seq)));
+    expect(kept.length).to.be.at.most(5);
+    expect(after).to.deep.equal(kept);
+    expect((await store().readJournal(start, 1)).gap).to.equal(null);
   });
 
   it('gives the clients of a quiet moment in the order they were decided', async () => {
@@ -559,7 +590,7 @@ function describeJournal(store: () => Store): void {
       await delay(2);
     }
     const { entries } = await readAll(store(), start, 7);
-    expect(entries.map(({ clientIdKey }) => clientIdKey)).to.deep.equal(
+    expect(entries.map((entry) => entry.kind !== 'erasure' && entry.clientIdKey)).to.deep.equal(
       clients.map(({ clientIdKey }) => clientIdKey),
     );
   });
@@ -753,13 +784,13 @@ async function live(store: Store, client: ClientKey): Promise<void> {
   await store.commit(paymentOf(client, await store.load(client), 'order-without-verdict'));
 }
 
-function nameOfEntry(entry: JournalEntry): string {
+function nameOfEntry(entry: JournalRecord): string {
   return entry.kind === 'verdict' ? entry.decision.decisionId : entry.kind;
 }
 
 /** Everything after a cursor, in pages. */
 async function readAll(store: Store, after: string | null, pageLength: number) {
-  const entries: JournalEntry[] = [];
+  const entries: JournalRecord[] = [];
   let cursor = after;
   for (;;) {
     const page = await store.readJournal(cursor, pageLength);

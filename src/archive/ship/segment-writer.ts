@@ -58,10 +58,7 @@ export class SegmentWriter {
   }
 
   /** Null when the selection is empty. */
-  async #copy(
-    select: string,
-    place: Pick<Segment, 'table' | 'platform' | 'day'>,
-  ): Promise<Segment | null> {
+  async #copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
     const path = this.#archive.stagedPath(name);
@@ -104,8 +101,8 @@ function syncFile(path: string): void {
 }
 
 /** What a condition says of one client's rows. */
-export function isClient(clientNumber: bigint): string {
-  return `client_hash = ${clientNumber}`;
+export function isClient(number: string): string {
+  return `client_hash = ${number}`;
 }
 
 /** `2026-11-21`, UTC. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../../decision/decision.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
-import type { JournalEntry } from '../../state/store.ts';
+import type { JournalRecord } from '../../state/store.ts';
 import { JournalFileError, parseEntry, readJournalFile, timeOfScore } from '../journal-file.ts';
 import { Aftermath, type LadderReport, type OutcomeReport } from './aftermath.ts';
 import {
@@ -183,7 +183,7 @@ class RecordedRun extends Run {
     return { ...super.report(torn), undecidable };
   }
 
-  #entry(entry: JournalEntry): void {
+  #entry(entry: JournalRecord): void {
     this.note(entry.at);
     if (entry.kind === 'verdict') this.#verdict(entry.decision);
     else if (entry.kind === 'outcome') {

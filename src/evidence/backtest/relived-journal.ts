@@ -3,7 +3,7 @@ import type { PlatformName } from '../../client/client-key.ts';
 import type { VerdictRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import type { JournalEntry } from '../../state/store.ts';
+import type { JournalRecord } from '../../state/store.ts';
 import type { BacktestAnswer } from './comparison.ts';
 
 /** Which rule set decides an entry of the journal; a score tells no digest. */
@@ -26,7 +26,9 @@ export class RelivedJournal {
   }
 
   /** Lets an entry happen; of a verdict it gives the answer. */
-  live(entry: JournalEntry): BacktestAnswer | null {
+  live(entry: JournalRecord): BacktestAnswer | null {
+    // What an erased client had done is gone from the journal: there is nothing to forget.
+    if (entry.kind === 'erasure') return null;
     const { at, clientIdKey } = entry;
     const simulation = this.#on(entry.platform);
     switch (entry.kind) {

@@ -3,6 +3,7 @@ import {
   answerKey,
   decisionKey,
   journalKey,
+  journalLossKey,
   nameOf,
   OWNED,
   orderDecisionsKey,
@@ -16,7 +17,7 @@ import {
 import { type Change, RETENTION } from '../store.ts';
 import { RedisScript } from './script.ts';
 
-export const commitScript = new RedisScript('commit-7.lua');
+export const commitScript = new RedisScript('commit-8.lua');
 
 /** What became of a change. Expired: it arrived after its caller had given it up. */
 export type CommitFate = 'committed' | 'conflict' | 'expired';
@@ -31,7 +32,7 @@ const LIMITS: readonly string[] = [
   RETENTION.ordersPerClient,
 ].map(String);
 
-/** The keys and arguments of commit-7.lua, which says what each of them is. */
+/** The keys and arguments of commit-8.lua, which says what each of them is. */
 export function commitCall(change: Change, nextRaw: string, validUntilMs: number) {
   const { stamp, entry } = change;
   const { hash } = change.client;
@@ -46,6 +47,7 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
       ...decision.keys,
       ...outcome.keys,
       ...answer.keys,
+      journalLossKey(partitionOf(hash)),
     ],
     args: [
       String(validUntilMs),
@@ -72,7 +74,7 @@ export function readCommitReply(reply: unknown): CommitFate {
     case -1:
       return 'expired';
     default:
-      throw new Error(`commit-7.lua returned ${String(reply)}`);
+      throw new Error(`commit-8.lua returned ${String(reply)}`);
   }
 }
 

@@ -1,5 +1,6 @@
-import type { ClientKey } from '../../client/client-key.ts';
+import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import { decodeClientState } from '../../client/state-document.ts';
+import { journalText } from '../journal-text.ts';
 import {
   answerKey,
   decisionKey,
@@ -20,7 +21,7 @@ import { forgetInAuditLog } from './audit-log.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const forgetClient = new RedisScript('forget-client-2.lua');
+const forgetClient = new RedisScript('forget-client-3.lua');
 const forgetJournal = new RedisScript('forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
@@ -89,9 +90,11 @@ export class RedisErasure {
   }
 
   /** False when the client changed since `raw` was read. */
-  async #removeState({ hash }: ClientKey, raw: string | null): Promise<boolean> {
+  async #removeState({ platform, hash }: ClientKey, raw: string | null): Promise<boolean> {
+    const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
+    const args = [raw ?? '', platform, journalText(erasure)];
     const reply = await this.#call(stateKey(hash), (commands, key) =>
-      forgetClient.run(commands, [key, ownedKey(hash)], [raw ?? '']),
+      forgetClient.run(commands, [key, ownedKey(hash), journalKey(partitionOf(hash))], args),
     );
     return reply === 1;
   }

@@ -199,6 +199,10 @@ class RedisStore implements Store {
     return this.#journal.read(after, limit);
   }
 
+  trimJournal(through: string, keptEntries: number): Promise<void> {
+    return this.#journal.trim(through, keptEntries);
+  }
+
   historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
     return this.#history.of(client, limit);
   }

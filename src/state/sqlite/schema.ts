@@ -47,6 +47,10 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS audit (
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS journal_loss (
+    only INTEGER PRIMARY KEY CHECK (only = 1), entries INTEGER NOT NULL, from_ms INTEGER NOT NULL,
+    to_ms INTEGER NOT NULL, last_position INTEGER NOT NULL
+  ) STRICT;
 `;
 
 /** Every random place that a write touches costs a page in the log, so decisions have no second name any more. */

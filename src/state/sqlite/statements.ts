@@ -54,9 +54,15 @@ export function prepareStatements(db: DatabaseSync) {
     ),
     journal: sql('SELECT position, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     history: sql('SELECT entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
+    /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(
-      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= (SELECT max(position) FROM journal) - ? ORDER BY position LIMIT ?)',
+      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',
     ),
+    journalLoss: sql('SELECT entries, from_ms, to_ms FROM journal_loss WHERE last_position > ?'),
+    addJournalLoss: sql(
+      'INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, to_ms = max(to_ms, excluded.to_ms), last_position = excluded.last_position',
+    ),
+    forgetJournalLoss: sql('DELETE FROM journal_loss WHERE last_position <= ?'),
     erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal', 'audit'].map((table) =>
       sql(`DELETE FROM ${table} WHERE client = ?`),
     ),

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
-import { readJournalText } from '../journal-text.ts';
+import { aboutClient, journalText } from '../journal-text.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
@@ -21,7 +21,6 @@ import {
   type Snapshot,
   type Store,
   StoreUnavailable,
-  UnknownCursor,
 } from '../store.ts';
 import { sqliteAuditLog } from './audit-log.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
@@ -29,6 +28,7 @@ import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments } from './documents.ts';
 import { GroupCommit } from './group-commit.ts';
+import { positionOf, readJournalPage, trimOverflow, trimShipped } from './journal.ts';
 import { makeTables } from './schema.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -161,15 +161,16 @@ class SqliteStore implements Store {
   }
 
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    if (after !== null && !/^\d{1,16}$/.test(after)) throw new UnknownCursor();
-    return run(async () => {
-      const rows = this.#sql.journal.all(after === null ? 0 : Number(after), limit);
-      const last = rows.at(-1)?.['position'];
-      return {
-        entries: rows.map(({ entry }) => readJournalText(String(entry))),
-        cursor: last === undefined ? after : String(last),
-      };
-    });
+    positionOf(after);
+    return run(async () => readJournalPage(this.#sql, after, limit));
+  }
+
+  async trimJournal(through: string, keptEntries: number): Promise<void> {
+    const position = positionOf(through);
+    for (let trimmed = PURGE_ROWS; trimmed === PURGE_ROWS; )
+      trimmed = await run(() =>
+        this.#writes.run(() => trimShipped(this.#sql, position, keptEntries, PURGE_ROWS)),
+      );
   }
 
   async historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
@@ -177,7 +178,7 @@ class SqliteStore implements Store {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
       return {
-        entries: rows.slice(0, limit).map(({ entry }) => readJournalText(String(entry))),
+        entries: aboutClient(rows.slice(0, limit).map(({ entry }) => String(entry))),
         complete: rows.length <= limit,
       };
     });
@@ -187,6 +188,14 @@ class SqliteStore implements Store {
     return run(() =>
       this.#writes.run(() => {
         for (const statement of this.#sql.erase) statement.run(client.hash);
+        const { platform, hash } = client;
+        const erasure = {
+          kind: 'erasure',
+          at: Date.now(),
+          platform,
+          clientNumber: clientNumber(hash),
+        } as const;
+        this.#sql.putJournal.run('', journalText(erasure));
       }),
     );
   }
@@ -216,7 +225,7 @@ class SqliteStore implements Store {
     this.#writes
       .run(() => {
         for (const statement of this.#sql.purge) statement.run(now, PURGE_ROWS);
-        this.#sql.trimJournal.run(RETENTION.journalEntries, PURGE_ROWS);
+        trimOverflow(this.#sql, PURGE_ROWS);
       })
       .catch(() => {
         // The disk is full or another process writes: the next round tries again.

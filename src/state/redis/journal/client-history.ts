@@ -1,5 +1,5 @@
 import type { ClientKey } from '../../../client/client-key.ts';
-import { readJournalText } from '../../journal-text.ts';
+import { aboutClient } from '../../journal-text.ts';
 import { journalKey, partitionOf } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
 import type { ClientJournal, JournalEntry } from '../../store.ts';
@@ -51,5 +51,5 @@ interface Stretch {
 
 function readStretch(reply: unknown): Stretch {
   const [next = '', ...texts] = Array.isArray(reply) ? reply.map(String) : [];
-  return { next, entries: texts.map(readJournalText) };
+  return { next, entries: aboutClient(texts) };
 }

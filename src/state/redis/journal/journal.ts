@@ -6,10 +6,13 @@ import {
   writeCursor,
 } from '../../journal-cursor.ts';
 import { readJournalText } from '../../journal-text.ts';
-import { journalKey, PARTITIONS } from '../../keys.ts';
+import { journalKey, journalLossKey, PARTITIONS } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
-import type { JournalEntry, JournalPage } from '../../store.ts';
+import type { JournalGap, JournalPage, JournalRecord } from '../../store.ts';
 import type { RedisCommands } from '../connection/connection.ts';
+import { RedisScript } from '../script.ts';
+
+const trimScript = new RedisScript('trim-journal-2.lua');
 
 export const BATCH_ENTRIES_MAX = 500;
 
@@ -50,7 +53,7 @@ export class RedisJournal {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
-    const entries: JournalEntry[] = [];
+    const entries: JournalRecord[] = [];
     let batch = batchFor(limit);
     while (entries.length < limit) {
       await this.#fill(feeds, batch);
@@ -64,7 +67,33 @@ export class RedisJournal {
       batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
     }
     const cursor = entries.length === 0 ? after : writeCursor(feeds.map(({ given }) => given));
-    return { entries, cursor };
+    // Whoever starts with the oldest entry that is kept misses nothing.
+    return { entries, cursor, gap: after === null ? null : await this.#gapAfter(places) };
+  }
+
+  /** Forgets what was shipped, a partition after the other and some entries at a time. */
+  async trim(through: string, keptEntries: number): Promise<void> {
+    const kept = String(Math.ceil(keptEntries / PARTITIONS.length));
+    for (const [index, place] of readCursor(through).entries()) {
+      const partition = PARTITIONS[index];
+      if (place === null || partition === undefined) continue;
+      const keys = [journalKey(partition), journalLossKey(partition)];
+      const args = [`${place.ms}-${place.seq}`, kept, String(BATCH_ENTRIES_MAX)];
+      const trimSome = () => trimScript.run(this.#commands, keys, args);
+      while ((await this.#runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
+    }
+  }
+
+  /** What the partitions lost behind the places; null when nothing. */
+  async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
+    const losses = await Promise.all(
+      PARTITIONS.map(async (partition, index) => {
+        const key = journalLossKey(partition);
+        const loss = await this.#runOn(key)(() => this.#commands.hGetAll(key));
+        return gapOf(loss, places[index] ?? null);
+      }),
+    );
+    return losses.filter((loss) => loss !== null).reduce(widerGap, null);
   }
 
   /** Every partition that has more to give gets something to give. */
@@ -81,6 +110,18 @@ export class RedisJournal {
       }),
     );
   }
+}
+
+function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | null): JournalGap | null {
+  const { from, to, entries } = loss;
+  if (from === undefined || to === undefined) return null;
+  if (place !== null && comparePlaces(parsePlace(to), place) <= 0) return null;
+  return { from: parsePlace(from).ms, to: parsePlace(to).ms, entries: Number(entries) };
+}
+
+function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
+  if (a === null) return b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
 }
 
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. */
@@ -117,6 +158,6 @@ export function rowOf({
   return { id, place: parsePlace(id), fields: message };
 }
 
-function entryOf({ fields }: JournalRow): JournalEntry {
+function entryOf({ fields }: JournalRow): JournalRecord {
   return readJournalText(fields['entry'] ?? 'null');
 }

@@ -8,6 +8,7 @@
   KEYS[5] the order's decisions  | a key that is never written
   KEYS[6] order outcome          | where the change has no such part
   KEYS[7] stored answer         /
+  KEYS[8] what the journal lost to its bound
 
   ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
            Redis was given up by its caller and must not be applied later
@@ -26,7 +27,7 @@
   ARGV[14] state kept for, ms
   ARGV[15] decisions and outcomes kept for, ms
   ARGV[16] answers kept for, ms
-  ARGV[17] entries kept in this journal, about
+  ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
   ARGV[18] decisions listed for an order
   ARGV[19] names kept in owned
 
@@ -50,8 +51,14 @@ local function own(name, kept_ms)
 end
 
 redis.call('SET', KEYS[1], ARGV[3], 'PX', state_ms)
-redis.call('XADD', KEYS[2], 'MAXLEN', '~', journal_length, '*',
-  'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
+redis.call('XADD', KEYS[2], '*', 'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
+-- Some at a time: most commits then cost no more than asking for the length.
+if redis.call('XLEN', KEYS[2]) > journal_length + 100 then
+  local last = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 100)
+  redis.call('HSETNX', KEYS[8], 'from', last[1][1])
+  redis.call('HSET', KEYS[8], 'to', last[#last][1])
+  redis.call('HINCRBY', KEYS[8], 'entries', redis.call('XTRIM', KEYS[2], 'MAXLEN', journal_length + 1))
+end
 if ARGV[8] ~= '' then
   redis.call('SET', KEYS[4], ARGV[7], 'PX', decision_ms)
   redis.call('ZADD', KEYS[5], ARGV[8], ARGV[8])
