@@ -5,7 +5,7 @@ import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
-import { type JournalRecord, type Store, UnknownCursor } from '../../src/state/store.ts';
+import { type JournalEntry, type JournalRecord, type Store, UnknownCursor } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
