@@ -1,13 +1,25 @@
+import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
 import type { ParsedRules, Rule } from '../rule-set.ts';
 import { type Example, exampleOf, formatExample } from './example.ts';
-import { Reasoner } from './reasoner.ts';
+import { Reasoner, type WorkLimits } from './reasoner.ts';
 import { type KnownRules, knowledgeOf } from './relations.ts';
 
-/** Every pair of group or verdict rules for which it is not clear which one is first. */
+/**
+ * What loading a rule set may spend on rules of equal priority in each file. It is counted in steps and not
+ * in time, so that a rule set is sound on every machine or on none.
+ */
+const ORDER_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1_000_000 };
+
+/**
+ * Every pair of group or verdict rules for which it is not clear which one is first; also the pairs that
+ * were left undecided when the work that loading may do was done.
+ */
 export function refuseUnclearOrder(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
-  const groups = unclear(rules.groups.rules, new Reasoner(knowledgeOf(rules, 'any request')), sameGroup);
-  const verdicts = unclear(rules.verdicts.rules, new Reasoner(knowledgeOf(rules, 'a verdict')), sameVerdict);
+  const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'), ORDER_LIMITS);
+  const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'), ORDER_LIMITS);
+  const groups = unclear(rules.groups.rules, anyRequest, sameGroup);
+  const verdicts = unclear(rules.verdicts.rules, aVerdict, sameVerdict);
   return [...groups, ...verdicts];
 }
 
@@ -28,7 +40,7 @@ function unclear<Params>(
     const both = `"${second.name}" and "${first.name}" (line ${first.at.line}) both have priority ${second.priority}`;
     const message =
       example === null
-        ? `${both}, and whether both can match first could not be decided; give each its own priority`
+        ? `${both}, and whether both can match first was not decided within ${ORDER_LIMITS.totalStepsMax.toLocaleString('en')} steps of proof; give each its own priority`
         : `${both} and can both match first, e.g. when ${formatExample(example)}; give each its own priority`;
     return { at: second.at, message };
   });
@@ -59,25 +71,27 @@ export function conflicts<Params>(
     const rivals = rules
       .slice(0, index)
       .filter((rule) => rule.priority === second.priority && !same(rule.params, second.params));
+    const higher = rivals.length === 0 ? [] : rules.filter((rule) => rule.priority > second.priority);
+    const before = higher.map((rule) => rule.condition);
     for (const first of rivals) {
-      const found = conflict(rules, first, second, reasoner);
+      const found = conflict(first, second, before, reasoner);
       if (found !== null) return [found];
     }
     return [];
   });
 }
 
+/** `before` are the conditions of the rules that are asked before the two. */
 function conflict<Params>(
-  rules: readonly Rule<Params>[],
   first: Rule<Params>,
   second: Rule<Params>,
+  before: readonly Condition[],
   reasoner: Reasoner,
 ): Conflict<Params> | null {
   const both = [first.condition, second.condition];
-  const higher = rules.filter((rule) => rule.priority > second.priority).map((rule) => rule.condition);
   // Mostly they exclude each other, which is seen at once.
   if (reasoner.find(both).kind === 'none') return null;
-  const answer = reasoner.find(both, higher);
+  const answer = reasoner.find(both, before);
   switch (answer.kind) {
     case 'witness':
       return { first, second, example: exampleOf(answer.facts, both) };

@@ -108,3 +108,25 @@ function join(kind: 'all' | 'any', a: Spans, b: Spans): Spans {
 function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
   return formula.kind === kind && formula.parts.length === 0;
 }
+
+/** Whether the formulas exclude each other by what they demand of single facts, which is seen without a search. */
+export function contradict(formulas: readonly Formula[]): boolean {
+  const left = new Map<number, Spans>();
+  const possible = (formula: Formula): boolean => {
+    switch (formula.kind) {
+      case 'within': {
+        const before = left.get(formula.index);
+        const now = before === undefined ? formula.allowed : intersect(before, formula.allowed);
+        left.set(formula.index, now);
+        return now.length > 0;
+      }
+      case 'all':
+        return formula.parts.every(possible);
+      case 'any':
+        return formula.parts.length > 0;
+      default:
+        return formula satisfies never;
+    }
+  };
+  return !formulas.every(possible);
+}

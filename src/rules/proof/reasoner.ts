@@ -1,9 +1,10 @@
 import type { FactValue } from '../../facts/fact.ts';
-import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../condition.ts';
+import { type Condition, comparisonsIn, type FactRef } from '../condition.ts';
 import { domainOf } from './domain.ts';
-import { Formulas, type Numbered } from './formula.ts';
+import { contradict, type Formula, Formulas, type Numbered } from './formula.ts';
+import { Pieces } from './pieces.ts';
 import { relationRefs } from './propagate.ts';
-import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
+import { type Knowledge, NOTHING_KNOWN } from './relations.ts';
 import { Search } from './search.ts';
 import { lowest, type Spans } from './spans.ts';
 
@@ -16,25 +17,31 @@ export type Answer =
   | { readonly kind: 'none' }
   | { readonly kind: 'undecided' };
 
-/** Steps of a search, each a few dozen nanoseconds. */
-const STEPS_PER_QUESTION = 1_000_000;
-const STEPS_IN_ALL = 10_000_000;
+/** How much work a reasoner may do. A step costs about a tenth of a microsecond. */
+export interface WorkLimits {
+  readonly questionStepsMax: number;
+  /** For all questions together; what is asked after that is undecided. */
+  readonly totalStepsMax: number;
+}
+
+/** Enough for every rule set that people write: about a second at most. */
+export const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
 
 /** Answers whether conditions can hold together, given what is known about the facts. */
 export class Reasoner {
-  readonly #pieces: readonly Piece[];
-  readonly #stepsPerQuestion: number;
+  readonly #pieces: Pieces;
+  readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
   readonly #labels = new Map<Condition, readonly string[]>();
   #numbered: Numbered | null = null;
   #formulas: Formulas | null = null;
   #stepsLeft: number;
 
-  constructor(knowledge: Knowledge = NOTHING_KNOWN, stepsPerQuestion: number = STEPS_PER_QUESTION) {
-    this.#pieces = piecesOf(knowledge);
-    this.#stepsPerQuestion = stepsPerQuestion;
-    this.#stepsLeft = STEPS_IN_ALL;
-    for (const { conditions, relations } of this.#pieces) {
+  constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
+    this.#pieces = new Pieces(knowledge);
+    this.#questionStepsMax = limits.questionStepsMax;
+    this.#stepsLeft = limits.totalStepsMax;
+    for (const { conditions, relations } of this.#pieces.all) {
       this.prepare(conditions);
       for (const ref of relations.flatMap(relationRefs)) noteFact(this.#facts, ref);
     }
@@ -57,29 +64,39 @@ export class Reasoner {
 
   /** Facts for which all of `must` hold and none of `mustNot`. */
   find(must: readonly Condition[], mustNot: readonly Condition[] = []): Answer {
+    if (this.#stepsLeft <= 0) return { kind: 'undecided' };
     const asked = [...must, ...mustNot];
     this.prepare(asked);
     if (this.#numbered === null || this.#formulas === null) {
       this.#numbered = numberFacts(this.#facts);
       this.#formulas = new Formulas(this.#numbered);
     }
-    const numbered = this.#numbered;
     const formulas = this.#formulas;
-    const relevant = relevantPieces(
-      asked.flatMap((condition) => this.#labels.get(condition) ?? []),
-      this.#pieces,
-    );
-    const steps = Math.min(this.#stepsPerQuestion, this.#stepsLeft);
+    const wanted = [
+      ...must.map((item) => formulas.of(item)),
+      ...mustNot.map((item) => formulas.negation(formulas.of(item))),
+    ];
+    this.#stepsLeft -= wanted.length;
+    if (contradict(wanted)) return { kind: 'none' };
+    return this.#search(this.#numbered, formulas, asked, wanted);
+  }
+
+  #search(
+    numbered: Numbered,
+    formulas: Formulas,
+    asked: readonly Condition[],
+    wanted: readonly Formula[],
+  ): Answer {
+    const labels = asked.flatMap((condition) => this.#labels.get(condition) ?? []);
+    const relevant = this.#pieces.about(labels);
+    const known = relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item)));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
+    // To set a search up is work too, and more of it than many a search has.
+    this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
+    const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
     const search = new Search(numbered, relations, formulas, steps);
-    const found = search.run(
-      [
-        ...must.map((item) => formulas.of(item)),
-        ...mustNot.map((item) => formulas.negation(formulas.of(item))),
-      ],
-      relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item))),
-    );
-    this.#stepsLeft = Math.max(0, this.#stepsLeft - search.stepsTaken);
+    const found = search.run(wanted, known);
+    this.#stepsLeft -= search.stepsTaken;
     if (found === 'none' || found === 'undecided') return { kind: found };
     return { kind: 'witness', facts: valuesOf(relevant.labels, numbered, found) };
   }
@@ -128,46 +145,4 @@ function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
     domains: all.map(({ ref, constants }) => domainOf(ref, [...constants])),
     indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
   };
-}
-
-interface Piece {
-  readonly conditions: readonly Condition[];
-  readonly relations: readonly Relation[];
-  readonly labels: readonly string[];
-  /** It matters as soon as one of these facts does. */
-  readonly when: readonly string[];
-}
-
-/** Each thing that is known, by itself. Definitions only matter when somebody asks for what they define. */
-function piecesOf(knowledge: Knowledge): readonly Piece[] {
-  return [
-    ...knowledge.conditions.map((condition) => piece([condition], [], null)),
-    ...knowledge.relations.map((relation) => piece([], [relation], null)),
-    ...knowledge.definitions.map(({ of, ...defined }) => piece(defined.conditions, defined.relations, of)),
-  ];
-}
-
-function piece(conditions: readonly Condition[], relations: readonly Relation[], of: FactRef | null): Piece {
-  const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
-  const labels = refs.map(({ label }) => label);
-  return { conditions, relations, labels, when: of === null ? labels : [of.label] };
-}
-
-/** What is known about the facts in question: what touches one of them, and what that touches in turn. */
-function relevantPieces(
-  asked: readonly string[],
-  pieces: readonly Piece[],
-): { readonly labels: ReadonlySet<string>; readonly pieces: readonly Piece[] } {
-  const labels = new Set(asked);
-  const relevant = new Set<Piece>();
-  for (let grows = true; grows; ) {
-    grows = false;
-    for (const candidate of pieces) {
-      if (relevant.has(candidate) || !candidate.when.some((label) => labels.has(label))) continue;
-      relevant.add(candidate);
-      for (const label of candidate.labels) labels.add(label);
-      grows = true;
-    }
-  }
-  return { labels, pieces: [...relevant] };
 }

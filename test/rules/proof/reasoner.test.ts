@@ -194,7 +194,9 @@ describe('a reasoner', () => {
           ),
         ),
     );
-    expect(new Reasoner(NOTHING_KNOWN, 10_000).find(apart)).to.deep.equal({ kind: 'undecided' });
+    expect(
+      new Reasoner(NOTHING_KNOWN, { questionStepsMax: 10_000, totalStepsMax: 10_000 }).find(apart),
+    ).to.deep.equal({ kind: 'undecided' });
   });
 });
 

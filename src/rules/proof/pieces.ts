@@ -1,0 +1,58 @@
+import { type Condition, type FactRef, factsNamed } from '../condition.ts';
+import { relationRefs } from './propagate.ts';
+import type { Knowledge, Relation } from './relations.ts';
+
+/** One thing that is known about the facts, by itself. */
+export interface Piece {
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+  /** The facts that it is about. */
+  readonly labels: readonly string[];
+}
+
+/** Of all that is known, finds what matters to a question. */
+export class Pieces {
+  readonly all: readonly Piece[];
+  /** By the label of a fact: the pieces that matter as soon as it does. */
+  readonly #when = new Map<string, Piece[]>();
+
+  constructor(knowledge: Knowledge) {
+    this.all = [
+      ...knowledge.conditions.map((condition) => this.#add([condition], [], null)),
+      ...knowledge.relations.map((relation) => this.#add([], [relation], null)),
+      ...knowledge.definitions.map(({ of, conditions, relations }) => this.#add(conditions, relations, of)),
+    ];
+  }
+
+  /** What touches one of these facts, and what that touches in turn. */
+  about(asked: readonly string[]): {
+    readonly labels: ReadonlySet<string>;
+    readonly pieces: readonly Piece[];
+  } {
+    const labels = new Set(asked);
+    const relevant = new Set<Piece>();
+    // A set goes on over what is added to it meanwhile.
+    for (const label of labels) {
+      for (const piece of this.#when.get(label) ?? []) {
+        if (relevant.has(piece)) continue;
+        relevant.add(piece);
+        for (const other of piece.labels) labels.add(other);
+      }
+    }
+    // In the order in which they are known, so that the same question is searched in the same way.
+    return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
+  }
+
+  /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
+  #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
+    const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
+    const labels = refs.map(({ label }) => label);
+    const piece = { conditions, relations, labels };
+    for (const label of defines === null ? new Set(labels) : [defines.label]) {
+      const known = this.#when.get(label);
+      if (known === undefined) this.#when.set(label, [piece]);
+      else known.push(piece);
+    }
+    return piece;
+  }
+}
