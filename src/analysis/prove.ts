@@ -5,10 +5,11 @@ import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
+import { signalFact } from '../rules/proof/definitions.ts';
 import { textForm } from '../rules/proof/domain.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
-import { type Knowledge, knowledgeOf, signalFact } from '../rules/proof/relations.ts';
+import { type Knowledge, knowledgeOf } from '../rules/proof/relations.ts';
 import type { ParsedRules, Rule } from '../rules/rule-set.ts';
 
 /** Something about a rule set that cannot be meant, although every file is sound by itself. */

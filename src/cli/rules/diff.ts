@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type DiffPart, diffRuleSets } from '../../analysis/diff/diff.ts';
 import { type DiffExample, diffExamples, type ExampleAnswer } from '../../analysis/diff/examples.ts';
+import { formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT } from '../exit.ts';
 import { soundRuleSet } from './rule-folders.ts';
@@ -22,7 +23,8 @@ function diff(beforeName: string, afterName: string, json: boolean): void {
   const before = soundRuleSet(beforeName);
   const after = soundRuleSet(afterName);
   const differences = diffRuleSets(before, after);
-  const examples = differences.length === 0 ? [] : diffExamples(before, after);
+  const { examples, searched } =
+    differences.length === 0 ? { examples: [], searched: true } : diffExamples(before, after);
   if (json) {
     console.log(JSON.stringify({ before: before.version, after: after.version, differences, examples }));
   } else if (differences.length === 0) {
@@ -32,7 +34,7 @@ function diff(beforeName: string, afterName: string, json: boolean): void {
     const parts = [...texts].map(([part, items]) =>
       [TITLES[part], ...items.map(({ text }) => `  ${text}`)].join('\n'),
     );
-    console.log([...parts, describeExamples(examples, before, after)].join('\n\n'));
+    console.log([...parts, describeExamples(examples, searched, before, after)].join('\n\n'));
   }
   if (differences.length > 0) process.exitCode = EXIT.findings;
 }
@@ -47,15 +49,22 @@ const TITLES = {
   verdicts: 'Verdicts (verdicts.yaml)',
 } as const satisfies Record<DiffPart, string>;
 
-function describeExamples(examples: readonly DiffExample[], before: RuleSet, after: RuleSet): string {
+function describeExamples(
+  examples: readonly DiffExample[],
+  searched: boolean,
+  before: RuleSet,
+  after: RuleSet,
+): string {
   if (examples.length === 0) {
-    return 'No facts were found that the two answer differently at once; what differs over time shows in: rules backtest --mode closed-loop';
+    const none = searched
+      ? 'No payer is answered differently at once'
+      : 'No payer was found whom the two answer differently at once, and not every one could be ruled out';
+    return `${none}; what differs over time shows in: rules backtest --mode closed-loop`;
   }
   const width = Math.max(before.version.length, after.version.length);
   const lines = examples.map(({ facts, before: was, after: is }, index) => {
-    const named = Object.entries(facts).map(([label, value]) => `${label} = ${value}`);
     return [
-      `  ${index + 1}. ${named.length === 0 ? 'an ordinary first request' : named.join(', ')}`,
+      `  ${index + 1}. ${formatExample(facts) || 'an ordinary first request'}`,
       `     ${before.version.padEnd(width)}  ${describeAnswer(was)}`,
       `     ${after.version.padEnd(width)}  ${describeAnswer(is)}`,
     ].join('\n');

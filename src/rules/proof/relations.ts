@@ -1,9 +1,9 @@
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
-import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
+import { NEVER_SECONDS } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../condition.ts';
-import type { OperatorName } from '../operators.ts';
-import type { GroupParams, ParsedRules, Rule, SignalParams } from '../rule-set.ts';
+import type { ParsedRules } from '../rule-set.ts';
+import { definitionsOf } from './definitions.ts';
+import { allOf, anyOf, compare, FactsByName, implies, inner } from './facts-by-name.ts';
 
 /**
  * When rules are asked. Groups and signals are concluded for every request, a score of an unknown
@@ -69,41 +69,8 @@ export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
       ...ofMoment(facts, moment),
     ],
     relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment)],
-    definitions: [groupDefinition(rules, facts), ...botDefinitions(rules, facts)],
+    definitions: definitionsOf(rules),
   };
-}
-
-class FactsByName {
-  readonly #refs = new Map<string, FactRef[]>();
-
-  constructor(refs: readonly FactRef[]) {
-    for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
-  }
-
-  /** A fact without a window; every rule set has all of them. */
-  plain(name: string): FactRef {
-    const [ref] = this.#refs.get(name) ?? [];
-    if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);
-    return ref;
-  }
-
-  /** A windowed fact, once for each window in use, the shortest first. */
-  windows(name: string): readonly FactRef[] {
-    return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
-  }
-
-  windowed(): readonly (readonly FactRef[])[] {
-    const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
-    return names.map(([name]) => this.windows(name));
-  }
-
-  is(name: string, value: FactValue): Condition {
-    return compare(this.plain(name), 'equal', value);
-  }
-
-  above(name: string, value: number): Condition {
-    return compare(this.plain(name), 'greaterThan', value);
-  }
 }
 
 /** Outcomes that are counted were all seen once; the chain is a part of them. */
@@ -127,12 +94,17 @@ function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): read
   const resets = [settings, ...platforms.values()].map(({ ladder }) => ladder.resetAfterMs / 1000);
   const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', Math.max(...resets));
   return [
-    implies(waiting, all(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
+    implies(waiting, allOf(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
     implies(
       served,
-      all(facts.is('waitRemainingSeconds', 0), facts.is('attemptOpen', false), facts.above('ladderLevel', 0)),
+      allOf(
+        facts.is('waitRemainingSeconds', 0),
+        facts.is('attemptOpen', false),
+        facts.above('ladderLevel', 0),
+      ),
     ),
     implies(facts.above('ladderLevel', 0), notForgotten),
+    implies(facts.above('ladderLevel', 0), anyOf(waiting, served, facts.is('attemptOpen', true))),
     implies(facts.is('attemptOpen', true), notForgotten),
   ];
 }
@@ -142,7 +114,7 @@ function ofHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
       facts.is('scoredBefore', false),
-      all(
+      allOf(
         facts.is('honeypotTriggered', false),
         facts.is('jsOk', true),
         facts.is('userAgentPresent', false),
@@ -152,19 +124,23 @@ function ofHints(facts: FactsByName): readonly Condition[] {
     implies(facts.is('userAgentPresent', false), facts.is('userAgentIsAutomated', false)),
     ...facts
       .windows('clientsOnFingerprint')
-      .map((seen) => implies(facts.is('fingerprintPresent', false), compare(seen, 'equal', 0))),
+      .flatMap((seen) => [
+        implies(facts.is('fingerprintPresent', false), compare(seen, 'equal', 0)),
+        implies(facts.is('fingerprintPresent', true), compare(seen, 'greaterThan', 0)),
+      ]),
   ];
 }
 
 /** What it means to be known, and to ask for a verdict: the request is counted already. */
 function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
-  const always = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((distinct) => {
-    const counted = verdicts.find(({ windowMs }) => windowMs === distinct.windowMs);
-    if (moment === 'a verdict') return [compare(distinct, 'greaterThan', 0)];
+  const distinct = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
+    const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
+    if (moment === 'a verdict') return [compare(count, 'greaterThan', 0)];
     if (counted === undefined) return [];
-    return [implies(compare(counted, 'greaterThan', 0), compare(distinct, 'greaterThan', 0))];
+    return [implies(compare(counted, 'greaterThan', 0), compare(count, 'greaterThan', 0))];
   });
+  const always = [...distinct, ...ofRequestBefore(facts, verdicts, moment)];
   switch (moment) {
     case 'any request':
       return [...always, ...ofNewClient(facts)];
@@ -184,9 +160,24 @@ function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   }
 }
 
+/** A window holds a request before this one exactly when the last one is no longer ago than the window is long. */
+function ofRequestBefore(
+  facts: FactsByName,
+  verdicts: readonly FactRef[],
+  moment: Moment,
+): readonly Condition[] {
+  const last = facts.plain('secondsSinceLastVerdict');
+  return verdicts.flatMap((count) => {
+    const lately = compare(last, 'lessThan', count.windowMs / 1000);
+    // A verdict counts itself, a score does not.
+    const counted = compare(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
+    return [implies(compare(count, 'greaterThan', 1), lately), implies(lately, counted)];
+  });
+}
+
 function ofNewClient(facts: FactsByName): readonly Condition[] {
   const counted = ['verdicts', 'attempts', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
-  const nothingHappened = all(
+  const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
     facts.is('hasBinding', false),
@@ -199,25 +190,31 @@ function ofNewClient(facts: FactsByName): readonly Condition[] {
   return [implies(facts.is('isNewClient', true), nothingHappened)];
 }
 
-function ofOutcomes({ settings, platforms }: KnownRules, facts: FactsByName): readonly Relation[] {
+function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] {
   const paid = facts.plain('paidCount');
   const unpaid = facts.plain('unpaidCount');
-  const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
-  const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
-  const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
-  const domain: FactDomain = { type: 'enum', values: smoothings.map(key) };
   return [
     { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
     { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
-    {
-      kind: 'payment score',
-      paid,
-      unpaid,
-      score: facts.plain('paymentScore'),
-      platform: inner('smoothing of the platform', domain),
-      smoothings,
-    },
+    scoreRelation(rules),
   ];
+}
+
+/** The payment score follows from the outcomes and from the smoothing of the platform, whichever it is. */
+export function scoreRelation({ facts, settings, platforms }: KnownRules): Relation {
+  const known = new FactsByName(facts);
+  const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
+  const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
+  const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
+  const values = smoothings.map(key);
+  return {
+    kind: 'payment score',
+    paid: known.plain('paidCount'),
+    unpaid: known.plain('unpaidCount'),
+    score: known.plain('paymentScore'),
+    platform: inner(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
+    smoothings,
+  };
 }
 
 /** A longer window sees all that a shorter one sees; parts of the requests are no more than all of them. */
@@ -238,85 +235,4 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
   // The verdict being decided is a request, and not an attempt yet.
   const attempts = atMostVerdicts('attempts', moment === 'a verdict' ? 1 : 0);
   return [...longerSeesMore, ...parts, ...attempts];
-}
-
-/** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */
-function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition {
-  const clientGroup = facts.plain('clientGroup');
-  const conditions = CLIENT_GROUPS.map((group) => {
-    const others = (rules: readonly Rule<GroupParams>[]) =>
-      rules.filter((rule) => rule.params.group !== group).map((rule) => not(rule.condition));
-    const ways = groups.rules.flatMap((rule, index) =>
-      rule.params.group === group ? [all(rule.condition, ...others(groups.rules.slice(0, index)))] : [],
-    );
-    const otherwise = groups.otherwise === group ? [all(...others(groups.rules))] : [];
-    return any(compare(clientGroup, 'notEqual', group), ...ways, ...otherwise);
-  });
-  return { of: clientGroup, conditions, relations: [] };
-}
-
-/** botWeight is the sum over the signals that match; a client who is not new is a bot from the threshold on. */
-function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
-  const botWeight = facts.plain('botWeight');
-  const isBot = facts.plain('isBot');
-  const matching = signals.rules.map((rule) => ({
-    rule,
-    matches: inner(signalFact(rule.name), YES_NO),
-    weight: rule.params.weight,
-  }));
-  const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
-  return [
-    {
-      of: botWeight,
-      conditions: matching.flatMap(({ rule, matches }) => matchesExactly(rule, matches)),
-      relations: [{ kind: 'weight', signals: matching, total: botWeight }],
-    },
-    {
-      of: isBot,
-      conditions: [
-        implies(facts.is('isBot', true), reached),
-        implies(all(reached, facts.is('isNewClient', false)), facts.is('isBot', true)),
-      ],
-      relations: [],
-    },
-  ];
-}
-
-function matchesExactly({ condition }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
-  const does = compare(matches, 'equal', true);
-  return [implies(does, condition), implies(condition, does)];
-}
-
-/** How a witness names whether a signal matches. */
-export function signalFact(name: string): string {
-  return `signal ${name}`;
-}
-
-/** Something that rules cannot name, but that proofs count on. */
-function inner(label: string, domain: FactDomain): FactRef {
-  const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
-  return { label, name: label, fact, windowMs: 0, index: -1 };
-}
-
-/** These conditions stand in no file. */
-const NOWHERE = { file: '', line: 0, column: 0 };
-
-function compare(fact: FactRef, operator: OperatorName, value: FactValue): Condition {
-  return { kind: 'comparison', fact, operator, value, at: NOWHERE };
-}
-
-function all(...conditions: readonly Condition[]): Condition {
-  return { kind: 'all', conditions, at: NOWHERE };
-}
-
-function any(...conditions: readonly Condition[]): Condition {
-  return { kind: 'any', conditions, at: NOWHERE };
-}
-
-function not(condition: Condition): Condition {
-  return { kind: 'not', condition, at: NOWHERE };
-}
-
-function implies(condition: Condition, consequence: Condition): Condition {
-  return any(not(condition), consequence);
 }

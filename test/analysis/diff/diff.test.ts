@@ -178,7 +178,7 @@ describe('the difference between two rule sets', () => {
       from: TOO_EARLY,
       to: TOO_EARLY.replace('value: 0', 'value: 2'),
     });
-    const [example] = diffExamples(before, after);
+    const [example] = diffExamples(before, after).examples;
     expect(example?.facts['waitRemainingSeconds']).to.be.oneOf([1, 2]);
     expect([example?.before, example?.after]).to.deep.equal([
       { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
@@ -199,7 +199,7 @@ describe('the difference between two rule sets', () => {
         to: 'unpaidChain, operator: greaterThanInclusive, value: 5',
       },
     );
-    const examples = diffExamples(before, after);
+    const { examples } = diffExamples(before, after);
     const groups = examples.map((example) => `${example.before.clientGroup} -> ${example.after.clientGroup}`);
     expect(groups).to.include.members(['TRUSTED -> PAYING', 'BLOCKED -> NEW']);
     const trusted = examples.find((example) => example.before.clientGroup === 'TRUSTED');
@@ -217,7 +217,8 @@ describe('the difference between two rule sets', () => {
     const turn = setInterval(() => turns++, 0);
     const found = await diffExamplesWithin(before, after, 60_000);
     clearInterval(turn);
-    expect(found).to.deep.equal({ examples: diffExamples(before, after), searched: true });
+    expect(found).to.deep.equal(diffExamples(before, after));
+    expect(found.searched).to.equal(true);
     expect(turns).to.be.above(5);
   });
 
@@ -241,6 +242,41 @@ describe('the difference between two rule sets', () => {
       from: 'rules:\n',
       to: '# a comment\nrules:\n',
     });
-    expect(diffExamples(before, after)).to.deep.equal([]);
+    expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+  });
+
+  it('proves that a change which no payer notices has no example', () => {
+    const { before, after } = compare({ file: 'verdicts.yaml', from: 'priority: 80', to: 'priority: 65' });
+    expect(diffRuleSets(before, after)).to.have.lengthOf(1);
+    // Who waits has no open attempt, so which of the two rules is asked first makes no difference.
+    expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+  });
+
+  it('lets each version compute what it computes otherwise, such as the payment score', () => {
+    const { before, after } = compare({
+      file: 'ruleset.yaml',
+      from: 'prior: 0.5, weight: 2',
+      to: 'prior: 0.5, weight: 3',
+    });
+    const { examples } = diffExamples(before, after);
+    expect(
+      examples.map((example) => [example.facts, example.before.clientGroup, example.after.clientGroup]),
+    ).to.deep.equal([[{ paidCount: 5, paymentScore: 0.75 }, 'TRUSTED', 'PAYING']]);
+  });
+
+  it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {
+    const { before, after } = compare({ file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 3' });
+    const { examples, searched } = diffExamples(before, after);
+    expect(searched).to.equal(true);
+    for (const example of examples) {
+      expect([example.before.isBot, example.after.isBot]).to.deep.equal([false, true]);
+    }
+    expect(examples.map((example) => example.before.rule)).to.include.members([
+      'otherwise',
+      'asked-too-early',
+      'attempt-unpaid',
+      'wait-served',
+      'show-bound-requisite',
+    ]);
   });
 });
