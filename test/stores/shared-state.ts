@@ -1,4 +1,4 @@
-import { hasServer } from '../servers/needed-programs.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { HeaderList } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -12,19 +12,21 @@ export interface SharedState {
   readonly key: string;
 }
 
-/** Every kind of state that processes may share; suites about processes walk this list. */
-export const sharedStates: readonly { readonly name: string; make(): Promise<SharedState> }[] = [
-  {
-    name: 'one DATA_DIR',
-    make: async () => {
-      const dataDir = temporaryDirectory();
-      return { dataDir, env: {}, key: await issueKey({ dataDir }) };
-    },
-  },
-  ...(hasServer('redis-server') ? [{ name: 'one Redis', make: sharedRedis }] : []),
-];
+/** A suite about processes that must hold on every kind of state that they may share, made anew by `share`. */
+export function describeOnSharedStates(
+  title: string,
+  suite: (share: () => Promise<SharedState>) => void,
+): void {
+  describe(`${title} on one DATA_DIR`, () => suite(shareDataDir));
+  describeWithServer('redis-server', `${title} on one Redis`, () => suite(shareRedis));
+}
 
-async function sharedRedis(): Promise<SharedState> {
+async function shareDataDir(): Promise<SharedState> {
+  const dataDir = temporaryDirectory();
+  return { dataDir, env: {}, key: await issueKey({ dataDir }) };
+}
+
+async function shareRedis(): Promise<SharedState> {
   const redisUrl = await emptyRedisUrl();
   const dataDir = temporaryDirectory();
   const key = await issueKey({ dataDir, redisUrl });

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { until } from '../servers/until.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+import { describeOnSharedStates } from '../stores/shared-state.ts';
+
+const ROUNDS = 20;
+const CALLERS = 8;
+
+/** A round is killed after so many answers or more, another number each time. */
+const ANSWERS_MIN = 40;
+
+/** Orders that were answered with 200 before the service went away, by client. */
+class Acknowledged {
+  readonly orders = new Map<string, string[]>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(clientIdKey: string, orderRef: string): void {
+    const known = this.orders.get(clientIdKey);
+    if (known === undefined) this.orders.set(clientIdKey, [orderRef]);
+    else known.push(orderRef);
+    this.#count++;
+  }
+}
+
+/** Eight callers ask for four clients without a pause, until the service is killed under them. */
+async function killUnderLoad(
+  service: ServiceProcess,
+  key: string,
+  round: number,
+  acknowledged: Acknowledged,
+): Promise<void> {
+  const shop = new Tenant(service, key);
+  let killed = false;
+  const caller = async (number: number) => {
+    const clientIdKey = `payer-${number % 4}`;
+    for (let order = 0; !killed; order++) {
+      const orderRef = `${round}-${number}-${order}`;
+      const status = await shop.verdict({ clientIdKey, orderRef }).then(
+        (answer) => answer.status,
+        () => null,
+      );
+      if (status === null) return;
+      if (status === 200) acknowledged.add(clientIdKey, orderRef);
+    }
+  };
+  const enough = acknowledged.count + ANSWERS_MIN + 7 * round;
+  const callers = Array.from({ length: CALLERS }, (_, number) => caller(number));
+  await until('the load is real', async () => acknowledged.count >= enough);
+  service.signal('SIGKILL');
+  await service.exited;
+  killed = true;
+  await Promise.all(callers);
+}
+
+/** The orders of all decisions about these orders. */
+async function decidedOrders(shop: Tenant, orders: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (let from = 0; from < orders.length; from += 20) {
+    const lists = await Promise.all(
+      orders.slice(from, from + 20).map((orderRef) => shop.decisions({ orderRef })),
+    );
+    for (const { orderRef } of lists.flat()) found.add(orderRef);
+  }
+  return found;
+}
+
+describeOnSharedStates('a service that is killed', (share) => {
+  it(`${ROUNDS} times in the middle of its work loses no verdict that it gave`, async function () {
+    this.timeout(300_000);
+    const { dataDir, env, key } = await share();
+    const quiet = { ...env, LOG_LEVEL: 'silent' };
+    const acknowledged = new Acknowledged();
+    for (let round = 0; round < ROUNDS; round++) {
+      await killUnderLoad(await spawnService(dataDir, quiet), key, round, acknowledged);
+    }
+    const service = await spawnService(dataDir, quiet);
+    const shop = new Tenant(service, key);
+    expect(acknowledged.orders.size).to.equal(4);
+    for (const [clientIdKey, orders] of acknowledged.orders) {
+      const found = await decidedOrders(shop, orders);
+      expect(
+        orders.filter((orderRef) => !found.has(orderRef)),
+        'acknowledged but not recorded',
+      ).to.deep.equal([]);
+      const { decisionCount } = (await shop.client(clientIdKey)).body;
+      expect(decisionCount).to.be.at.least(orders.length);
+      expect(decisionCount, 'at most what was under way at each kill').to.be.at.most(
+        orders.length + ROUNDS * CALLERS,
+      );
+    }
+    await service.stop();
+  });
+});

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { RULES_FOLDER } from '../service/current-rules.ts';
+import { call } from '../service/http-call.ts';
+import { runService, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+
+const STARTED =
+  /^Client Scoring Service: callers http:\/\/127\.0\.0\.1:\d+, platform http:\/\/127\.0\.0\.1:\d+, store sqlite \/\S+\/scoring\.sqlite, rules p2\.v10 sha256:[0-9a-f]{64}\n/;
+
+const DEMO_KEY = /ka_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/;
+
+/** A folder of rule sets with a copy of the current one, to be spoilt. */
+function copiedRules(): string {
+  const rulesDir = temporaryDirectory();
+  cpSync(RULES_FOLDER, join(rulesDir, 'p2.v10'), { recursive: true });
+  return rulesDir;
+}
+
+describe('starting the service', () => {
+  it('says on one line what is running, and shows a demo key on the first start only', async () => {
+    const dataDir = temporaryDirectory();
+    const first = await spawnService(dataDir);
+    await until('the calls to try are printed', async () => first.stdout().includes('order-1'));
+    expect(first.stdout()).to.match(STARTED);
+    expect(first.stdout()).to.include(
+      'There was no access key yet, so one was issued for the platform "demo". It is shown only now:',
+    );
+    const key = DEMO_KEY.exec(first.stdout())?.[0] ?? '';
+    const demo = new Tenant(first, key);
+    expect((await demo.score()).status).to.equal(200);
+    expect((await demo.verdict()).body.ruleVersion).to.equal('p2.v10');
+    expect((await demo.ask('GET', 'decisions')).status).to.equal(403);
+    expect(await first.stop()).to.equal(0);
+
+    const second = await spawnService(dataDir);
+    expect((await new Tenant(second, key).verdict()).body.verdict).to.equal('WAIT');
+    expect(await second.stop()).to.equal(0);
+    expect(second.stdout()).to.match(STARTED);
+    expect(second.stdout()).not.to.match(DEMO_KEY);
+  });
+
+  it('shows calls to try that work as they are printed', async () => {
+    const service = await spawnService(temporaryDirectory(), { BASE_PATH: '/pay' });
+    await until('the calls to try are printed', async () => service.stdout().includes('order-1'));
+    const calls = [...service.stdout().matchAll(/curl -s (\S+) -H '(.*?): (.*?)' -H '.*?' -d '(.*?)'/g)];
+    expect(calls).to.have.length(2);
+    for (const [, url = '', header = '', key = '', body = ''] of calls) {
+      expect(url).to.match(/^http:\/\/127\.0\.0\.1:\d+\/pay\/v1\/client\/(score|verdict)$/);
+      expect((await call('POST', url, { [header]: key }, body)).status).to.equal(200);
+    }
+    await service.stop();
+  });
+
+  describe('refused with exit code 3', () => {
+    const refused = async (env: Readonly<Record<string, string>>, dataDir = temporaryDirectory()) => {
+      const { exitCode, stdout, stderr } = await runService(dataDir, env);
+      expect(exitCode).to.equal(3);
+      expect(stdout).to.equal('');
+      expect(stderr, 'a message, not a stack').not.to.match(/^\s+at /m);
+      expect(stderr).to.match(/^Cannot start: /);
+      return stderr;
+    };
+
+    it('for a PORT that is none', async () => {
+      expect(await refused({ PORT: 'http' })).to.equal(
+        'Cannot start: PORT must be a whole number from 0 to 65535, not "http"\n',
+      );
+    });
+
+    describe('for a port that is taken', () => {
+      let other: Server;
+      let port: number;
+      before(async () => {
+        other = createServer().listen(0, '127.0.0.1');
+        await once(other, 'listening');
+        const address = other.address();
+        port = typeof address === 'object' && address !== null ? address.port : 0;
+      });
+      after(() => other.close());
+
+      for (const setting of ['PORT', 'PLATFORM_PORT']) {
+        it(setting, async () => {
+          expect(await refused({ [setting]: String(port) })).to.equal(
+            `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set ${setting} to a free port\n`,
+          );
+        });
+      }
+    });
+
+    it('for a HOST of another machine', async () => {
+      expect(await refused({ HOST: '192.0.2.1' })).to.equal(
+        'Cannot start: 192.0.2.1 is not an address of this machine; set HOST to one that is\n',
+      );
+    });
+
+    it('for a RULE_VERSION that is not there', async () => {
+      expect(await refused({ RULE_VERSION: 'p9.v9' })).to.include('p9.v9');
+    });
+
+    it('for rules that are not sound, with file, line and column', async () => {
+      const rulesDir = copiedRules();
+      rmSync(join(rulesDir, 'p2.v10', 'release.json'));
+      const path = join(rulesDir, 'p2.v10', 'verdicts.yaml');
+      const text = readFileSync(path, 'utf8').replace('fact: waitServed', 'fact: waitServd');
+      writeFileSync(path, text);
+      const line = text.split('\n').findIndex((content) => content.includes('waitServd')) + 1;
+      const column = (text.split('\n')[line - 1]?.indexOf('waitServd') ?? 0) + 1;
+      const stderr = await refused({ RULES_DIR: rulesDir });
+      expect(stderr).to.include(`p2.v10/verdicts.yaml:${line}:${column} `);
+      expect(stderr).to.include('did you mean "waitServed"?');
+    });
+
+    it('for a released version that was changed', async () => {
+      const rulesDir = copiedRules();
+      const path = join(rulesDir, 'p2.v10', 'ladder.yaml');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('30s', '20s'));
+      const stderr = await refused({ RULES_DIR: rulesDir, RULE_VERSION: 'p2.v10' });
+      expect(stderr).to.include('ladder.yaml');
+      expect(stderr).to.include('the file was changed after the release');
+      expect(stderr).to.include('rules new <version> --from p2.v10');
+    });
+
+    it('for a draft', async () => {
+      const rulesDir = copiedRules();
+      rmSync(join(rulesDir, 'p2.v10', 'release.json'));
+      const stderr = await refused({ RULES_DIR: rulesDir, RULE_VERSION: 'p2.v10' });
+      expect(stderr).to.include('p2.v10 is a draft');
+      expect(stderr).to.include('rules release p2.v10');
+    });
+
+    it('for a RULES_DIR that is not there', async () => {
+      expect(await refused({ RULES_DIR: '/nowhere/rules' })).to.include('/nowhere/rules');
+    });
+
+    it('for a DATA_DIR that cannot be written', async () => {
+      const file = join(temporaryDirectory(), 'a-file');
+      writeFileSync(file, '');
+      const dataDir = join(file, 'data');
+      expect(await refused({}, dataDir)).to.equal(
+        `Cannot start: DATA_DIR is ${dataDir}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR\n`,
+      );
+      expect(await refused({ SIGNAL_SECRET: 'given' }, dataDir)).to.match(
+        /^Cannot start: the SQLite file \S+ cannot be used: .*; check DATA_DIR and its permissions\n$/,
+      );
+    });
+
+    it('for a file that is no SQLite database', async () => {
+      const dataDir = temporaryDirectory();
+      writeFileSync(join(dataDir, 'scoring.sqlite'), 'something else entirely\n'.repeat(100));
+      expect(await refused({}, dataDir)).to.include('cannot be used: file is not a database');
+    });
+
+    it('for a REDIS_URL where nobody answers, within seconds', async () => {
+      const stderr = await refused({ REDIS_URL: 'redis://127.0.0.1:1' });
+      expect(stderr).to.include('127.0.0.1:1');
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { rawStatus } from '../service/raw-exchange.ts';
+import { verdictBody } from '../service/request-bodies.ts';
+import { spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+
+describe('stopping the service', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`on ${signal} answers what is under way, then ends with 0`, async () => {
+      const dataDir = temporaryDirectory();
+      const key = await issueKey({ dataDir });
+      const service = await spawnService(dataDir);
+      const shop = new Tenant(service, key);
+      const requests = (round: string) =>
+        Array.from({ length: 12 }, (_, index) =>
+          shop.verdict({ clientIdKey: `payer-${index % 5}`, orderRef: `${round}-${index}` }),
+        );
+      // Opens the connections, so that the next round is on its way at once.
+      await Promise.all(requests('before'));
+      const underWay = requests('under-way');
+      await underWay[0];
+      service.signal(signal);
+      const answers = await Promise.allSettled(underWay);
+      expect(await service.exited).to.equal(0);
+      const answered = answers.filter((answer) => answer.status === 'fulfilled');
+      expect(answered.map(({ value }) => value.status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
+
+      const again = await spawnService(dataDir);
+      const decisions = await new Tenant(again, key).decisions({ limit: '500' });
+      expect(decisions.length).to.equal(24);
+      await again.stop();
+    });
+  }
+
+  it('waits for the rest of a request whose beginning it has', async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir });
+    const service = await spawnService(dataDir);
+    const text = JSON.stringify(verdictBody());
+    const socket = connect(Number(new URL(service.callerUrl).port), '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    socket.write(
+      `POST /v1/client/verdict HTTP/1.1\r\nHost: localhost\r\nX-KA-Access-Key: ${key}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text.slice(0, 10)}`,
+    );
+    await delay(200);
+    service.signal('SIGTERM');
+    await delay(600);
+    socket.write(text.slice(10));
+    await once(socket, 'close');
+    expect(rawStatus(answer)).to.equal(200);
+    expect(answer).to.include('"verdict":"GET_NEW"');
+    expect(await service.exited).to.equal(0);
+  });
+
+  it('ends soon although a caller keeps asking on an open connection', async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir });
+    const service = await spawnService(dataDir);
+    const asking = new Tenant(service, key);
+    let stopped = false;
+    const keepAsking = async (clientIdKey: string) => {
+      while (!stopped) await asking.score({ clientIdKey });
+    };
+    const callers = ['a', 'b', 'c', 'd'].map((name) => keepAsking(name).catch(() => null));
+    await delay(200);
+    const askedToStopMs = performance.now();
+    expect(await service.stop()).to.equal(0);
+    expect(performance.now() - askedToStopMs).to.be.below(5000);
+    stopped = true;
+    await Promise.all(callers);
+  });
+});
