@@ -240,8 +240,9 @@ describe('the source', () => {
     expect(crowded.map(([folder, files]) => `${folder} has ${files.length}`)).to.deep.equal([]);
   });
 
-  it(`has no file of more than ${MAX_LINES} lines`, () => {
-    const long = SRC.filter(({ lines }) => lines.length - 1 > MAX_LINES);
+  it(`has no file of more than ${MAX_LINES} lines that a person writes`, () => {
+    const own = SRC.filter(({ text }) => !text.startsWith('// Written by scripts/'));
+    const long = own.filter(({ lines }) => lines.length - 1 > MAX_LINES);
     expect(long.map(({ path, lines }) => `${path} has ${lines.length - 1}`)).to.deep.equal([]);
   });
 

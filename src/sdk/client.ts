@@ -21,26 +21,10 @@ export {
 export {
   type DecisionQuery,
   type HistoryQuery,
-  type NewBinding,
-  type NewOverride,
-  type OutcomeEffect,
-  type OutcomeReport,
-  type OutcomeResult,
   PlatformClient,
   type ReportedOutcome,
-  type RollbackRequest,
-  type RolloutRequest,
 } from './platform-client.ts';
 export type * from './records.ts';
-export {
-  type ClientGroup,
-  type ScoreAnswer,
-  type ScoreRequest,
-  ScoringClient,
-  type Verdict,
-  type VerdictAnswer,
-  type VerdictOptions,
-  type VerdictRequest,
-} from './scoring-client.ts';
+export { ScoringClient, type Verdict, type VerdictAnswer, type VerdictOptions } from './scoring-client.ts';
 export { VERSION } from './version.ts';
 export { secondsUntil, sleepUntil, waitUntil } from './wait.ts';

@@ -9,51 +9,21 @@ import type {
   Explanation,
   Following,
   FoundDecisions,
+  NewBinding,
+  NewOverride,
+  OutcomeEffect,
+  OutcomeReport,
+  OutcomeResult,
   Override,
+  RollbackRequest,
+  RolloutRequest,
   RolloutStatus,
 } from './records.ts';
-
-/** RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970. */
-export type Moment = string | number;
-
-/** The final result of an order. */
-export interface OutcomeReport {
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-  readonly outcome: 'PAID' | 'UNPAID';
-  /** Only with UNPAID; TECHNICAL counts neither way. */
-  readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
-  readonly occurredAt?: Moment | undefined;
-}
-
-/** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known. */
-export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
-
-export interface OutcomeResult {
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-  readonly result: OutcomeEffect;
-}
 
 /** What became of one report of many: taken, or refused without stopping the others. */
 export type ReportedOutcome =
   | { readonly report: OutcomeReport; readonly result: OutcomeEffect }
   | { readonly report: OutcomeReport; readonly error: string; readonly detail: string };
-
-export interface NewBinding {
-  readonly requisiteRef: string;
-  readonly acceptorKeys: readonly string[];
-  /** The only method that the binding fits; absent: all. */
-  readonly method?: string | undefined;
-  readonly expiresAt?: Moment | undefined;
-}
-
-export interface NewOverride {
-  readonly group: 'BLOCKED' | 'TRUSTED';
-  readonly reason: string;
-  readonly by: string;
-  readonly expiresAt?: Moment | undefined;
-}
 
 export interface DecisionQuery {
   readonly orderRef?: string | undefined;
@@ -68,20 +38,6 @@ export interface DecisionQuery {
 export interface HistoryQuery {
   /** From 1 to 500; 100 when absent. */
   readonly limit?: number | undefined;
-}
-
-export interface RolloutRequest {
-  readonly version: string;
-  readonly mode: 'shadow' | 'canary' | 'active';
-  /** Of the clients; a canary needs it. */
-  readonly percent?: number | undefined;
-  /** Takes a canary back when a share is off by more points than this. */
-  readonly guard?: number | undefined;
-  readonly reason: string;
-}
-
-export interface RollbackRequest {
-  readonly reason: string;
 }
 
 type Line =

@@ -1,19 +1,101 @@
-import type { ClientGroup, ScoreAnswer } from './scoring-client.ts';
+// Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
+// Times are milliseconds since 1970, unless a member says otherwise.
 
-/** What the platform listener tells. Times are milliseconds since 1970. */
+/** The payer's segment */
+export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 
+/** What the caller is to do */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
-export type FactValue = number | boolean | string;
+/** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known */
+export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
 
-/** Where a client stands on the cooldown ladder. */
-export interface Ladder {
-  readonly level: number;
-  readonly attemptOpen: boolean;
-  readonly waitUntil: number | null;
+/** A place in a rule file */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
 }
 
-/** One answered verdict with all that explains it. */
+/** The requisite that a client is bound to */
+export interface Binding {
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  readonly method: string | null;
+  readonly expiresAt: number | null;
+}
+
+/** What happened to a client */
+export interface ClientHistory {
+  readonly clientIdKey: string;
+  readonly entries: readonly HistoryEntry[];
+  readonly complete: boolean;
+}
+
+/** What is known of a client */
+export interface ClientView {
+  readonly clientIdKey: string;
+  readonly ruleVersion: string;
+  readonly clientGroup: ClientGroup;
+  readonly paymentScore: string;
+  readonly isBot: boolean;
+  readonly signals: readonly string[];
+  readonly firstSeenAt: number | null;
+  readonly lastVerdictAt: number | null;
+  readonly decisionCount: number;
+  readonly ladder: Ladder;
+  readonly outcomes: {
+    readonly paidCount: number;
+    readonly unpaidCount: number;
+    readonly lastPaidAt: number | null;
+    readonly lastUnpaidAt: number | null;
+  };
+  readonly binding: Binding | null;
+  readonly override: Override | null;
+  readonly facts: Readonly<Record<string, number | boolean | string>>;
+  readonly decisions: readonly Decision[];
+}
+
+/** A condition as the analyst wrote it, with the values it saw */
+export type ConditionTrace =
+  | {
+      readonly kind: 'all' | 'any';
+      readonly passed: boolean;
+      readonly at: Place;
+      readonly conditions: readonly ConditionTrace[];
+    }
+  | {
+      readonly kind: 'not';
+      readonly passed: boolean;
+      readonly at: Place;
+      readonly condition: ConditionTrace;
+    }
+  | {
+      readonly kind: 'reference';
+      readonly name: string;
+      readonly passed: boolean;
+      readonly at: Place;
+      readonly condition: ConditionTrace;
+    }
+  | {
+      readonly kind: 'comparison';
+      readonly passed: boolean;
+      readonly at: Place;
+      readonly fact: string;
+      readonly operator:
+        | 'equal'
+        | 'notEqual'
+        | 'lessThan'
+        | 'lessThanInclusive'
+        | 'greaterThan'
+        | 'greaterThanInclusive'
+        | 'in'
+        | 'notIn';
+      readonly expected: number | boolean | string | readonly (number | boolean | string)[];
+      readonly seen: number | boolean | string;
+    };
+
+/** One answered verdict with all that explains it */
 export interface Decision {
   readonly decisionId: string;
   readonly seq: number;
@@ -35,175 +117,28 @@ export interface Decision {
   readonly paymentScore: string;
   readonly rule: string;
   readonly signals: readonly string[];
-  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly facts: Readonly<Record<string, number | boolean | string>>;
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
 }
 
-export interface Binding {
-  readonly requisiteRef: string;
-  readonly acceptorKeys: readonly string[];
-  readonly method: string | null;
-  readonly expiresAt: number | null;
-}
-
-export interface Override {
-  readonly group: 'BLOCKED' | 'TRUSTED';
-  readonly reason: string;
-  readonly by: string;
-  readonly at: number;
-  readonly expiresAt: number | null;
-}
-
-/** What is known of a client. */
-export interface ClientView {
-  readonly clientIdKey: string;
-  readonly ruleVersion: string;
-  readonly clientGroup: ClientGroup;
-  readonly paymentScore: string;
-  readonly isBot: boolean;
-  readonly signals: readonly string[];
-  readonly firstSeenAt: number | null;
-  readonly lastVerdictAt: number | null;
-  readonly decisionCount: number;
-  readonly ladder: Ladder;
-  readonly outcomes: {
-    readonly paidCount: number;
-    readonly unpaidCount: number;
-    readonly lastPaidAt: number | null;
-    readonly lastUnpaidAt: number | null;
-  };
-  readonly binding: Binding | null;
-  readonly override: Override | null;
-  readonly facts: Readonly<Record<string, FactValue>>;
-  readonly decisions: readonly Decision[];
-}
-
-/** What a bounded look back found. */
-export interface FoundDecisions {
-  /** Newest first. */
-  readonly decisions: readonly Decision[];
-  readonly lookedAt: {
-    /** How many decisions were compared with the query. */
-    readonly decisions: number;
-    /** When the oldest of them was made, epoch ms; null when there was none. */
-    readonly backTo: number | null;
-    /** False: there may be more before `backTo`. */
-    readonly complete: boolean;
-  };
-}
-
-/** One thing that happened to a client, told apart by `kind`. */
-export type HistoryEntry =
-  | {
-      readonly kind: 'score';
-      readonly at: number;
-      readonly request: {
-        readonly sellPointKey: string;
-        readonly method: string;
-        readonly amount: string;
-        /** Null: the platform's. */
-        readonly currency: string | null;
-        /** Null when the caller did not say. */
-        readonly jsOk: boolean | null;
-        readonly honeypotTriggered: boolean;
-        readonly fingerprintPresent: boolean;
-        readonly ipPresent: boolean;
-        readonly userAgentPresent: boolean;
-        readonly userAgentIsAutomated: boolean;
-      };
-      readonly ruleVersion: string;
-      readonly answer: ScoreAnswer;
-    }
-  | { readonly kind: 'verdict'; readonly at: number; readonly decision: Decision }
-  | {
-      readonly kind: 'outcome';
-      readonly at: number;
-      readonly orderRef: string;
-      readonly outcome: 'PAID' | 'UNPAID';
-      readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-      readonly occurredAt: number;
-    }
-  /** Null: it was lifted. */
-  | { readonly kind: 'binding'; readonly at: number; readonly binding: Binding | null }
-  | { readonly kind: 'override'; readonly at: number; readonly override: Override | null };
-
-/** What happened to a client. */
-export interface ClientHistory {
-  readonly clientIdKey: string;
-  /** Newest first. */
-  readonly entries: readonly HistoryEntry[];
-  /** False: older entries exist, or existed and are not kept any more. */
-  readonly complete: boolean;
-}
-
-interface Place {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-}
-
-interface ConditionBasis {
-  readonly passed: boolean;
-  readonly at: Place;
-}
-
-/** A condition as the analyst wrote it, with the values it saw. */
-export type ConditionTrace =
-  | (ConditionBasis & { readonly kind: 'all' | 'any'; readonly conditions: readonly ConditionTrace[] })
-  | (ConditionBasis & { readonly kind: 'not'; readonly condition: ConditionTrace })
-  | (ConditionBasis & {
-      readonly kind: 'reference';
-      readonly name: string;
-      readonly condition: ConditionTrace;
-    })
-  | (ConditionBasis & {
-      readonly kind: 'comparison';
-      readonly fact: string;
-      readonly operator: string;
-      readonly expected: FactValue | readonly FactValue[];
-      readonly seen: FactValue;
-    });
-
-/** One rule with what it saw. */
-export interface RuleTrace {
-  readonly name: string;
-  readonly description: string;
-  readonly priority: number;
-  readonly at: Place;
-  readonly gives: string | number;
-  readonly asked: boolean;
-  readonly matched: boolean;
-  readonly condition: ConditionTrace;
-}
-
-/** Why a decision fell as it did, and whether its rule set still says the same. */
+/** Why a decision fell as it did */
 export interface Explanation {
   readonly decision: Decision;
-  readonly rules: {
-    readonly groups: {
-      readonly group: ClientGroup;
-      readonly rule: string;
-      readonly why: string;
-      readonly rules: readonly RuleTrace[];
-    };
-    readonly signals: {
-      readonly isBot: boolean;
-      readonly weight: number;
-      readonly threshold: number;
-      readonly why: string;
-      readonly rules: readonly RuleTrace[];
-    };
-    readonly verdicts: {
-      readonly verdict: VerdictCommand;
-      readonly rule: string;
-      readonly why: string;
-      readonly rules: readonly RuleTrace[];
-    };
-  } | null;
+  readonly rules: RulesAccount | null;
   readonly ladder: {
-    readonly before: Ladder & { readonly words: string };
-    readonly after: Ladder & { readonly words: string };
+    readonly before: {
+      readonly level: number;
+      readonly attemptOpen: boolean;
+      readonly waitUntil: number | null;
+      readonly words: string;
+    };
+    readonly after: {
+      readonly level: number;
+      readonly attemptOpen: boolean;
+      readonly waitUntil: number | null;
+      readonly words: string;
+    };
   };
   readonly reproduced: boolean;
   readonly differences: readonly {
@@ -214,30 +149,96 @@ export interface Explanation {
   readonly verification: string;
 }
 
-interface ArmCounts {
-  readonly verdicts: number;
-  readonly blocks: number;
-  readonly waits: number;
-  readonly bots: number;
+/** A change of the rollout, and who follows it */
+export interface Following {
+  readonly rollout: Rollout;
+  readonly following: readonly NodeReport[];
+  readonly lagging: readonly NodeReport[];
 }
 
-/** What was seen of a trial since it began. */
-export interface TrialCounts {
-  readonly trial: string;
-  readonly arms: { readonly active: ArmCounts; readonly candidate: ArmCounts };
-  readonly shadow: {
-    readonly compared: number;
-    readonly different: number;
-    readonly differences: readonly {
-      readonly change: string;
-      readonly count: number;
-      readonly sampleOrders: readonly string[];
-    }[];
+/** Decisions, newest first */
+export interface FoundDecisions {
+  readonly decisions: readonly Decision[];
+  readonly lookedAt: {
+    readonly decisions: number;
+    readonly backTo: number | null;
+    readonly complete: boolean;
   };
-  readonly candidateErrors: number;
 }
 
-/** One node, as it reports itself. */
+/** One thing that happened to a client; `kind` says which members it has */
+export type HistoryEntry =
+  | {
+      readonly kind: 'score';
+      readonly at: number;
+      readonly request: {
+        readonly sellPointKey: string;
+        readonly method: string;
+        readonly amount: string;
+        readonly currency: string | null;
+        readonly jsOk: boolean | null;
+        readonly honeypotTriggered: boolean;
+        readonly fingerprintPresent: boolean;
+        readonly ipPresent: boolean;
+        readonly userAgentPresent: boolean;
+        readonly userAgentIsAutomated: boolean;
+      };
+      readonly ruleVersion: string;
+      readonly answer: ScoreAnswer;
+    }
+  | {
+      readonly kind: 'verdict';
+      readonly at: number;
+      readonly decision: Decision;
+    }
+  | {
+      readonly kind: 'outcome';
+      readonly at: number;
+      readonly orderRef: string;
+      readonly outcome: 'PAID' | 'UNPAID';
+      readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+      readonly occurredAt: number;
+    }
+  | {
+      readonly kind: 'binding';
+      readonly at: number;
+      readonly binding: Binding | null;
+    }
+  | {
+      readonly kind: 'override';
+      readonly at: number;
+      readonly override: Override | null;
+    };
+
+/** Where a client stands on the cooldown ladder */
+export interface Ladder {
+  readonly level: number;
+  readonly attemptOpen: boolean;
+  readonly waitUntil: number | null;
+}
+
+export interface NewBinding {
+  /** Reference to the bound requisite */
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  /** The only method that the binding fits; absent: all */
+  readonly method?: string | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  readonly expiresAt?: string | number | undefined;
+}
+
+export interface NewOverride {
+  /** The group that the client is put into */
+  readonly group: 'BLOCKED' | 'TRUSTED';
+  /** Why, for whoever reads it later */
+  readonly reason: string;
+  /** Who decided it */
+  readonly by: string;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  readonly expiresAt?: string | number | undefined;
+}
+
+/** One node, as it reports itself */
 export interface NodeReport {
   readonly nodeId: string;
   readonly host: string;
@@ -250,15 +251,55 @@ export interface NodeReport {
     readonly digest: string;
     readonly released: boolean;
   }[];
-  readonly refused: readonly { readonly version: string; readonly problems: readonly string[] }[];
+  readonly refused: readonly {
+    readonly version: string;
+    readonly problems: readonly string[];
+  }[];
   readonly trouble: string | null;
   readonly counts: TrialCounts | null;
 }
 
-/** Which version decides. */
+export interface OutcomeReport {
+  /** Stable identifier of the client */
+  readonly clientIdKey: string;
+  /** Caller's order identifier, opaque to the service */
+  readonly orderRef: string;
+  /** The final result of the order */
+  readonly outcome: 'PAID' | 'UNPAID';
+  /** Why; TECHNICAL counts neither way */
+  readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  readonly occurredAt?: string | number | undefined;
+}
+
+/** What the report did */
+export interface OutcomeResult {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly result: OutcomeEffect;
+}
+
+/** A person's decision about a client */
+export interface Override {
+  readonly group: 'BLOCKED' | 'TRUSTED';
+  readonly reason: string;
+  readonly by: string;
+  readonly at: number;
+  readonly expiresAt: number | null;
+}
+
+export interface RollbackRequest {
+  /** Why, for the history */
+  readonly reason: string;
+}
+
+/** Which version decides */
 export interface Rollout {
   readonly revision: number;
-  readonly active: { readonly version: string; readonly digest: string };
+  readonly active: {
+    readonly version: string;
+    readonly digest: string;
+  };
   readonly candidate: {
     readonly version: string;
     readonly digest: string;
@@ -280,15 +321,135 @@ export interface Rollout {
   }[];
 }
 
+export interface RolloutRequest {
+  /** The rule set, like p2.v11 */
+  readonly version: string;
+  /** Where to bring it */
+  readonly mode: 'shadow' | 'canary' | 'active';
+  readonly percent?: number | undefined;
+  readonly guard?: number | undefined;
+  /** Why, for the history */
+  readonly reason: string;
+}
+
+/** The rollout and the fleet */
 export interface RolloutStatus {
   readonly rollout: Rollout | null;
   readonly nodes: readonly NodeReport[];
   readonly trial: TrialCounts | null;
 }
 
-/** A changed rollout, and which nodes follow it. */
-export interface Following {
-  readonly rollout: Rollout;
-  readonly following: readonly NodeReport[];
-  readonly lagging: readonly NodeReport[];
+/** How the rules came to a verdict */
+export interface RulesAccount {
+  readonly groups: {
+    readonly group: ClientGroup;
+    readonly rule: string;
+    readonly why: string;
+    readonly rules: readonly RuleTrace[];
+  };
+  readonly signals: {
+    readonly isBot: boolean;
+    readonly weight: number;
+    readonly threshold: number;
+    readonly why: string;
+    readonly rules: readonly RuleTrace[];
+  };
+  readonly verdicts: {
+    readonly verdict: VerdictCommand;
+    readonly rule: string;
+    readonly why: string;
+    readonly rules: readonly RuleTrace[];
+  };
+}
+
+/** One rule with what it saw */
+export interface RuleTrace {
+  readonly name: string;
+  readonly description: string;
+  readonly priority: number;
+  readonly at: Place;
+  readonly gives: string | number;
+  readonly asked: boolean;
+  readonly matched: boolean;
+  readonly condition: ConditionTrace;
+}
+
+/** Contract, section 2.2 */
+export interface ScoreAnswer {
+  readonly clientGroup: ClientGroup;
+  readonly paymentScore: string;
+  readonly isBot: boolean;
+  readonly preferredAcceptorKey?: readonly string[];
+  readonly payLimitValue?: readonly string[];
+}
+
+export interface ScoreRequest {
+  /** Stable identifier of the point of sale */
+  readonly sellPointKey: string;
+  /** Stable identifier of the client */
+  readonly clientIdKey: string;
+  /** Amount as a JSON string with a decimal number, like "250.00" */
+  readonly amountRequested: string;
+  /** Selected or preferred payment method */
+  readonly selectedMethodKey: string;
+  /** ISO 4217 code; the platform's currency when absent */
+  readonly toPayCurrency?: string | undefined;
+  /** Caller's stable browser or device fingerprint */
+  readonly fingerprint?: string | undefined;
+  /** Client IP as the caller sees it */
+  readonly ip?: string | undefined;
+  /** Client User-Agent */
+  readonly userAgent?: string | undefined;
+  readonly clientHints?:
+    | {
+        /** The page executed JavaScript */
+        readonly jsOk?: boolean | undefined;
+        /** A trap field was filled in */
+        readonly honeypotTriggered?: boolean | undefined;
+      }
+    | undefined;
+}
+
+/** What was seen of a trial since it began */
+export interface TrialCounts {
+  readonly trial: string;
+  readonly arms: {
+    readonly active: {
+      readonly verdicts: number;
+      readonly blocks: number;
+      readonly waits: number;
+      readonly bots: number;
+    };
+    readonly candidate: {
+      readonly verdicts: number;
+      readonly blocks: number;
+      readonly waits: number;
+      readonly bots: number;
+    };
+  };
+  readonly shadow: {
+    readonly compared: number;
+    readonly different: number;
+    readonly differences: readonly {
+      readonly change: string;
+      readonly count: number;
+      readonly sampleOrders: readonly string[];
+    }[];
+  };
+  readonly candidateErrors: number;
+}
+
+export interface VerdictRequest {
+  /** Stable identifier of the point of sale */
+  readonly sellPointKey: string;
+  /** Stable identifier of the client */
+  readonly clientIdKey: string;
+  /** Method for which the requisite is requested */
+  readonly method: string;
+  /** Amount as a JSON string with a decimal number, like "250.00" */
+  readonly amountRequested: string;
+  /** Caller's order identifier, opaque to the service */
+  readonly orderRef: string;
+  /** ISO 4217 code; the platform's currency when absent */
+  readonly toPayCurrency?: string | undefined;
 }

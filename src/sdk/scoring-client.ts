@@ -2,46 +2,7 @@ import { type Answer, jsonOf, objectOf } from './answer.ts';
 import { checkAmount, checkHeader, checkKey, jsonText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
 import { UnexpectedAnswerError } from './errors.ts';
-
-/** The payer's segment. */
-export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
-
-/** Interface, section 2.1. Amounts are strings with a decimal number, like "25.00". */
-export interface ScoreRequest {
-  readonly sellPointKey: string;
-  readonly clientIdKey: string;
-  readonly amountRequested: string;
-  readonly selectedMethodKey: string;
-  readonly toPayCurrency?: string | undefined;
-  readonly fingerprint?: string | undefined;
-  readonly ip?: string | undefined;
-  readonly userAgent?: string | undefined;
-  readonly clientHints?:
-    | { readonly jsOk?: boolean | undefined; readonly honeypotTriggered?: boolean | undefined }
-    | undefined;
-}
-
-/** Interface, section 2.2. */
-export interface ScoreAnswer {
-  readonly clientGroup: ClientGroup;
-  /** 4 decimal places; "0.5000" for a new client. */
-  readonly paymentScore: string;
-  readonly isBot: boolean;
-  /** Only for STICKY. */
-  readonly preferredAcceptorKey?: readonly string[];
-  /** Only when the platform enables scoring limits: items like "EUR:250.00". */
-  readonly payLimitValue?: readonly string[];
-}
-
-/** Interface, section 2.3. */
-export interface VerdictRequest {
-  readonly sellPointKey: string;
-  readonly clientIdKey: string;
-  readonly method: string;
-  readonly amountRequested: string;
-  readonly orderRef: string;
-  readonly toPayCurrency?: string | undefined;
-}
+import type { ScoreAnswer, ScoreRequest, VerdictRequest } from './records.ts';
 
 interface VerdictBasis {
   /** For people. */

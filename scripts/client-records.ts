@@ -1,0 +1,223 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { callerDocument } from '../src/http/caller/caller-document.ts';
+import type { OperationObject } from '../src/http/openapi/document.ts';
+import { platformDocument } from '../src/http/platform/platform-document.ts';
+
+/**
+ * Writes src/sdk/records.ts, the shapes that the client library sends and gets, from the OpenAPI documents:
+ * `node scripts/client-records.ts`. A test fails when the file is stale.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+const RECORDS = join(ROOT, 'src', 'sdk', 'records.ts');
+
+/** The operations that the library has a method for. */
+const OPERATIONS = [
+  'score',
+  'verdict',
+  'reportOutcomes',
+  'readClient',
+  'readClientHistory',
+  'bindClient',
+  'overrideClient',
+  'listDecisions',
+  'readDecision',
+  'explainDecision',
+  'readRollout',
+  'rollOut',
+  'rollBack',
+];
+
+/** The library has these otherwise: a refusal is an error, a line names its report, and a verdict is told apart. */
+const LEFT_OUT = ['Problem', 'OutcomeLine', 'VerdictAnswer'];
+
+/** Shapes without a name in the documents that stand in several places: a member that has the shape. */
+const NAMED: Readonly<Record<string, readonly [schema: string, member: string]>> = {
+  ClientGroup: ['ScoreAnswer', 'clientGroup'],
+  VerdictCommand: ['Decision', 'verdict'],
+  OutcomeEffect: ['OutcomeResult', 'result'],
+  Place: ['RuleTrace', 'at'],
+};
+
+/** Names of the documents that would say little, or something else, in a program. */
+const RENAMED: Readonly<Record<string, string>> = {
+  BindingBody: 'NewBinding',
+  Client: 'ClientView',
+  Condition: 'ConditionTrace',
+  DecisionList: 'FoundDecisions',
+  Node: 'NodeReport',
+  OutcomeBody: 'OutcomeReport',
+  OverrideBody: 'NewOverride',
+  RollbackBody: 'RollbackRequest',
+  RolloutBody: 'RolloutRequest',
+  ScoreBody: 'ScoreRequest',
+  VerdictBody: 'VerdictRequest',
+};
+
+type TypeName = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
+
+/** JSON Schema as far as the documents use it. */
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: TypeName | readonly TypeName[];
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+}
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
+// Times are milliseconds since 1970, unless a member says otherwise.
+`;
+
+/** The text of records.ts. */
+export function clientRecords(): string {
+  const documents = [callerDocument(''), platformDocument()];
+  const operations = documents.flatMap(({ paths }) =>
+    Object.values(paths).flatMap(Object.values<OperationObject>),
+  );
+  const asked = OPERATIONS.map((id) => found(operations, id));
+  const schemas: Schemas = Object.assign({}, ...documents.map(({ components }) => components.schemas));
+  const sent = reached(
+    schemas,
+    asked.map(({ requestBody }) => requestBody),
+  );
+  const got = reached(
+    schemas,
+    asked.map(({ responses }) => responses),
+  );
+  return formatted(new Records(schemas, sent).text(sent.union(got)));
+}
+
+function found(operations: readonly OperationObject[], id: string): OperationObject {
+  const operation = operations.find(({ operationId }) => operationId === id);
+  if (operation === undefined) throw new Error(`the API documents have no operation "${id}"`);
+  return operation;
+}
+
+/** Names of the schemas that these parts of operations lead to. */
+function reached(schemas: Schemas, parts: readonly unknown[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (names.has(name) || LEFT_OUT.includes(name)) continue;
+      names.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(parts);
+  return names;
+}
+
+function nameOf(schema: string): string {
+  return RENAMED[schema] ?? schema;
+}
+
+/**
+ * Writes schemas as TypeScript. What is sent takes undefined for an optional member, which JSON leaves out, and
+ * brings the words about its members; those about what is got are on the pages of the API.
+ */
+class Records {
+  readonly #schemas: Schemas;
+  readonly #sent: ReadonlySet<string>;
+  /** By their shape. */
+  readonly #named: ReadonlyMap<string, string>;
+
+  constructor(schemas: Schemas, sent: ReadonlySet<string>) {
+    this.#schemas = schemas;
+    this.#sent = sent;
+    this.#named = new Map(Object.keys(NAMED).map((name) => [shapeOf(this.#example(name)), name]));
+  }
+
+  text(names: ReadonlySet<string>): string {
+    const shared = Object.keys(NAMED).map((name) => this.#declaration(name, this.#example(name), false));
+    const records = [...names]
+      .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b), 'en'))
+      .map((name) => this.#declaration(nameOf(name), this.#schemas[name] ?? {}, this.#sent.has(name)));
+    return [HEADER, ...shared, ...records].join('\n');
+  }
+
+  #example(name: string): Schema {
+    const [schema = '', member = ''] = NAMED[name] ?? [];
+    return this.#schemas[schema]?.properties?.[member] ?? {};
+  }
+
+  #declaration(name: string, schema: Schema, isSent: boolean): string {
+    const head = schema.properties === undefined ? `type ${name} =` : `interface ${name}`;
+    return `${comment(schema)}export ${head} ${this.#structure(schema, isSent)}\n`;
+  }
+
+  #type(schema: Schema, isSent: boolean): string {
+    if (schema.$ref !== undefined) return nameOf(schema.$ref.replace(/^.*\//, ''));
+    return this.#named.get(shapeOf(schema)) ?? this.#structure(schema, isSent);
+  }
+
+  #structure(schema: Schema, isSent: boolean): string {
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices !== undefined) return choices.map((choice) => this.#type(choice, isSent)).join(' | ');
+    if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+    if (schema.type === undefined) return 'unknown';
+    return [schema.type]
+      .flat()
+      .map((type) => this.#plain(type, schema, isSent))
+      .join(' | ');
+  }
+
+  #plain(type: TypeName, schema: Schema, isSent: boolean): string {
+    switch (type) {
+      case 'object':
+        return schema.properties === undefined ? this.#dictionary(schema) : this.#members(schema, isSent);
+      case 'array':
+        return `readonly (${this.#type(schema.items ?? {}, isSent)})[]`;
+      case 'integer':
+        return 'number';
+      default:
+        return type;
+    }
+  }
+
+  #dictionary({ patternProperties = {} }: Schema): string {
+    const [value = {}] = Object.values(patternProperties);
+    return `Readonly<Record<string, ${this.#type(value, false)}>>`;
+  }
+
+  #members({ properties = {}, required = [] }: Schema, isSent: boolean): string {
+    const members = Object.entries(properties).map(([name, member]) => {
+      const type = this.#type(member, isSent);
+      if (!isSent) return `readonly ${name}${required.includes(name) ? '' : '?'}: ${type};`;
+      const optional = required.includes(name) ? `: ${type}` : `?: ${type} | undefined`;
+      return `${comment(member)}readonly ${name}${optional};`;
+    });
+    return `{\n${members.join('\n')}\n}`;
+  }
+}
+
+function comment({ description }: Schema): string {
+  return description === undefined ? '' : `/** ${description} */\n`;
+}
+
+/** The same for schemas that differ in their words alone. */
+function shapeOf(schema: Schema): string {
+  return JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value));
+}
+
+function formatted(text: string): string {
+  const biome = join(ROOT, 'node_modules', '.bin', 'biome');
+  const { stdout, stderr, status } = spawnSync(biome, ['format', `--stdin-file-path=${RECORDS}`], {
+    cwd: ROOT,
+    input: text,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+if (import.meta.main) writeFileSync(RECORDS, clientRecords());

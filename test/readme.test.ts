@@ -1,0 +1,139 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
+import { issueKey } from './service/issued-key.ts';
+import { type ServiceProcess, spawnService } from './service/service-process.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** One piece of code of a guide, with what the guide says it prints. */
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** The JSON block that follows; null when there is none. */
+  readonly prints: string | null;
+}
+
+function blocksOf(guide: string): readonly Block[] {
+  const found = [...guide.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+    ([all, language = '', text = ''], at) => ({
+      all,
+      language,
+      text,
+      at,
+    }),
+  );
+  return found.map(({ all, language, text, at }) => {
+    const next = found[at + 1];
+    const adjoining = next?.language === 'json' && guide.includes(`${all}\n${next.all}`);
+    return { language, text, prints: adjoining ? next.text.trim() : null };
+  });
+}
+
+/** The part of a guide from one heading to the next of its level. */
+function section(guide: string, heading: string): string {
+  const [, text] = new RegExp(`^## ${heading}\\n([\\s\\S]*?)^## `, 'm').exec(guide) ?? [];
+  if (text === undefined) throw new Error(`the guide has no section "${heading}"`);
+  return text;
+}
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+describe('README.md', () => {
+  let service: ServiceProcess;
+  let dataDir: string;
+  before(async () => {
+    dataDir = temporaryDirectory();
+    service = await spawnService(dataDir);
+  });
+  after(() => service?.stop());
+
+  /** The text as it must be for this service, which took free ports. */
+  function here(text: string): string {
+    return text
+      .replaceAll('http://127.0.0.1:8080', service.callerUrl)
+      .replaceAll('http://127.0.0.1:8081', service.platformUrl)
+      .replaceAll(
+        'npm run -s example --',
+        `npm run -s example -- --url ${service.callerUrl} --platform-url ${service.platformUrl}`,
+      );
+  }
+
+  /** What each block prints when all of them are run in order in one shell, which ends at the first that fails. */
+  async function run(blocks: readonly Block[]): Promise<readonly string[]> {
+    const script = blocks.map(({ text }) => `${here(text)}\necho; echo '--- next block'\n`).join('');
+    const path = [join(ROOT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: ROOT,
+      env: { ...process.env, PATH: path, DATA_DIR: dataDir, NO_COLOR: '1' },
+    });
+    return stdout.split('--- next block\n').slice(0, -1);
+  }
+
+  it('shows four first tasks that work in order and print what it says', async function () {
+    this.timeout(120_000);
+    const blocks = blocksOf(section(README, 'Four first tasks')).filter(({ language }) => language === 'sh');
+    expect(blocks.length).to.be.above(8);
+    const printed = await run(blocks);
+    for (const [index, { text, prints }] of blocks.entries()) {
+      const seen = printed[index] ?? '';
+      expect(seen, text).to.not.match(/"status":[45]\d\d/);
+      if (prints !== null) expect(seen.trim(), text).to.equal(prints);
+    }
+  });
+
+  it('shows a checkout that runs to its end', async function () {
+    this.timeout(120_000);
+    const blocks = blocksOf(section(README, 'For programs')).filter(({ language }) => language === 'sh');
+    const printed = await run(blocks);
+    expect(printed.join('')).to.match(/outcome recorded: the payer is PAYING now, payment score 0\.\d{4}/);
+  });
+
+  it('shows TypeScript that runs and says when to ask again', async () => {
+    const [example] = blocksOf(README).filter(({ language }) => language === 'ts');
+    const file = join(temporaryDirectory(), 'example.mts');
+    const library = join(ROOT, 'src', 'sdk', 'client.ts');
+    writeFileSync(file, here(example?.text ?? '').replace("'client-scoring-service/client'", `'${library}'`));
+    const env = { ...process.env, SCORING_KEY: await issueKey({ dataDir }, 'readme') };
+    const first = await promisify(execFile)(process.execPath, [file], { env });
+    const second = await promisify(execFile)(process.execPath, [file], { env });
+    expect(first.stdout).to.equal('');
+    expect(second.stdout).to.match(/^ask again at \d{4}-/);
+  });
+});
+
+describe('TypeScript in the guides', () => {
+  const guides = ['README.md', 'src/sdk/README.md'];
+
+  for (const guide of guides) {
+    it(`compiles in ${guide}, as strictly as this project`, function () {
+      this.timeout(30_000);
+      const blocks = blocksOf(readFileSync(join(ROOT, guide), 'utf8')).filter(
+        ({ language }) => language === 'ts',
+      );
+      expect(blocks).to.not.have.length(0);
+      const project = temporaryDirectory();
+      const files = blocks.map((_, index) => `block-${index + 1}.mts`);
+      for (const [index, { text }] of blocks.entries()) {
+        writeFileSync(join(project, `block-${index + 1}.mts`), text);
+      }
+      const settings = {
+        extends: join(ROOT, 'tsconfig.json'),
+        compilerOptions: {
+          types: ['node'],
+          typeRoots: [join(ROOT, 'node_modules', '@types')],
+          paths: { 'client-scoring-service/client': [join(ROOT, 'src', 'sdk', 'client.ts')] },
+        },
+        files,
+        include: [],
+      };
+      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings));
+      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+      const { stdout } = spawnSync(process.execPath, [tsc, '--project', project]);
+      expect(stdout.toString()).to.equal('');
+    });
+  }
+});
