@@ -1,0 +1,34 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const PAGE = join(ROOT, 'src', 'http', 'caller', 'README.md');
+const page = readFileSync(PAGE, 'utf8');
+
+/** Where a section of the interface is cited: the place and the section's number. */
+function citations(folder: string): readonly (readonly [place: string, section: string])[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|js|yaml|json|md)$/.test(entry.name))
+    .flatMap((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const text = readFileSync(path, 'utf8');
+      return [...text.matchAll(/\b(?:contract|interface)(?:'s)?,? (?:\()?section (\d+(?:\.\d+)?)/gi)].map(
+        ([, section = '']) => [path.slice(ROOT.length + 1), section] as const,
+      );
+    });
+}
+
+describe('the page about the interface', () => {
+  it('has every section that the code and the rules cite', () => {
+    const sections = [...page.matchAll(/^#{2,3} (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number);
+    const cited = ['src', 'scripts', 'test', 'rules', 'packaging'].flatMap(citations);
+    expect(cited.length).to.be.above(20);
+    expect(cited.filter(([, section]) => !sections.includes(section))).to.deep.equal([]);
+  });
+
+  it('names files that are there', () => {
+    const links = [...page.matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) => target);
+    expect(links.filter((target) => !existsSync(join(dirname(PAGE), target)))).to.deep.equal([]);
+  });
+});
