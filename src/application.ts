@@ -63,7 +63,7 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-const MAX_CONNECTIONS = 10_000;
+const CONNECTIONS_MAX = 10_000;
 
 /** A request still under way after this long is cut off by a drain. */
 const DRAIN_MS = 10_000;
@@ -134,7 +134,7 @@ function serverOf(
       return answer(req, res);
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = CONNECTIONS_MAX;
   cutOffSlowReaders(server, unreadTimeout);
   return server;
 }

@@ -14,7 +14,7 @@ export const score = operation({
   operationId: 'score',
   summary: 'Which payer this is',
   description:
-    'Contract, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
+    'Interface, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
   tag: 'Scoring',
   grant: 'score',
   body: jsonBody('ScoreBody', ScoreBodySchema, {

@@ -17,7 +17,7 @@ export interface VerdictParts {
 /** The verdict answer of the interface, section 2.4. */
 export const VerdictAnswerSchema = named(
   'VerdictAnswer',
-  shape('Contract, section 2.4', {
+  shape('Interface, section 2.4', {
     verdict: verdictWord,
     waitSeconds: Type.Optional(waitSeconds),
     stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
@@ -60,7 +60,7 @@ export const verdict = operation({
   operationId: 'verdict',
   summary: 'Whether a requisite may be issued right now',
   description:
-    'Contract, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
+    'Interface, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
   tag: 'Scoring',
   grant: 'verdict',
   parameters: [IDEMPOTENCY_KEY],

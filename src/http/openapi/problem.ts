@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import { named, shape } from '../../shapes.ts';
 import { word } from './words.ts';
 
-/** RFC 9457 problem details, as every refusal carries them (contract, section 7). */
+/** RFC 9457 problem details, as every refusal carries them (interface, section 7). */
 export const ProblemSchema = named(
   'Problem',
   shape('RFC 9457 problem details', {
-    title: word("The contract's message text, the same for every refusal of its kind"),
+    title: word("The interface's message text, the same for every refusal of its kind"),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
     detail: word('What is wrong, and what is allowed'),
     errors: Type.Optional(

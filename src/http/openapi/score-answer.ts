@@ -6,7 +6,7 @@ import { clientGroup, isBot } from './words.ts';
 /** The score answer of the interface, section 2.2. */
 export const ScoreAnswerSchema = named(
   'ScoreAnswer',
-  shape('Contract, section 2.2', {
+  shape('Interface, section 2.2', {
     clientGroup,
     paymentScore,
     isBot,

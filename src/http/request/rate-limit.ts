@@ -8,15 +8,16 @@ import type { Metrics } from '../../metrics.ts';
 import type { BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
-/** Who would wait longer than this, or behind this many, is dropped instead (contract, section 7). */
-const LONGEST_DELAY_MS = 2000;
-const MOST_WAITING = 40;
+/** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */
+const DELAY_MS_MAX = 2000;
+const WAITING_REQUESTS_MAX = 40;
 
 /**
- * Callers whose bucket is not named anew each time: the HMAC costs more than all else that is asked here.
- * Callers are mostly the backends of a few platforms; a forged address may keep a whole header alive.
+ * How many addresses keep the name of their bucket in memory, because the HMAC that makes it costs more than
+ * the rest of the limit. Callers are mostly the backends of a few platforms. A forged address may keep its
+ * whole header in memory, so the number is small.
  */
-const REMEMBERED_NAMES = 1000;
+const BUCKET_NAMES_MAX = 1000;
 
 export interface RateLimit {
   /** 0 switches the limit off. */
@@ -27,7 +28,7 @@ export interface RateLimit {
 }
 
 /**
- * A token bucket for each client IP (contract, section 8): over it answers are slow, then the
+ * A token bucket for each client IP (interface, section 8): over it answers are slow, then the
  * connection is dropped without an answer. The buckets know addresses only by their HMAC.
  */
 export function limitRate(
@@ -38,7 +39,7 @@ export function limitRate(
 ): Middleware<RequestState> {
   const settings = bucketSettings(limit);
   const bucketNames = new LRUCache<string, string>({
-    max: REMEMBERED_NAMES,
+    max: BUCKET_NAMES_MAX,
     memoMethod: (address) => pseudonym('ip', networkOf(address)),
   });
   return async (ctx, next) => {
@@ -47,7 +48,7 @@ export function limitRate(
     const admission = await buckets.take(bucket, settings);
     if (!admission.admitted) {
       metrics.rateLimited('dropped');
-      // Nobody receives it: it is what log and metrics show instead of a "not found".
+      // Nobody receives this status; log and metrics show it instead of a "not found".
       ctx.status = 429;
       ctx.respond = false;
       ctx.req.socket.destroy();
@@ -70,7 +71,7 @@ function bucketSettings({ ratePerSecond, burst }: RateLimit): BucketSettings {
   return {
     ratePerSecond,
     burst,
-    longestDelayMs: Math.min(LONGEST_DELAY_MS, (MOST_WAITING * 1000) / ratePerSecond),
+    longestDelayMs: Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond),
   };
 }
 

@@ -6,12 +6,12 @@ import type { RequestState } from '../request/request-state.ts';
 import { requestIdOf } from './request-log.ts';
 
 /** A burst of this many is taken; they are answered one after the other. */
-const LARGEST_LIMIT = 256;
+const WORK_UNDER_WAY_MAX = 256;
 
 /** Keeps a busy event loop busy, at a wait of about 15 ms with 300 us of work a request. */
-const SMALLEST_LIMIT = 48;
+const WORK_UNDER_WAY_MIN = 48;
 
-/** A score is asked for early in a checkout and can be done without; a verdict is asked for at its end. */
+/** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
 const SCORE_SHARE = 0.75;
 
 /** How often the use of the event loop is looked at while there is work. */
@@ -30,7 +30,7 @@ const REFUSAL_DELAY_MS = 100;
 
 /** How much work may be under way at once: less while the event loop has no pause, more again when it has. */
 export class WorkLimit {
-  #limit = LARGEST_LIMIT;
+  #limit = WORK_UNDER_WAY_MAX;
   #underWay = 0;
   #timer: NodeJS.Timeout | null = null;
   #used: EventLoopUtilization = performance.eventLoopUtilization();
@@ -58,7 +58,7 @@ export class WorkLimit {
     }
   }
 
-  /** Waits, within a work, for what the caller still has to send: that is no work, and may take seconds. */
+  /** Waiting for the caller's body does not count as work under way: it may take seconds and costs nothing. */
   async aside<T>(wait: () => Promise<T>): Promise<T> {
     this.#underWay--;
     try {
@@ -68,12 +68,12 @@ export class WorkLimit {
     }
   }
 
-  /** One look at the event loop, of whose time so much was used: 0 to 1. */
+  /** Adjusts the limit to how much of the event loop's time was used since the last look: 0 to 1. */
   observe(utilization: number): void {
     this.#limit =
       utilization > BUSY
-        ? Math.max(SMALLEST_LIMIT, Math.floor(this.#limit * SHRINK))
-        : Math.min(LARGEST_LIMIT, this.#limit + GROW);
+        ? Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK))
+        : Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
   }
 
   #watch(): void {
@@ -90,7 +90,7 @@ export class WorkLimit {
     if (this.#underWay > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
-    this.#limit = LARGEST_LIMIT;
+    this.#limit = WORK_UNDER_WAY_MAX;
   }
 }
 
@@ -121,7 +121,7 @@ export function shedOverload(limit: WorkLimit, metrics: Metrics, basePath: strin
   };
 }
 
-/** Counts work from here on. It stands behind the rate limit, whose waiting requests are no work. */
+/** Counts a request as work under way. It stands behind the rate limit, because a request that waits there costs nothing. */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
   return (_ctx, next) => limit.run(next);
 }

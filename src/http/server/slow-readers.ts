@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
-const LEAST_BYTES = 16 * 1024;
-/** Often, so that there are never many to be cut off in one go, for which everybody else would wait. */
+const TAKEN_BYTES_MIN = 16 * 1024;
+/** Looking often keeps the connections that are cut off at once few; everybody else waits while it happens. */
 const LOOK_EVERY_MS = 200;
 
 /** How much of its answers a connection had taken when it was last found behind. */
@@ -43,6 +43,6 @@ function nextBehind(
   if (writableLength === 0) return null;
   const takenBytes = bytesWritten - writableLength;
   if (behind === null) return { sinceMs: nowMs, takenBytes };
-  if (takenBytes - behind.takenBytes >= LEAST_BYTES) return { sinceMs: nowMs, takenBytes };
+  if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: nowMs, takenBytes };
   return nowMs - behind.sinceMs < limitMs ? behind : 'cut off';
 }

@@ -10,7 +10,7 @@ import { HttpProblem, malformedBody } from '../../request/problems.ts';
 import { outcomeReport } from './outcome-report.ts';
 
 /** Lines that are worked on at the same time; those of one client keep their order. */
-const CONCURRENT_LINES = 32;
+const LINES_UNDER_WAY_MAX = 32;
 export const LINES_MAX = 100_000;
 
 type Recorder = (report: OutcomeReport) => Promise<OutcomeEffect>;
@@ -39,7 +39,7 @@ async function* resultLines(req: IncomingMessage, record: Recorder): AsyncGenera
     // Awaited below, in its turn; until then a failure must not count as one that nobody handles.
     result.catch(() => {});
     underWay.push(result);
-    const first = underWay.length < CONCURRENT_LINES ? undefined : underWay.shift();
+    const first = underWay.length < LINES_UNDER_WAY_MAX ? undefined : underWay.shift();
     if (first !== undefined) yield await first;
   }
   for (const result of underWay) yield await result;

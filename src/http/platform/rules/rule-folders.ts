@@ -28,7 +28,7 @@ export interface RuleFolderParts {
 }
 
 /** How many of the platform's newest decisions the hit counts look at. */
-const DECISIONS_COUNTED = 500;
+const DECISIONS_COUNTED_MAX = 500;
 
 const VERSION: Parameter<string> = {
   name: 'version',
@@ -86,7 +86,7 @@ export const readRuleFolder = operation({
     if (files === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const ruleSet = loadedRules.get(version);
     const mayCount = operations.includes('decisions');
-    const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED) : null;
+    const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED_MAX) : null;
     return {
       ...summary(version, loadedRules),
       files: [...files].map(([path, text]) => ({ path, text })),
