@@ -10,6 +10,7 @@ import { platformApi } from './http/platform/platform-api.ts';
 import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import type { RequestState } from './http/request/request-state.ts';
+import { limitConnections } from './http/server/connection-limit.ts';
 import { cutOffSlowReaders } from './http/server/slow-readers.ts';
 import {
   HEADERS_TIMEOUT_MS,
@@ -65,6 +66,9 @@ export class ListenError extends Error {
 
 const CONNECTIONS_MAX = 10_000;
 
+/** What one address may take of them. */
+const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
+
 /** A request still under way after this long is cut off by a drain. */
 const DRAIN_MS = 10_000;
 
@@ -101,6 +105,9 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     PLATFORM_REQUEST_TIMEOUT_MS,
     isDraining,
   );
+  // Behind proxies all callers come from the proxies' addresses.
+  if (parts.rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);
+  limitConnections(platform, CONNECTIONS_PER_ADDRESS_MAX);
   const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
   const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
     await closeServer(callers);

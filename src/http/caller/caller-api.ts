@@ -38,6 +38,8 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const router = strictRouter(parts.basePath);
   addOperations(router, [score, verdict], parts, {
     keys,
+    // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
+    refusesUnknownParameters: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
     whileReading: ({ req }, read) => (req.complete ? read() : workLimit.aside(read)),
   });

@@ -19,5 +19,6 @@ export function callerDocument(basePath: string): OpenApiDocument {
     serverUrl: basePath === '' ? '/' : basePath,
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
     operations: [score, verdict],
+    refusesUnknownParameters: false,
   });
 }

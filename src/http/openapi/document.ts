@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AnswerSpec, Operation } from '../operation/operation.ts';
+import { BAD_PARAMETER } from '../operation/parameters.ts';
 import type { RequestBodySpec } from '../operation/request-body.ts';
 import { problemBody } from '../request/answer-problems.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
@@ -75,6 +76,8 @@ export interface DocumentSpec {
   readonly serverUrl: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly DescribedOperation[];
+  /** As the listener's. */
+  readonly refusesUnknownParameters: boolean;
 }
 
 const REQUEST_ID = '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11';
@@ -119,7 +122,7 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of spec.operations) {
     const methods = paths[operation.path] ?? {};
-    methods[operation.method] = operationObject(operation, components);
+    methods[operation.method] = operationObject(operation, spec, components);
     paths[operation.path] = methods;
   }
   return {
@@ -148,7 +151,11 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
   };
 }
 
-function operationObject(operation: DescribedOperation, components: Components): OperationObject {
+function operationObject(
+  operation: DescribedOperation,
+  { refusesUnknownParameters }: DocumentSpec,
+  components: Components,
+): OperationObject {
   const { operationId, summary, description, tag, grant, parameters = [], body } = operation;
   return {
     operationId,
@@ -174,6 +181,7 @@ function operationObject(operation: DescribedOperation, components: Components):
       ...refusalsByStatus(
         [
           ...operation.refusals,
+          ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
           ...(body === null ? [] : [BODY_TOO_LARGE, UNSUPPORTED_TYPE]),
           ...(grant === null ? [] : keyRefusals(grant)),
         ],

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
 import { authenticate, type Grant } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
-import type { ParameterSpec, RouteContext } from './parameters.ts';
+import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
 
 /** One operation of a listener: all that its route and its place in the API document are made from. */
@@ -40,6 +40,8 @@ export interface Operation<Parts> extends OperationSpec {
 /** What all operations of a listener share. */
 export interface Listener {
   readonly keys: AccessKeys;
+  /** Query parameters that an operation does not declare are refused with 400; otherwise they are ignored. */
+  readonly refusesUnknownParameters: boolean;
   /** Goes around the reading of every body. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
 }
@@ -65,8 +67,9 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
     ...rest,
     grant,
     body: body ?? null,
-    run: async (ctx, parts, { keys, whileReading }) => {
+    run: async (ctx, parts, { keys, refusesUnknownParameters, whileReading }) => {
       const key = await authenticate(ctx, keys, grant);
+      if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       const read = () => {
         if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
         return whileReading(ctx, () => body.read(ctx.req));

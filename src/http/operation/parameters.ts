@@ -24,13 +24,22 @@ export interface Parameter<Value> extends ParameterSpec {
 
 export const BAD_PARAMETER = refusal(
   'badParameter',
-  'A parameter is not valid, or came more than once.',
+  'A parameter of the query is not known, not valid, or came more than once.',
   badParameter,
   'The parameter limit must be a whole number from 1 to 500.',
 );
 
 function badParameter(detail: string): HttpProblem {
   return badRequest(detail);
+}
+
+/** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
+export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSpec[]): void {
+  const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const allowed = known.length === 0 ? 'This operation takes none' : `Known are ${known.join(', ')}`;
+  throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
 }
 
 /** A text of 1 to 256 characters; null when it is absent. */

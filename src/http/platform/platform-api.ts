@@ -42,7 +42,11 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
-  const listener = { keys, whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read() };
+  const listener = {
+    keys,
+    refusesUnknownParameters: true,
+    whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
+  };
   const router = strictRouter('');
   const { always, withRollout, withRuleFolders } = PLATFORM_OPERATIONS;
   addOperations(router, always, parts, listener);

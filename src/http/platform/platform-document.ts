@@ -24,6 +24,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
+    refusesUnknownParameters: true,
     operations: [...always, ...withRollout, ...withRuleFolders],
   });
 }

@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service.ts';
 import { StoreUnavailable } from '../../state/store.ts';
+import { BODY_BYTES_MAX } from './body.ts';
 import { HttpProblem } from './problems.ts';
 import { IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, STATE_AWAY, TOO_MANY_WAITING } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
@@ -17,9 +19,19 @@ export function answerProblems(log: Logger): Middleware<RequestState> {
       ctx.state.failure = error instanceof HttpProblem ? null : error;
       if (problem.status === 500)
         log.error({ requestId: ctx.state.requestId, err: error }, 'unexpected error');
+      if (mayGoOnForLong(ctx.req)) ctx.set('Connection', 'close');
       writeProblem(ctx, problem, ctx.state.requestId);
     }
   };
+}
+
+/**
+ * Whether more of the body is still to come than anybody should have to read after a refusal. Node would read
+ * it to its end, for the sake of the next request on the connection.
+ */
+function mayGoOnForLong({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > BODY_BYTES_MAX;
 }
 
 function problemOf(error: unknown): HttpProblem {

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -6,6 +5,7 @@ import { networkOf } from '../../client/network.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
+import { callerAddress } from './caller-address.ts';
 import type { RequestState } from './request-state.ts';
 
 /** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */
@@ -73,20 +73,4 @@ function bucketSettings({ ratePerSecond, burst }: RateLimit): BucketSettings {
     burst,
     longestDelayMs: Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond),
   };
-}
-
-/**
- * The address that the outermost trusted proxy saw: the one so many places from the right. Anything
- * further left was written by the caller and could be forged.
- */
-export function callerAddress(req: IncomingMessage, trustedProxies: number): string {
-  const socketAddress = req.socket.remoteAddress ?? 'unknown';
-  if (trustedProxies === 0) return socketAddress;
-  const forwarded = (req.headersDistinct['x-forwarded-for'] ?? [])
-    .join(',')
-    .split(',')
-    .map((address) => address.trim())
-    .filter((address) => address !== '');
-  // Fewer entries than proxies: the request came around them, and nothing in the header can be trusted.
-  return forwarded.at(-trustedProxies) ?? socketAddress;
 }

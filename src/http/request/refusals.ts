@@ -59,3 +59,7 @@ export const METHOD_NOT_ALLOWED = refusal(
     }),
   'POST',
 );
+
+export const OVERLOADED = refusal('overloaded', 'The service has more to do than it can.', () =>
+  unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
+);

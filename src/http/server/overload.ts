@@ -2,8 +2,10 @@ import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import type { Metrics } from '../../metrics.ts';
+import { writeProblem } from '../request/answer-problems.ts';
+import { OVERLOADED } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { requestIdOf } from './request-log.ts';
+import { requestIdOf, sharedHeaders } from './request-log.ts';
 
 /** A burst of this many is taken; they are answered one after the other. */
 const WORK_UNDER_WAY_MAX = 256;
@@ -106,18 +108,8 @@ export function shedOverload(limit: WorkLimit, metrics: Metrics, basePath: strin
     metrics.shed(operation);
     await sleep(REFUSAL_DELAY_MS);
     const requestId = requestIdOf(ctx.req);
-    ctx.status = 503;
-    ctx.set({
-      'Retry-After': '1',
-      'X-Request-Id': requestId,
-      'Content-Type': 'application/problem+json',
-    });
-    ctx.body = JSON.stringify({
-      title: 'temporarily unavailable',
-      status: 503,
-      detail: 'The service has more to do than it can; nothing was decided or changed. Try again shortly.',
-      requestId,
-    });
+    ctx.set(sharedHeaders(requestId));
+    writeProblem(ctx, OVERLOADED.problem(), requestId);
   };
 }
 

@@ -14,7 +14,7 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
   return async (ctx, next) => {
     const startedMs = performance.now();
     Object.assign(ctx.state, freshState(ctx.req));
-    ctx.set('X-Request-Id', ctx.state.requestId);
+    ctx.set(sharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
     const { requestId, operation, key, noted, failure } = ctx.state;
@@ -31,6 +31,11 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
     if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
     else log.info(line, 'request');
   };
+}
+
+/** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */
+export function sharedHeaders(requestId: string): Record<string, string> {
+  return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store' };
 }
 
 /**

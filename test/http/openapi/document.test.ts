@@ -29,7 +29,7 @@ const platform = new DescribedApi(platformDocument());
 
 const TOO_LARGE = 'x'.repeat(40_000);
 /** Paths that only a key of the installation may ask. */
-const CHANGES_ROLLOUT = /\/rules\/roll(out|back)$/;
+const CHANGES_ROLLOUT = /\/rules\/roll(out|back)(\?|$)/;
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -184,12 +184,19 @@ interface Case {
 
 const AWAY = new StoreUnavailable('away');
 
+function withStrayParameter(ask: Ask): Ask {
+  return { ...ask, path: `${ask.path}${ask.path.includes('?') ? '&' : '?'}stray=1` };
+}
+
 /** What every operation with a key answers alike. */
 function shared(operationId: string, good: Ask): readonly Case[] {
   const as = (key: string): Ask => ({ ...good, headers: { ...good.headers, 'X-KA-Access-Key': key } });
   return [
     { operationId, status: 401, ask: as('nonsense') },
     { operationId, status: 403, ask: as('ungranted') },
+    ...(good.path.startsWith('/v1/platform')
+      ? [{ operationId, status: 400, ask: withStrayParameter(good) }]
+      : []),
     { operationId, status: 503, ask: good, trouble: AWAY },
     { operationId, status: 500, ask: good, trouble: new Error('a bug') },
   ];

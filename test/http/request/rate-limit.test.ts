@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { networkOf } from '../../../src/client/network.ts';
-import { callerAddress } from '../../../src/http/request/rate-limit.ts';
+import { callerAddress } from '../../../src/http/request/caller-address.ts';
 import { type BucketSettings, localRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
 import { call } from '../../service/http-call.ts';
 import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
@@ -143,6 +143,14 @@ describe('the address that a request counts for', () => {
   it('is what the outermost of two trusted proxies saw', async () => {
     expect(await address(['1.1.1.1, 203.0.113.9, 10.0.0.2'], 2)).to.equal('203.0.113.9');
     expect(await address(['203.0.113.9', '10.0.0.2'], 2)).to.equal('203.0.113.9');
+  });
+
+  it('is the address alone when a proxy writes the port of the connection, too', async () => {
+    expect(await address(['203.0.113.9:51234'], 1)).to.equal('203.0.113.9');
+    expect(await address(['[2001:db8::9]:51234'], 1)).to.equal('2001:db8::9');
+    expect(await address(['[2001:db8::9]'], 1)).to.equal('2001:db8::9');
+    expect(await address(['2001:db8::9'], 1)).to.equal('2001:db8::9');
+    expect(await address(['203.0.113.9:51234, 10.0.0.2:80'], 2)).to.equal('203.0.113.9');
   });
 
   it('is the connection when a request came around the proxies', async () => {

@@ -1,7 +1,7 @@
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service.ts';
 import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
-import { BAD_PARAMETER, queryLimit } from '../../operation/parameters.ts';
+import { queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
 import { BAD_CLIENT_PATH, CLIENT_ID_KEY } from './client-id-key.ts';
@@ -55,7 +55,7 @@ export const readClientHistory = operation({
     ClientHistorySchema,
     HISTORY_EXAMPLE,
   ),
-  refusals: [BAD_CLIENT_PATH, BAD_PARAMETER, UNKNOWN_CLIENT],
+  refusals: [BAD_CLIENT_PATH, UNKNOWN_CLIENT],
   answer: async ({ ctx, key: { platform } }, { records }: ClientParts) => {
     const clientIdKey = CLIENT_ID_KEY.read(ctx);
     const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));

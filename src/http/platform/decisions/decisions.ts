@@ -73,7 +73,7 @@ export const listDecisions = operation<DecisionParts>({
     decisions: [DECISION_EXAMPLE],
     lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
   }),
-  refusals: [BAD_PARAMETER],
+  refusals: [],
   answer: ({ ctx, key }, parts) => listed(ctx, key.platform, parts),
 });
 

@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { call, type Problem } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+
+describe('a query parameter that an operation does not know', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service?.stop());
+
+  it('is refused with what is known, instead of a list that was filtered by nothing', async () => {
+    const { status, body } = await shop.ask('GET', 'decisions?verdct=BLOCK');
+    expect(status).to.equal(400);
+    expect(body).to.deep.include({
+      title: 'bad request',
+      detail:
+        'The parameter "verdct" is not known. Known are orderRef, clientIdKey, verdict, rule, ruleVersion, limit.',
+    });
+  });
+
+  it('is refused by an operation that has none, and nothing is changed', async () => {
+    await shop.verdict({ clientIdKey: 'kept' });
+    const { status, body } = await shop.ask('DELETE', 'clients/kept?dryRun=true');
+    expect(status).to.equal(400);
+    expect(body.detail).to.equal('The parameter "dryRun" is not known. This operation takes none.');
+    expect((await shop.client('kept')).status).to.equal(200);
+  });
+
+  it('is told only to a key that may ask', async () => {
+    const checkout = await service.tenant('shop', ['score']);
+    expect((await checkout.ask('GET', 'decisions?verdct=BLOCK')).status).to.equal(403);
+  });
+
+  it('is ignored where a checkout asks, and by health checks', async () => {
+    const score = { sellPointKey: 's', clientIdKey: 'c', amountRequested: '1', selectedMethodKey: 'card' };
+    const key = { 'X-KA-Access-Key': shop.key };
+    expect((await call('POST', `${shop.callerUrl}/v1/client/score?trace=1`, key, score)).status).to.equal(
+      200,
+    );
+    expect((await call('GET', `${shop.platformUrl}/livez?now=1`, {})).status).to.equal(200);
+  });
+});
+
+describe('what is answered', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service?.stop());
+
+  it('is kept by no cache on the way: answers, refusals and metrics', async () => {
+    const stored = async (method: string, url: string, headers: Record<string, string> = {}) =>
+      (await call<Problem>(method, url, headers)).headers.get('Cache-Control');
+    const key = { 'X-KA-Access-Key': shop.key };
+    expect((await shop.verdict()).headers.get('Cache-Control')).to.equal('no-store');
+    expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`, key)).to.equal('no-store');
+    expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`)).to.equal('no-store');
+    expect(await stored('GET', `${shop.platformUrl}/nowhere`)).to.equal('no-store');
+    expect(await stored('GET', `${shop.platformUrl}/metrics`)).to.equal('no-store');
+    expect(await stored('POST', `${shop.callerUrl}/v1/client/score`)).to.equal('no-store');
+  });
+
+  it('may be kept, to be asked about again, when it is a file of a page', async () => {
+    for (const path of ['/', '/docs', '/openapi.json']) {
+      const { headers } = await call('GET', `${shop.platformUrl}${path}`, {});
+      expect(headers.get('Cache-Control'), path).to.equal('no-cache');
+    }
+  });
+});

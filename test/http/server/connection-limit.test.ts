@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { limitConnections } from '../../../src/http/server/connection-limit.ts';
+import { until } from '../../servers/until.ts';
+
+const PER_ADDRESS_MAX = 3;
+
+describe('connections of one address', () => {
+  let server: Server;
+  let port: number;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    server = createServer((_req, res) => res.end('here'));
+    limitConnections(server, PER_ADDRESS_MAX);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    port = address === null || typeof address === 'string' ? 0 : address.port;
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  const open = (localAddress = '127.0.0.1') => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    socket.on('error', () => {
+      // A refused connection may be reset.
+    });
+    sockets.push(socket);
+    return socket;
+  };
+
+  /** Whether a request over the connection is answered; otherwise the connection was closed. */
+  const isAnswered = async (socket: Socket) => {
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const data = once(socket, 'data').then(() => true);
+    const closed = once(socket, 'close').then(() => false);
+    return Promise.race([data, closed]).catch(() => false);
+  };
+
+  it('are taken up to the bound, and closed above it', async () => {
+    for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
+    expect(await isAnswered(open())).to.equal(false);
+  });
+
+  it('do not count against another address', async () => {
+    for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
+    expect(await isAnswered(open('127.0.0.2'))).to.equal(true);
+  });
+
+  it('make room again when they close', async () => {
+    for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
+    sockets[0]?.destroy();
+    await until('a connection is taken', () => isAnswered(open()));
+  });
+});
