@@ -40,7 +40,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'log.ts', 'sdk', 'shapes.ts'],
+  ['clock.ts', 'limited-thread.ts', 'log.ts', 'sdk', 'shapes.ts'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

@@ -45,7 +45,7 @@ export async function withReplayedService<T>(
   const folder = dataDir ?? temporaryDirectory();
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
-    const rules = new LoadedRules(config.rulesDir).deciding(config.ruleVersion);
+    const rules = (await LoadedRules.read(config.rulesDir)).deciding(config.ruleVersion);
     const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {

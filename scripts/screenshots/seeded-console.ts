@@ -67,7 +67,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     fleet,
     rulesDir,
     dataDir: folder,
-    firstVersion: new LoadedRules(rulesDir).all()[0]?.version ?? null,
+    firstVersion: (await LoadedRules.read(rulesDir)).all()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},
   });

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { withStore } from './with-store.ts';
+import { withOpenStore } from './open-store.ts';
+import { print, printable, printError } from './print.ts';
 
 interface ExportOptions {
   readonly follow?: true;
@@ -51,16 +52,16 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
   process.once('SIGINT', end).once('SIGTERM', end);
   try {
     const sink = output === undefined ? standardOutput(after ?? null, end) : await toFile(output, after);
-    const done = await withStore((store) => pump(store, sink, follow === true, stop.signal)).finally(
+    const done = await withOpenStore((store) => pump(store, sink, follow === true, stop.signal)).finally(
       sink.close,
     );
     if (output === undefined) return;
-    if (json === true) console.log(JSON.stringify(done));
-    else console.error(`${done.written} entries were written to ${output}.`);
+    if (json === true) print(JSON.stringify(done));
+    else printError(`${done.written} entries were written to ${output}.`);
   } catch (error) {
     if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
     if (!isSystemError(error)) throw error;
-    console.error(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
+    printError(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
     process.exitCode = EXIT.environment;
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
@@ -109,7 +110,7 @@ function standardOutput(cursor: string | null, end: () => void): Sink {
   return {
     cursor,
     write: async (text) => {
-      if (!stdout.write(text)) await Promise.race([once(stdout, 'drain').catch(() => {}), closed]);
+      if (!stdout.write(printable(text))) await Promise.race([once(stdout, 'drain').catch(() => {}), closed]);
       if (failure !== null) throw failure;
     },
     close: async () => {},

@@ -8,13 +8,17 @@ import {
   OPERATIONS,
   type Operation,
 } from '../access/access-keys.ts';
+import { actorOfUser } from '../access/actor.ts';
+import { Audit } from '../access/audit.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { systemClock } from '../clock.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
+import type { Store } from '../state/store.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { withOpenStore } from './open-store.ts';
+import { print, printError } from './print.ts';
 import { table } from './table.ts';
-import { withStore } from './with-store.ts';
 
 interface IssueOptions {
   readonly platform: string;
@@ -62,30 +66,33 @@ async function issue({ platform, operations, expires, owner, json }: IssueOption
   const granted = parseOperations(operations, whose);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const answersForIt = owner === undefined ? undefined : parseOwner(owner);
-  const { key, record } = await withStore((store) =>
-    new AccessKeys(store.documents, systemClock).issue(whose, granted, lifetimeMs, answersForIt),
-  );
+  const { key, record } = await withOpenStore(async (store) => {
+    const keys = new AccessKeys(store.documents, systemClock);
+    const issued = await keys.issue(whose, granted, lifetimeMs, answersForIt);
+    await noteKey(store, 'key issued', null, issued.record);
+    return issued;
+  });
   const { id, expiresAt } = record;
   if (json === true) {
-    console.log(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt }));
+    print(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt }));
     return;
   }
-  console.log(
+  print(
     `Key ${id} for ${inWords(record)}: ${record.operations.join(', ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}.`,
   );
-  console.log('Keep it as a secret; it is shown only now:');
-  console.log(key);
+  print('Keep it as a secret; it is shown only now:');
+  print(key);
 }
 
 async function list(json: boolean): Promise<void> {
-  const records = await withStore((store) => new AccessKeys(store.documents, systemClock).list());
+  const records = await withOpenStore((store) => new AccessKeys(store.documents, systemClock).list());
   const now = systemClock();
   if (json) {
-    console.log(JSON.stringify(records.map((record) => publicRecord(record, now))));
+    print(JSON.stringify(records.map((record) => publicRecord(record, now))));
     return;
   }
   if (records.length === 0) {
-    console.log('There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict');
+    print('There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict');
     return;
   }
   const rows = records.map((record) => [
@@ -97,18 +104,42 @@ async function list(json: boolean): Promise<void> {
     record.issuedAt,
     record.expiresAt ?? 'never',
   ]);
-  console.log(table(['ID', 'PLATFORM', 'OWNER', 'OPERATIONS', 'STATUS', 'ISSUED', 'EXPIRES'], rows));
+  print(table(['ID', 'PLATFORM', 'OWNER', 'OPERATIONS', 'STATUS', 'ISSUED', 'EXPIRES'], rows));
 }
 
 async function revoke(id: string, json: boolean): Promise<void> {
-  const record = await withStore((store) => new AccessKeys(store.documents, systemClock).revoke(id));
+  const record = await withOpenStore(async (store) => {
+    const keys = new AccessKeys(store.documents, systemClock);
+    const before = (await keys.list()).find((known) => known.id === id) ?? null;
+    const revoked = await keys.revoke(id);
+    if (revoked !== null) await noteKey(store, 'key revoked', before, revoked);
+    return revoked;
+  });
   if (record === null) {
-    console.error(`There is no key "${id}"; "keys list" shows the ids.`);
+    printError(`There is no key "${id}"; "keys list" shows the ids.`);
     process.exitCode = EXIT.findings;
     return;
   }
-  if (json) console.log(JSON.stringify(publicRecord(record, systemClock())));
-  else console.log(`Key ${record.id} of ${inWords(record)} is revoked.`);
+  if (json) print(JSON.stringify(publicRecord(record, systemClock())));
+  else print(`Key ${record.id} of ${inWords(record)} is revoked.`);
+}
+
+function noteKey(
+  store: Store,
+  action: 'key issued' | 'key revoked',
+  before: AccessKey | null,
+  after: AccessKey,
+): Promise<void> {
+  const now = systemClock();
+  return new Audit(store.auditLog, systemClock).note({
+    who: actorOfUser(),
+    action,
+    platform: after.platform,
+    subject: after.id,
+    before: before === null ? null : publicRecord(before, now),
+    after: publicRecord(after, now),
+    reason: null,
+  });
 }
 
 function publicRecord(record: AccessKey, now: number) {

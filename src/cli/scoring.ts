@@ -1,22 +1,26 @@
+import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../state/store.ts';
+import { auditCommand } from './audit.ts';
 import { decisionsCommands } from './decisions/decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
+import { printError } from './print.ts';
 import { rulesCommands } from './rules/rules.ts';
 
 /** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
 async function main(): Promise<void> {
   const program = new Command('scoring')
-    .description('Client Scoring Service: keys, rule sets and decisions')
+    .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
     .exitOverride()
     .showHelpAfterError();
   keysCommands(program);
   rulesCommands(program);
   decisionsCommands(program);
   journalCommands(program);
+  auditCommand(program);
   try {
     await program.parseAsync();
   } catch (error) {
@@ -28,14 +32,14 @@ async function main(): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
   if (error instanceof UsageError) {
-    console.error(`error: ${error.message}`);
+    printError(`error: ${error.message}`);
     return EXIT.usage;
   }
   if (error instanceof ConfigError || error instanceof StoreUnavailable) {
-    console.error(`error: ${error.message}`);
+    printError(`error: ${error.message}`);
     return EXIT.environment;
   }
-  console.error(error);
+  printError(inspect(error));
   return EXIT.environment;
 }
 

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import type { Fleet, NodeReport, StoredRollout } from './fleet.ts';
 import type { LoadedRules } from './loaded-rules.ts';
@@ -8,6 +10,7 @@ import {
   type Goal,
   previousActive,
   type Rollout,
+  repaired,
   takeBack,
   type VersionRef,
 } from './rollout.ts';
@@ -19,8 +22,10 @@ export class RolloutRefused extends Error {
 }
 
 export interface RolloutStatus {
-  /** Null before the first node ever started. */
+  /** Null before the first node ever started, and when what is stored cannot be read. */
   readonly rollout: Rollout | null;
+  /** What is stored as the rollout cannot be read; the nodes go on with what they have until a rollback. */
+  readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[];
   /** What all nodes saw of the trial under way; null without one. */
   readonly trial: TrialCounts | null;
@@ -39,10 +44,11 @@ const FOLLOW_POLL_MS = 100;
 
 export async function rolloutStatus(fleet: Fleet): Promise<RolloutStatus> {
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
-  const candidate = stored?.rollout.candidate ?? null;
+  const candidate = stored?.rollout?.candidate ?? null;
   const parts = nodes.map(({ counts }) => counts).filter((counts) => counts !== null);
   const trial = candidate === null ? null : sumTrialCounts(`${candidate.trial}/${candidate.mode}`, parts);
-  return { rollout: stored?.rollout ?? null, nodes, trial };
+  const rollout = stored?.rollout ?? null;
+  return { rollout, unreadable: stored !== null && rollout === null, nodes, trial };
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
@@ -61,26 +67,52 @@ export async function rollOut(
     );
   }
   const stored = await running(fleet);
-  const { active } = stored.rollout;
+  const { rollout } = stored;
+  if (rollout === null) throw new RolloutRefused(UNREADABLE);
+  const { active } = rollout;
   if (active.version === version) throw new RolloutRefused(`${version} is active already`);
   const to = { version, digest: ruleSet.digest };
   await requireOnEveryNode(fleet, to);
-  return write(fleet, stored, advance(stored.rollout, to, goal, change));
+  const report = await write(fleet, stored, advance(rollout, to, goal, change));
+  if (goal.mode !== 'shadow') forgetRolledBack(join(rules.rulesDir, version));
+  return report;
 }
 
-/** Takes the candidate back, or without one returns to the version before. Throws RolloutRefused. */
-export async function rollBack(fleet: Fleet, change: Change): Promise<FollowReport> {
+const UNREADABLE =
+  'what the store holds as the rollout cannot be read; the nodes go on with what they have; "rules rollback" writes it anew from them, and then a version can be rolled out';
+
+/**
+ * Takes the candidate back, or without one returns to the version before. A stored rollout that cannot be
+ * read is written anew from what the nodes follow, without a candidate. The version that was taken back is
+ * marked on the disk of whoever does it, so that no first start chooses it. Throws RolloutRefused.
+ */
+export async function rollBack(fleet: Fleet, rulesDir: string, change: Change): Promise<FollowReport> {
   const stored = await running(fleet);
-  if (stored.rollout.candidate === null) {
-    const before = previousActive(stored.rollout);
+  const { rollout } = stored;
+  if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
+  if (rollout.candidate === null) {
+    const before = previousActive(rollout);
     if (before === null)
       throw new RolloutRefused('there is no candidate and no earlier version to return to');
     await requireOnEveryNode(fleet, before);
   }
-  const next = takeBack(stored.rollout, change);
+  const next = takeBack(rollout, change);
   if (next === null) throw new RolloutRefused('there is no candidate and no earlier version to return to');
-  return write(fleet, stored, next);
+  const report = await write(fleet, stored, next);
+  const back = rollout.candidate ?? rollout.active;
+  if (rollout.candidate?.mode !== 'shadow') noteRolledBack(join(rulesDir, back.version), change);
+  return report;
 }
+
+/** What the node with the newest revision decides with. */
+async function rolloutOfNodes(fleet: Fleet, change: Change): Promise<Rollout> {
+  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  if (newest === undefined) throw new RolloutRefused(NO_NODE);
+  return repaired(newest.revision, newest.active, change);
+}
+
+const NO_NODE =
+  'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
 
 async function running(fleet: Fleet): Promise<StoredRollout> {
   const stored = await fleet.read();
@@ -106,6 +138,7 @@ async function requireOnEveryNode(fleet: Fleet, { version, digest }: VersionRef)
 }
 
 async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promise<FollowReport> {
+  if ((await fleet.nodes()).length === 0) throw new RolloutRefused(NO_NODE);
   if (!(await fleet.write(stored, next))) {
     throw new RolloutRefused(
       'somebody else changed the rollout at the same time; look at "rules status" and try again',

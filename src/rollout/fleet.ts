@@ -1,7 +1,9 @@
+import { Audit } from '../access/audit.ts';
+import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
 import type { Registers } from '../state/store.ts';
 import type { RefusedVersion } from './loaded-rules.ts';
-import type { Rollout } from './rollout.ts';
+import { parseRollout, type Rollout, type VersionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
 /** A version as a node has it loaded. */
@@ -19,8 +21,9 @@ export interface NodeReport {
   /** Epoch ms. */
   readonly startedAt: number;
   readonly seenAt: number;
-  /** The revision of the rollout that it follows. */
+  /** The revision of the rollout that it follows, and what decides by it. */
   readonly revision: number;
+  readonly active: VersionRef;
   readonly versions: readonly NodeVersion[];
   readonly refused: readonly RefusedVersion[];
   /** Why it does not follow the newest revision; null when it does. */
@@ -36,29 +39,45 @@ const NODE_TTL_MS = 10_000;
 
 /** The rollout as it is stored, for a compare-and-set. */
 export interface StoredRollout {
-  readonly rollout: Rollout;
+  /** Null when what is stored is no rollout: damaged, or written by a version of another form. */
+  readonly rollout: Rollout | null;
   readonly raw: string;
+}
+
+/** The parts of a store that a fleet shares. */
+export interface FleetState {
+  readonly registers: Registers;
+  readonly documents: Documents;
+  readonly auditLog: AuditLog;
 }
 
 /** The state that all nodes share: the rollout and their reports. */
 export class Fleet {
   readonly #registers: Registers;
   readonly #documents: Documents;
+  readonly #auditLog: AuditLog;
 
-  constructor({ registers, documents }: { readonly registers: Registers; readonly documents: Documents }) {
+  constructor({ registers, documents, auditLog }: FleetState) {
     this.#registers = registers;
     this.#documents = documents;
+    this.#auditLog = auditLog;
   }
 
   /** Null before the first node ever started. */
   async read(): Promise<StoredRollout | null> {
     const raw = await this.#registers.read(REGISTER);
-    return raw === null ? null : { rollout: JSON.parse(raw), raw };
+    return raw === null ? null : { rollout: parseRollout(raw), raw };
   }
 
-  /** False when somebody else changed the rollout meanwhile. */
-  write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {
-    return this.#registers.compareAndSet(REGISTER, expected?.raw ?? null, JSON.stringify(next));
+  /** False when somebody else changed the rollout meanwhile. A change is noted in the audit log. */
+  async write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {
+    const written = await this.#registers.compareAndSet(
+      REGISTER,
+      expected?.raw ?? null,
+      JSON.stringify(next),
+    );
+    if (written) await this.#note(expected?.rollout ?? null, next);
+    return written;
   }
 
   report(report: NodeReport): Promise<void> {
@@ -73,4 +92,28 @@ export class Fleet {
     const reports = await this.#documents.list<NodeReport>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
+
+  async #note(before: Rollout | null, after: Rollout): Promise<void> {
+    const change = after.history.at(-1);
+    if (change === undefined) return;
+    const { at, who, reason } = change;
+    await new Audit(this.#auditLog, () => at).note({
+      who,
+      action: 'rollout',
+      platform: null,
+      subject: null,
+      before: before === null ? null : whatDecides(before),
+      after: whatDecides(after),
+      reason,
+    });
+  }
+}
+
+/** The short form of a rollout: which versions decide, and for whom. */
+function whatDecides({ revision, active, candidate }: Rollout) {
+  const trial =
+    candidate === null
+      ? null
+      : { version: candidate.version, mode: candidate.mode, percent: candidate.percent };
+  return { revision, active: active.version, candidate: trial };
 }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatProblems, listRuleVersions, loadRuleSet, RELEASE_FILE } from '../rules/folder/rule-folder.ts';
+import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
+import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
+import type { ScannedFolder } from '../rules/folder/scan.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
 /** A version folder that is refused: it decides nothing, and what was loaded before stays. */
@@ -15,9 +16,7 @@ export class RulesError extends Error {
   override readonly name = 'RulesError';
 }
 
-interface Folder {
-  /** Changes whenever a file of the folder does. */
-  readonly stamp: string;
+interface Folder extends ScannedFolder {
   readonly problems: readonly string[];
 }
 
@@ -27,22 +26,36 @@ interface Folder {
  * deciding can vanish from under it.
  */
 export class LoadedRules {
-  readonly #rulesDir: string;
+  readonly rulesDir: string;
+  readonly #reader: RuleReader;
   readonly #folders = new Map<RuleVersion, Folder>();
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
-  constructor(rulesDir: string) {
-    this.#rulesDir = rulesDir;
-    this.refresh();
+  private constructor(rulesDir: string, reader: RuleReader) {
+    this.rulesDir = rulesDir;
+    this.#reader = reader;
   }
 
-  /** Gives the versions whose loading changed something. */
-  refresh(): readonly RuleVersion[] {
-    if (!existsSync(this.#rulesDir)) return [];
-    const versions = listRuleVersions(this.#rulesDir);
+  /** With all that lies there now. */
+  static async read(rulesDir: string, reader: RuleReader = directReader(rulesDir)): Promise<LoadedRules> {
+    const rules = new LoadedRules(rulesDir, reader);
+    await rules.refresh();
+    return rules;
+  }
+
+  /** Gives the versions whose loading changed something. A folder that cannot be read concerns that one alone. */
+  async refresh(): Promise<readonly RuleVersion[]> {
+    const scanned = await this.#reader.scan();
+    const versions = scanned.map(({ version }) => version);
     for (const version of this.#folders.keys()) if (!versions.includes(version)) this.#forget(version);
-    return versions.filter((version) => this.#refreshFolder(version));
+    const changed: RuleVersion[] = [];
+    for (const folder of scanned) if (await this.#refreshFolder(folder)) changed.push(folder.version);
+    return changed;
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
   }
 
   /** The rule set that lies in the folder of this version now, when it is sound. */
@@ -55,7 +68,7 @@ export class LoadedRules {
   }
 
   all(): readonly RuleSet[] {
-    return [...this.#current.values()];
+    return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
   }
 
   refused(): readonly RefusedVersion[] {
@@ -64,35 +77,51 @@ export class LoadedRules {
       .map(([version, { problems }]) => ({ version, problems }));
   }
 
-  /** The released rule set to begin with: the wanted one, or the newest. Throws RulesError. */
+  /**
+   * The released rule set to begin with: the wanted one, or the newest that was not rolled back. Throws
+   * RulesError.
+   */
   deciding(wanted: RuleVersion | null): RuleSet {
-    const found = wanted === null ? this.all().findLast(({ released }) => released) : this.get(wanted);
+    const found = wanted === null ? this.#newest() : this.get(wanted);
     if (found?.released === true) return found;
     throw new RulesError(this.#whyNot(wanted, found?.version ?? null));
+  }
+
+  #newest(): RuleSet | null {
+    const eligible = (version: RuleVersion) => this.#folders.get(version)?.rolledBack === false;
+    return this.all().findLast(({ version, released }) => released && eligible(version)) ?? null;
   }
 
   #whyNot(wanted: RuleVersion | null, draft: RuleVersion | null): string {
     const refused = this.refused().filter(({ version }) => wanted === null || version === wanted);
     if (refused.length > 0) {
       const names = refused.map(({ version }) => version).join(', ');
-      const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.#rulesDir, line)));
+      const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.rulesDir, line)));
       return `no rule set can decide; ${names} is not sound:\n${problems.join('\n')}`;
     }
     if (draft !== null)
       return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;
     if (wanted !== null) {
-      return `there is no rule set ${wanted} in ${this.#rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
+      return `there is no rule set ${wanted} in ${this.rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
     }
-    return `there is no released rule set in ${this.#rulesDir}; set RULES_DIR to the folder of rule sets`;
+    const rolledBack = this.all().filter(({ version }) => this.#folders.get(version)?.rolledBack === true);
+    if (rolledBack.length > 0) {
+      const names = rolledBack.map(({ version }) => version).join(', ');
+      return `every released rule set was rolled back (${names}); set RULE_VERSION to the one that is to decide`;
+    }
+    return `there is no released rule set in ${this.rulesDir}; set RULES_DIR to the folder of rule sets`;
   }
 
-  #refreshFolder(version: RuleVersion): boolean {
-    const folder = join(this.#rulesDir, version);
-    const stamp = stampOf(folder);
-    if (this.#folders.get(version)?.stamp === stamp) return false;
-    const result = loadRuleSet(folder);
+  async #refreshFolder(folder: ScannedFolder): Promise<boolean> {
+    const { version, stamp } = folder;
+    const known = this.#folders.get(version);
+    if (known?.stamp === stamp) {
+      this.#folders.set(version, { ...known, ...folder });
+      return false;
+    }
+    const result = await this.#reader.load(version);
     const problems = result.ok ? [] : formatProblems(version, result.problems).split('\n');
-    this.#folders.set(version, { stamp, problems });
+    this.#folders.set(version, { ...folder, problems });
     if (!result.ok) {
       this.#current.delete(version);
       return true;
@@ -106,19 +135,4 @@ export class LoadedRules {
     this.#folders.delete(version);
     this.#current.delete(version);
   }
-}
-
-/** Names, sizes and times of all files: cheap enough to look at every second. */
-function stampOf(folder: string): string {
-  return [folder, join(folder, 'cases')]
-    .filter((path) => existsSync(path))
-    .flatMap((path) =>
-      readdirSync(path)
-        .filter((name) => name.endsWith('.yaml') || name.endsWith('.yml') || name === RELEASE_FILE)
-        .map((name) => {
-          const stat = statSync(join(path, name), { throwIfNoEntry: false });
-          return `${path}/${name} ${stat?.size} ${stat?.mtimeMs}`;
-        }),
-    )
-    .join('\n');
 }

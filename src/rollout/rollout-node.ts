@@ -4,11 +4,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { noteRolledBack } from '../rules/folder/rolled-back.ts';
+import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Fleet, NodeReport } from './fleet.ts';
 import { guardBreach } from './guard.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
-import { type Candidate, firstRollout, inCanary, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, firstRollout, inCanary, parseRollout, type Rollout, takeBack } from './rollout.ts';
 import type { RuleChoice, RuleSource } from './rule-source.ts';
 import {
   countCandidateError,
@@ -50,6 +52,8 @@ export class RolloutNode implements RuleSource {
   #counts: TrialCounts | null = null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
+  #refreshing: Promise<void> | null = null;
+  #stopped = false;
 
   private constructor(parts: NodeParts, rules: LoadedRules, following: LoadedRollout) {
     this.#parts = parts;
@@ -61,16 +65,22 @@ export class RolloutNode implements RuleSource {
 
   /** Throws RulesError when no sound released rule set can decide. */
   static async start(parts: NodeParts): Promise<RolloutNode> {
-    const rules = new LoadedRules(parts.rulesDir);
-    const rollout = await currentRollout(parts, rules);
-    const following = resolveRollout(rollout, rules);
-    if (typeof following === 'string') throw new RulesError(following);
-    const node = new RolloutNode(parts, rules, following);
-    await node.look();
-    node.#timer = setInterval(() => {
-      node.#looking = node.look();
-    }, LOOK_MS).unref();
-    return node;
+    const rules = await LoadedRules.read(parts.rulesDir, new ThreadedReader(parts.rulesDir));
+    try {
+      const rollout = await currentRollout(parts, rules);
+      const following = resolveRollout(rollout, rules);
+      if (typeof following === 'string') throw new RulesError(following);
+      const node = new RolloutNode(parts, rules, following);
+      await node.look();
+      node.#timer = setInterval(() => {
+        void node.refresh();
+        node.#looking = node.look();
+      }, LOOK_MS).unref();
+      return node;
+    } catch (error) {
+      await rules.close();
+      throw error;
+    }
   }
 
   get rollout(): Rollout {
@@ -115,6 +125,7 @@ export class RolloutNode implements RuleSource {
       startedAt: this.#startedAt,
       seenAt: this.#parts.clock(),
       revision: this.#following.rollout.revision,
+      active: this.#following.rollout.active,
       versions: this.rules.all().map(({ version, digest, released }) => ({ version, digest, released })),
       refused: this.rules.refused(),
       trouble: this.#trouble,
@@ -122,13 +133,19 @@ export class RolloutNode implements RuleSource {
     };
   }
 
-  /** One look around: new folders, a new revision, the guard; then this node's report. */
+  /** Takes up new and changed folders, however long that takes; the pointer and the report do not wait for it. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  /** One look around: a new revision, the guard; then this node's report. */
   async look(): Promise<void> {
     try {
-      this.rules.refresh();
       const stored = await this.#parts.fleet.read();
-      if (stored !== null && stored.rollout.revision !== this.#following.rollout.revision)
-        this.#turnTo(stored.rollout);
+      if (stored !== null) this.#mindPointer(stored.rollout);
       await this.#parts.fleet.report(this.report());
       await this.#mindGuard();
     } catch (error) {
@@ -138,21 +155,40 @@ export class RolloutNode implements RuleSource {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#looking;
+    await this.rules.close();
+    await this.#refreshing;
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
     });
   }
 
+  async #refresh(): Promise<void> {
+    try {
+      await this.rules.refresh();
+    } catch (error) {
+      if (!this.#stopped) this.#parts.onTrouble('RULES_DIR could not be looked through', error);
+    }
+  }
+
+  #mindPointer(rollout: Rollout | null): void {
+    if (rollout === null) this.#goOnInTrouble(UNREADABLE);
+    else if (rollout.revision !== this.#following.rollout.revision) this.#turnTo(rollout);
+    else this.#trouble = null;
+  }
+
   #turnTo(rollout: Rollout): void {
     const following = resolveRollout(rollout, this.rules);
-    if (typeof following === 'string') {
-      if (this.#trouble !== following) this.#parts.onTrouble(following);
-      this.#trouble = following;
-      return;
-    }
-    this.#follow(following);
+    if (typeof following === 'string') this.#goOnInTrouble(following);
+    else this.#follow(following);
+  }
+
+  /** This node goes on with what it has. */
+  #goOnInTrouble(trouble: string): void {
+    if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
+    this.#trouble = trouble;
   }
 
   #follow(following: LoadedRollout): void {
@@ -177,22 +213,49 @@ export class RolloutNode implements RuleSource {
     );
     const breach = guardBreach(arms.active, arms.candidate, candidate.guardPoints);
     const stored = breach === null ? null : await this.#parts.fleet.read();
-    if (breach === null || stored?.rollout.candidate?.trial !== candidate.trial) return;
+    if (breach === null || stored?.rollout?.candidate?.trial !== candidate.trial) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
     const without = takeBack(stored.rollout, change, 'guard');
-    if (without !== null && (await this.#parts.fleet.write(stored, without))) this.#turnTo(without);
+    if (without === null || !(await this.#parts.fleet.write(stored, without))) return;
+    noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
+    this.#turnTo(without);
   }
 }
+
+const UNREADABLE =
+  'what the store holds as the rollout cannot be read; this node goes on with what it has, and "rules rollback" writes it anew';
 
 /** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
 async function currentRollout(parts: NodeParts, rules: LoadedRules): Promise<Rollout> {
   const stored = await parts.fleet.read();
-  if (stored !== null) return stored.rollout;
+  if (stored !== null) return stored.rollout ?? withoutPointer(parts, rules);
   const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
-  const rollout = recalled ?? firstRollout(rules.deciding(parts.firstVersion), parts.clock());
+  const rollout = recalled ?? firstRollout(first(parts, rules), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
   const theirs = await parts.fleet.read();
   return theirs?.rollout ?? rollout;
+}
+
+/** What a node begins with when the stored rollout cannot be read: what other nodes or its disk remember. */
+async function withoutPointer(parts: NodeParts, rules: LoadedRules): Promise<Rollout> {
+  const recalled = recall(parts.dataDir);
+  if (recalled !== null) return recalled;
+  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  const active = newest?.active ?? rules.deciding(parts.firstVersion);
+  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+}
+
+/** Says aloud which version was chosen where nobody chose one. */
+function first({ firstVersion, onTrouble }: NodeParts, rules: LoadedRules): RuleSet {
+  const chosen = rules.deciding(firstVersion);
+  const released = rules.all().filter((one) => one.released);
+  if (firstVersion === null && released.length > 1) {
+    const names = released.map(({ version }) => version).join(', ');
+    onTrouble(
+      `first start: ${chosen.version} decides, the newest released version that was not rolled back (released: ${names}); RULE_VERSION chooses another`,
+    );
+  }
+  return chosen;
 }
 
 /** The rule sets that a rollout names, or why this node cannot follow it. */
@@ -234,7 +297,7 @@ function recall(dataDir: string): Rollout | null {
   const path = join(dataDir, MEMORY);
   if (!existsSync(path)) return null;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return parseRollout(readFileSync(path, 'utf8'));
   } catch {
     return null;
   }

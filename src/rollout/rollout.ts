@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RuleVersion } from '../rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion } from '../rules/rule-set.ts';
 
 /** A version as it lay on disk when somebody chose it. */
 export interface VersionRef {
@@ -20,7 +20,7 @@ export interface Candidate extends VersionRef {
   readonly guardPoints: number | null;
 }
 
-export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard';
+export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
 
 /** One change of the rollout, for whoever asks later what happened. */
 export interface HistoryEntry {
@@ -43,6 +43,50 @@ export interface Rollout {
   readonly candidate: Candidate | null;
   /** Newest last. */
   readonly history: readonly HistoryEntry[];
+}
+
+/** The rollout in a stored text; null when the text holds none. */
+export function parseRollout(text: string): Rollout | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRollout(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRollout(value: unknown): value is Rollout {
+  if (!isObject(value)) return false;
+  const { revision, active, candidate, history } = value;
+  return (
+    Number.isSafeInteger(revision) &&
+    isVersionRef(active) &&
+    (candidate === null || (isVersionRef(candidate) && isTrial(candidate))) &&
+    Array.isArray(history) &&
+    history.every(
+      (entry) => isObject(entry) && typeof entry['to'] === 'string' && typeof entry['digest'] === 'string',
+    )
+  );
+}
+
+function isVersionRef(value: unknown): value is VersionRef {
+  return (
+    isObject(value) &&
+    typeof value['version'] === 'string' &&
+    isRuleVersion(value['version']) &&
+    typeof value['digest'] === 'string'
+  );
+}
+
+function isTrial(value: object): boolean {
+  const { mode, percent, trial, since, guardPoints }: Partial<Record<keyof Candidate, unknown>> = value;
+  const guarded = guardPoints === null || typeof guardPoints === 'number';
+  const numbers = typeof percent === 'number' && typeof since === 'number';
+  return (mode === 'shadow' || mode === 'canary') && typeof trial === 'string' && numbers && guarded;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Who changes a rollout, when and why. */
@@ -110,10 +154,21 @@ export function takeBack(
   return before === null ? null : next(rollout, { active: before }, action, before, change);
 }
 
+/**
+ * A rollout that takes the place of one that cannot be read: what the nodes decide with goes on, and a
+ * candidate ends with it. The history begins anew.
+ */
+export function repaired(revision: number, active: VersionRef, { who, at, reason }: Change): Rollout {
+  const { version, digest } = active;
+  const entry = { at, who, action: 'repair', from: null, to: version, digest, reason } as const;
+  return { revision: revision + 1, active: { version, digest }, candidate: null, history: [entry] };
+}
+
 /** The newest version in the history that was active and is not now. */
 export function previousActive({ active, history }: Rollout): VersionRef | null {
   const entry = history.findLast(
-    ({ action, to }) => (action === 'active' || action === 'start') && to !== active.version,
+    ({ action, to }) =>
+      (action === 'active' || action === 'start' || action === 'repair') && to !== active.version,
   );
   return entry === undefined ? null : { version: entry.to, digest: entry.digest };
 }

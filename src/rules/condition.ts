@@ -29,11 +29,11 @@ export type ConditionTree<Own, Compared> =
   | (Own & Compared & { readonly kind: 'comparison' });
 
 /** The place where a condition is written. */
-interface Written {
+export interface Written {
   readonly at: Location;
 }
 
-interface Compared {
+export interface Compared {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: Expected;

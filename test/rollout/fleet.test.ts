@@ -50,11 +50,23 @@ class TestFleet {
   async rollOut(rulesDir: string, version: string, goal: Goal) {
     if (!isRuleVersion(version)) throw new Error('no version');
     const change = { who: 'ann', at: Date.now(), reason: 'a test' };
-    return rollOut(await this.fleet(), new LoadedRules(rulesDir), version, goal, change);
+    return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), version, goal, change);
   }
 
   async rollBack() {
-    return rollBack(await this.fleet(), { who: 'ann', at: Date.now(), reason: 'a test' });
+    return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', {
+      who: 'ann',
+      at: Date.now(),
+      reason: 'a test',
+    });
+  }
+
+  /** Every node takes up its folders and reports. */
+  async look(): Promise<void> {
+    for (const node of this.nodes) {
+      await node.refresh();
+      await node.look();
+    }
   }
 
   async stop(): Promise<void> {
@@ -178,14 +190,14 @@ function describeFleet(open: () => Promise<Store>): void {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     rmSync(join(rulesDir, 'p2.v11'), { recursive: true });
-    await Promise.all(fleet.nodes.map((node) => node.look()));
+    await fleet.look();
     expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
   });
 
   it('reports a bad new folder and changes nothing', async () => {
     const rulesDir = await twoNodes();
     edit(join(rulesDir, 'p2.v11'), 'ladder.yaml', '[40s', '[40 seconds');
-    await Promise.all(fleet.nodes.map((node) => node.look()));
+    await fleet.look();
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
     const { nodes } = await rolloutStatus(await fleet.fleet());
     expect(nodes.flatMap(({ refused }) => refused.map(({ version }) => version))).to.deep.equal([

@@ -9,30 +9,30 @@ import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './
 const versions = (rules: LoadedRules) => rules.all().map(({ version }) => version);
 
 describe('the rule sets of a node', () => {
-  it('take up a new version folder without a restart', () => {
+  it('take up a new version folder without a restart', async () => {
     const directory = rulesDirectory();
-    const rules = new LoadedRules(directory);
+    const rules = await LoadedRules.read(directory);
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
-    expect(rules.refresh()).to.deep.equal(['p2.v11']);
+    expect(await rules.refresh()).to.deep.equal(['p2.v11']);
     expect(versions(rules)).to.deep.equal(['p2.v10', 'p2.v11']);
   });
 
-  it('are not read again while no file changes', () => {
-    const rules = new LoadedRules(rulesDirectory());
-    expect(rules.refresh()).to.deep.equal([]);
+  it('are not read again while no file changes', async () => {
+    const rules = await LoadedRules.read(rulesDirectory());
+    expect(await rules.refresh()).to.deep.equal([]);
   });
 
-  it('refuse a bad version with its problems and keep the others', () => {
+  it('refuse a bad version with its problems and keep the others', async () => {
     const directory = rulesDirectory();
-    const rules = new LoadedRules(directory);
+    const rules = await LoadedRules.read(directory);
     addVersion(
       directory,
       'p2.v11',
       [{ file: 'verdicts.yaml', from: 'fact: attemptOpen', to: 'fact: attemptOpn' }],
       { draft: true },
     );
-    rules.refresh();
+    await rules.refresh();
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     expect(rules.refused()).to.deep.equal([
       {
@@ -42,23 +42,23 @@ describe('the rule sets of a node', () => {
     ]);
   });
 
-  it('accept a version once it is mended', () => {
+  it('accept a version once it is mended', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s', to: '[30x' }], { draft: true });
-    const rules = new LoadedRules(directory);
+    const rules = await LoadedRules.read(directory);
     expect(rules.refused()).to.have.length(1);
     edit(join(directory, 'p2.v11'), 'ladder.yaml', '[30x', '[30s');
-    rules.refresh();
+    await rules.refresh();
     expect(rules.refused()).to.deep.equal([]);
     expect(rules.get('p2.v11')?.released).to.equal(false);
   });
 
-  it('refuse a released version that was changed, and still have what was loaded before', () => {
+  it('refuse a released version that was changed, and still have what was loaded before', async () => {
     const directory = rulesDirectory();
-    const rules = new LoadedRules(directory);
+    const rules = await LoadedRules.read(directory);
     const digest = rules.get('p2.v10')?.digest ?? '';
     edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[31s');
-    rules.refresh();
+    await rules.refresh();
     expect(rules.get('p2.v10')).to.equal(null);
     expect(rules.refused()[0]?.problems).to.deep.equal([
       'p2.v10/ladder.yaml:1:1  the file was changed after the release; p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10',
@@ -66,38 +66,38 @@ describe('the rule sets of a node', () => {
     expect(rules.withDigest(digest)?.version).to.equal('p2.v10');
   });
 
-  it('forget a folder that is gone, but not its digest', () => {
+  it('forget a folder that is gone, but not its digest', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', []);
-    const rules = new LoadedRules(directory);
+    const rules = await LoadedRules.read(directory);
     const digest = rules.get('p2.v11')?.digest ?? '';
     rmSync(join(directory, 'p2.v11'), { recursive: true });
-    rules.refresh();
+    await rules.refresh();
     expect(rules.get('p2.v11')).to.equal(null);
     expect(rules.withDigest(digest)?.version).to.equal('p2.v11');
   });
 
-  it('ignore folders that are not named like a version', () => {
+  it('ignore folders that are not named like a version', async () => {
     const directory = rulesDirectory();
     cpSync(join(directory, 'p2.v10'), join(directory, 'old-p2'), { recursive: true });
-    expect(versions(new LoadedRules(directory))).to.deep.equal(['p2.v10']);
+    expect(versions(await LoadedRules.read(directory))).to.deep.equal(['p2.v10']);
   });
 });
 
 describe('the first rule set to decide', () => {
-  it('is the newest released one', () => {
+  it('is the newest released one', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v9', []);
     addVersion(directory, 'p2.v11', [], { draft: true });
-    expect(new LoadedRules(directory).deciding(null).version).to.equal('p2.v10');
+    expect((await LoadedRules.read(directory)).deciding(null).version).to.equal('p2.v10');
     release(directory, 'p2.v11');
-    expect(new LoadedRules(directory).deciding(null).version).to.equal('p2.v11');
+    expect((await LoadedRules.read(directory)).deciding(null).version).to.equal('p2.v11');
   });
 
-  const refusal = (directory: string, wanted: string | null): string => {
+  const refusal = async (directory: string, wanted: string | null): Promise<string> => {
     if (wanted !== null && !isRuleVersion(wanted)) throw new Error('no version');
     try {
-      new LoadedRules(directory).deciding(wanted);
+      (await LoadedRules.read(directory)).deciding(wanted);
     } catch (error) {
       if (error instanceof RulesError) return error.message.replaceAll(directory, 'RULES');
       throw error;
@@ -105,27 +105,27 @@ describe('the first rule set to decide', () => {
     return 'nothing was refused';
   };
 
-  it('is not a draft', () => {
+  it('is not a draft', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [], { draft: true });
-    expect(refusal(directory, 'p2.v11')).to.equal(
+    expect(await refusal(directory, 'p2.v11')).to.equal(
       'the rule set p2.v11 is a draft; run "rules release p2.v11" before it may decide',
     );
   });
 
-  it('must be there', () => {
-    expect(refusal(rulesDirectory(), 'p2.v77')).to.equal(
+  it('must be there', async () => {
+    expect(await refusal(rulesDirectory(), 'p2.v77')).to.equal(
       'there is no rule set p2.v77 in RULES; set RULE_VERSION to one that is there, or RULES_DIR to its folder',
     );
-    expect(refusal(temporaryDirectory(), null)).to.equal(
+    expect(await refusal(temporaryDirectory(), null)).to.equal(
       'there is no released rule set in RULES; set RULES_DIR to the folder of rule sets',
     );
   });
 
-  it('must be sound', () => {
+  it('must be sound', async () => {
     const directory = rulesDirectory();
     writeFileSync(join(directory, 'p2.v10', 'ladder.yaml'), 'levels: []\n');
-    expect(refusal(directory, null)).to.contain(
+    expect(await refusal(directory, null)).to.contain(
       'no rule set can decide; p2.v10 is not sound:\nRULES/p2.v10/ladder.yaml:1:',
     );
   });

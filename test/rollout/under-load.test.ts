@@ -113,7 +113,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
 
     expect(seen.filter(({ answer }) => answer.status !== 200)).to.deep.equal([]);
     const decisions = await journalledDecisions(servers.url);
-    const rules = new LoadedRules(rulesDir);
+    const rules = await LoadedRules.read(rulesDir);
     expect(new Set(seen.map(({ answer }) => answer.body.ruleVersion))).to.deep.equal(
       new Set(['p2.v10', 'p2.v11']),
     );

@@ -511,7 +511,7 @@ const DOZEN = [
   attempt('g', 2000 + 26 * 3600, { abuse: false, toPayCurrency: 'USD' }),
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
-const { version, digest } = new LoadedRules(join(ROOT, 'rules')).deciding(RULE_VERSION);
+const { version, digest } = (await LoadedRules.read(join(ROOT, 'rules'))).deciding(RULE_VERSION);
 
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and is blocked after four unpaid. */
 const EXPECTED = {

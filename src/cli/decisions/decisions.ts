@@ -6,9 +6,10 @@ import type { Decision } from '../../decision/decision.ts';
 import { nameText, quoted } from '../../rules/condition-text.ts';
 import type { Store } from '../../state/store.ts';
 import { EXIT } from '../exit.ts';
+import { withOpenStore } from '../open-store.ts';
 import { parsePlatform } from '../platform-option.ts';
+import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { withStore } from '../with-store.ts';
 import { explainCommand } from './explain.ts';
 
 interface FindOptions {
@@ -32,14 +33,14 @@ export function decisionsCommands(program: Command): void {
 
 async function find({ order, platform, json }: FindOptions): Promise<void> {
   const wanted = platform === undefined ? null : parsePlatform(platform);
-  const found = await withStore(async (store) => {
+  const found = await withOpenStore(async (store) => {
     const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
     const lists = await Promise.all(platforms.map((name) => store.decisionsOfOrder(name, order)));
     return lists.flat().toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   });
-  if (json === true) console.log(JSON.stringify(found));
-  else if (found.length === 0) console.error(`No decision about order ${quoted(order)} is kept.`);
-  else console.log(describe(found));
+  if (json === true) print(JSON.stringify(found));
+  else if (found.length === 0) printError(`No decision about order ${quoted(order)} is kept.`);
+  else print(describe(found));
   if (found.length === 0) process.exitCode = EXIT.findings;
 }
 

@@ -9,9 +9,9 @@ import type { Decision } from '../../decision/decision.ts';
 import { quoted } from '../../rules/condition-text.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import { EXIT } from '../exit.ts';
+import { withOpenStore } from '../open-store.ts';
+import { print, printError, terminalPaint } from '../print.ts';
 import { fromHere } from '../rules/rule-folders.ts';
-import { terminalPaint } from '../terminal-paint.ts';
-import { withStore } from '../with-store.ts';
 
 /** decisions explain: why a verdict fell, for whoever answers a dispute. */
 export function explainCommand(decisions: Command): void {
@@ -23,12 +23,12 @@ export function explainCommand(decisions: Command): void {
 }
 
 async function explainDecision(id: string, json: boolean): Promise<void> {
-  const decision = parseDecisionId(id) === null ? null : await withStore((store) => store.decision(id));
+  const decision = parseDecisionId(id) === null ? null : await withOpenStore((store) => store.decision(id));
   const explanation = decision === null ? null : await explainFromDisk(decision, readConfig().rulesDir);
-  if (json) console.log(JSON.stringify(explanation));
-  else if (explanation !== null) console.log(formatExplanation(explanation, terminalPaint));
+  if (json) print(JSON.stringify(explanation));
+  else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));
   else {
-    console.error(
+    printError(
       `There is no decision ${quoted(id)}, or it is past its retention; decisions find --order REF lists the ids of an order's decisions.`,
     );
   }

@@ -14,6 +14,7 @@ import { JournalFileError } from '../../evidence/journal-file.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import { isRuleVersion, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
 import { fromHere, soundRuleSet } from './rule-folders.ts';
 
@@ -58,7 +59,7 @@ async function run(version: string, { journal, against, mode, json }: BacktestOp
       onProgress: progress.show,
     });
     progress.stop();
-    console.log(
+    print(
       json === true
         ? JSON.stringify(report)
         : describe(report, unseenSettings(candidate, base ?? recordedBase(report))),
@@ -67,7 +68,7 @@ async function run(version: string, { journal, against, mode, json }: BacktestOp
     progress.stop();
     if (error instanceof JournalFileError) throw new UsageError(`${journal}:${error.line}  ${error.message}`);
     if (!isSystemError(error)) throw error;
-    console.error(`error: ${journal} cannot be read: ${error.message}`);
+    printError(`error: ${journal} cannot be read: ${error.message}`);
     process.exitCode = EXIT.environment;
   }
 }

@@ -7,6 +7,7 @@ import { type Location, type Problem, sortProblems } from '../../rules/problem.t
 import { type Example, formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { print } from '../print.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 const FORMATS = ['text', 'json', 'github'] as const;
@@ -45,8 +46,8 @@ function check(chosen: readonly string[], format: Format): void {
   const folders = chosenFolders(chosen);
   if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
   const checked = folders.map(checkFolder);
-  const text = print(checked, format);
-  if (text !== '') console.log(text);
+  const text = inFormat(checked, format);
+  if (text !== '') print(text);
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
 }
 
@@ -76,7 +77,7 @@ function remark(folder: string, { at, message, example }: ProblemWithExample): R
   return { ...at, file: join(folder, at.file), message, ...(example ? { example } : {}) };
 }
 
-function print(checked: readonly Checked[], format: Format): string {
+function inFormat(checked: readonly Checked[], format: Format): string {
   const problems = checked.flatMap((one) => one.problems);
   const notes = checked.flatMap((one) => one.notes);
   switch (format) {

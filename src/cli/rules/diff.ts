@@ -4,6 +4,7 @@ import { type DiffExample, diffExamples, type ExampleAnswer } from '../../analys
 import { formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT } from '../exit.ts';
+import { print } from '../print.ts';
 import { soundRuleSet } from './rule-folders.ts';
 
 /** rules diff: what two versions decide otherwise, and for whom. */
@@ -26,15 +27,15 @@ function diff(beforeName: string, afterName: string, json: boolean): void {
   const { examples, searched } =
     differences.length === 0 ? { examples: [], searched: true } : diffExamples(before, after);
   if (json) {
-    console.log(JSON.stringify({ before: before.version, after: after.version, differences, examples }));
+    print(JSON.stringify({ before: before.version, after: after.version, differences, examples }));
   } else if (differences.length === 0) {
-    console.log(`${before.version} and ${after.version} decide alike.`);
+    print(`${before.version} and ${after.version} decide alike.`);
   } else {
     const texts = Map.groupBy(differences, ({ part }) => part);
     const parts = [...texts].map(([part, items]) =>
       [TITLES[part], ...items.map(({ text }) => `  ${text}`)].join('\n'),
     );
-    console.log([...parts, describeExamples(examples, searched, before, after)].join('\n\n'));
+    print([...parts, describeExamples(examples, searched, before, after)].join('\n\n'));
   }
   if (differences.length > 0) process.exitCode = EXIT.findings;
 }

@@ -7,6 +7,7 @@ import { parse, type RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { UsageError } from '../exit.ts';
+import { print } from '../print.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 interface NewOptions {
@@ -35,10 +36,10 @@ function startVersion(version: string, { from, json }: NewOptions): void {
   copyFolder(source, target, renamed);
   const sourceVersion = basename(source);
   if (json === true) {
-    console.log(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder: target }));
+    print(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder: target }));
     return;
   }
-  console.log(
+  print(
     [
       `${fromHere(target)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
       `  rules check ${version}`,

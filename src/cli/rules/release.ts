@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { makeRelease } from '../../rules/folder/release.ts';
 import { formatProblems, loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { UsageError } from '../exit.ts';
+import { print } from '../print.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 import { testFolder } from './test.ts';
 
@@ -31,5 +32,5 @@ function release(version: string, json: boolean): void {
   if (failed > 0) throw new UsageError(`${failed} cases of ${version} fail; see: rules test ${version}`);
   const made = makeRelease(version, readRuleFiles(folder, []) ?? new Map(), new Date());
   writeFileSync(path, `${JSON.stringify(made, null, 2)}\n`, { flag: 'wx' });
-  console.log(json ? JSON.stringify(made) : `${version} is released: sha256:${made.digest}`);
+  print(json ? JSON.stringify(made) : `${version} is released: sha256:${made.digest}`);
 }

@@ -8,7 +8,8 @@ const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
 /** `rules status` for people. */
-export function formatStatus({ rollout, nodes, trial }: RolloutStatus, now: number): string {
+export function formatStatus({ rollout, unreadable, nodes, trial }: RolloutStatus, now: number): string {
+  if (unreadable) return unreadableStatus(nodes, now);
   if (rollout === null) return 'No node has ever started on this store.';
   const parts = [
     `Active: ${rollout.active.version}  sha256:${rollout.active.digest}  (revision ${rollout.revision})`,
@@ -22,6 +23,14 @@ export function formatStatus({ rollout, nodes, trial }: RolloutStatus, now: numb
     parts.push(`Refused on ${host}: ${version}\n  ${problems.join('\n  ')}`);
   parts.push(historyTable(rollout.history.slice(-SHOWN_HISTORY)));
   return parts.join('\n\n');
+}
+
+function unreadableStatus(nodes: RolloutStatus['nodes'], now: number): string {
+  const newest = Math.max(0, ...nodes.map(({ revision }) => revision));
+  return [
+    'What the store holds as the rollout cannot be read. The nodes go on with what they have; "rules rollback" writes it anew from them, without a candidate.',
+    nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, newest, now),
+  ].join('\n\n');
 }
 
 function describeTrial(candidate: Candidate, trial: TrialCounts): string {

@@ -13,9 +13,11 @@ import {
 import { Fleet } from '../../rollout/fleet.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import type { Goal } from '../../rollout/rollout.ts';
+import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
-import { withStore } from '../with-store.ts';
+import { withOpenStore } from '../open-store.ts';
+import { print, printError } from '../print.ts';
 import { formatStatus } from './rollout-status.ts';
 
 interface RolloutOptions {
@@ -63,31 +65,38 @@ export function rolloutCommands(rules: Command): void {
 }
 
 async function status(json: boolean): Promise<void> {
-  const seen = await withStore((store) => rolloutStatus(new Fleet(store)));
-  console.log(json ? JSON.stringify(seen) : formatStatus(seen, systemClock()));
+  const seen = await withOpenStore((store) => rolloutStatus(new Fleet(store)));
+  print(json ? JSON.stringify(seen) : formatStatus(seen, systemClock()));
 }
 
 async function rollout(version: string, options: RolloutOptions): Promise<void> {
   if (!isRuleVersion(version))
     throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${version}"`);
   const goal = goalOf(options);
-  const rules = new LoadedRules(readConfig().rulesDir);
+  const { rulesDir } = readConfig();
+  const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   const change = { who: actorOfUser(), at: systemClock(), reason: options.reason };
-  await report(options.json === true, (fleet) => rollOut(fleet, rules, version, goal, change));
+  try {
+    await report(options.json === true, (fleet) => rollOut(fleet, rules, version, goal, change));
+  } finally {
+    await rules.close();
+  }
 }
 
 async function rollback({ reason, json }: { reason: string; json?: true }): Promise<void> {
-  await report(json === true, (fleet) => rollBack(fleet, { who: actorOfUser(), at: systemClock(), reason }));
+  await report(json === true, (fleet) =>
+    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at: systemClock(), reason }),
+  );
 }
 
 async function report(json: boolean, change: (fleet: Fleet) => Promise<FollowReport>): Promise<void> {
   try {
-    const done = await withStore((store) => change(new Fleet(store)));
-    console.log(json ? JSON.stringify(done) : describe(done));
-    if (done.lagging.length > 0) process.exitCode = EXIT.findings;
+    const done = await withOpenStore((store) => change(new Fleet(store)));
+    print(json ? JSON.stringify(done) : describe(done));
+    if (done.lagging.length > 0 || done.following.length === 0) process.exitCode = EXIT.findings;
   } catch (error) {
     if (!(error instanceof RolloutRefused)) throw error;
-    console.error(`refused: ${error.message}`);
+    printError(`refused: ${error.message}`);
     process.exitCode = EXIT.findings;
   }
 }
@@ -98,10 +107,8 @@ function describe({ rollout: { revision, active, candidate }, following, lagging
       ? 'nothing on trial'
       : `${candidate.version} in ${candidate.mode}${candidate.mode === 'canary' ? ` ${candidate.percent} %` : ''}`;
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
-  if (following.length === 0 && lagging.length === 0)
-    lines.push('no node is running; the next start follows');
-  if (following.length > 0)
-    lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
+  if (following.length === 0) lines.push('no node follows');
+  else lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
   for (const node of lagging)
     lines.push(`does not follow: ${nodeName(node)}${node.trouble === null ? '' : `: ${node.trouble}`}`);
   return lines.join('\n');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ruleSchemas, schemaFileName, schemaText } from '../../analysis/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
+import { print } from '../print.ts';
 import { fromHere } from './rule-folders.ts';
 
 /** rules schema: what editors need to help with rule files. */
@@ -13,8 +14,8 @@ export function schemaCommand(rules: Command): void {
     .option('--json', 'print one JSON object')
     .action(({ json }: { json?: true }) => {
       const written = writeSchemas(join(readConfig().rulesDir, 'schema'));
-      if (json === true) console.log(JSON.stringify({ files: written }));
-      else for (const { file, change } of written) console.log(`${file}: ${change}`);
+      if (json === true) print(JSON.stringify({ files: written }));
+      else for (const { file, change } of written) print(`${file}: ${change}`);
     });
 }
 

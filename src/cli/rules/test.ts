@@ -6,7 +6,7 @@ import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/r
 import type { Location } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
-import { terminalPaint } from '../terminal-paint.ts';
+import { print, terminalPaint } from '../print.ts';
 import { failureLines } from './case-failure-text.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
@@ -29,10 +29,10 @@ async function test(versions: readonly string[], { minCoverage, json }: TestOpti
   const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
   const runs = chosenFolders(versions).map((folder) => run(folder));
   const reports = runs.map(({ report }) => report);
-  if (json === true) console.log(JSON.stringify({ reports: await Promise.all(runs.map(inJson)) }));
+  if (json === true) print(JSON.stringify({ reports: await Promise.all(runs.map(inJson)) }));
   else {
     const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
-    console.log(texts.join('\n\n'));
+    print(texts.join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
 }

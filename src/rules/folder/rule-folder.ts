@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
 import { compile } from '../evaluate/compile.ts';
 import { buildEngine } from '../evaluate/engine.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import { formatProblem, type Problem } from '../problem.ts';
-import { isRuleVersion, type RuleSet, type RuleVersion } from '../rule-set.ts';
+import { isRuleVersion, type ParsedRules, type RuleSet, type RuleVersion } from '../rule-set.ts';
 import { checkRelease, digestOf } from './release.ts';
 
 export const RELEASE_FILE = 'release.json';
@@ -13,8 +13,25 @@ export type LoadResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** What a folder holds: sound rules, not compiled yet, or everything that is wrong with it. */
+export type ReadResult =
+  | {
+      readonly ok: true;
+      readonly rules: ParsedRules;
+      /** sha256 over all files that decide, hex. */
+      readonly digest: string;
+      readonly released: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
 /** The rule set in a folder such as `rules/p2.v10`, or everything that is wrong with it. */
 export function loadRuleSet(folder: string): LoadResult {
+  const read = readRuleSet(folder);
+  return read.ok ? { ok: true, ruleSet: compile(read.rules, read.digest, read.released) } : read;
+}
+
+/** The same without the functions that make it decide. */
+export function readRuleSet(folder: string): ReadResult {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null || problems.length > 0) return { ok: false, problems };
@@ -27,13 +44,13 @@ export function loadRuleSet(folder: string): LoadResult {
   const { groups, signals, verdicts } = result.rules;
   // The engine that explains decisions must be able to hold the rules: better known now than in a dispute.
   for (const { rules } of [groups, signals, verdicts]) buildEngine(rules);
-  return { ok: true, ruleSet: compile(result.rules, digestOf(files), release !== null) };
+  return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 
 /** Names of the rule sets in `rulesDir`, oldest first. */
 export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
   return readdirSync(rulesDir, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
     .map((entry) => entry.name)
     .filter(isRuleVersion)
     .toSorted(compareRuleVersions);
@@ -51,37 +68,100 @@ export function formatProblems(folder: string, problems: readonly Problem[]): st
     .join('\n');
 }
 
-/** The texts of all rule files and cases in a folder; null when there is no such folder. */
+/**
+ * The texts of all rule files and cases in a folder; null when there is no such folder. What cannot be read,
+ * or is a link that leads out of the folder of rule sets, is a problem.
+ */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    problems.push({ at: { file: '.', line: 1, column: 1 }, message: 'there is no such folder' });
+  const before = problems.length;
+  const place = realPlace(folder, '.', problems);
+  if (place === null || !statSync(place).isDirectory()) {
+    if (problems.length === before) problems.push(problemOf('.', 'there is no such folder'));
     return null;
   }
   const files = new Map<string, string>();
-  for (const path of [...yamlFiles(folder, '.'), ...yamlFiles(folder, 'cases')]) {
+  for (const path of [...yamlFiles(folder, '.', problems), ...yamlFiles(folder, 'cases', problems)]) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
   }
   return files;
 }
 
-function yamlFiles(folder: string, below: string): readonly string[] {
-  const path = join(folder, below);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return readdirSync(path, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
-    .map((entry) => (below === '.' ? entry.name : `${below}/${entry.name}`));
+/** Files that nobody reads to the end are not rule files. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+function yamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
+  const place = realPlace(folder, below, problems);
+  if (place === null || !statSync(place).isDirectory()) return [];
+  try {
+    return readdirSync(place, { withFileTypes: true })
+      .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && /\.ya?ml$/.test(entry.name))
+      .map((entry) => (below === '.' ? entry.name : `${below}/${entry.name}`));
+  } catch (error) {
+    problems.push(unreadable(below, error));
+    return [];
+  }
 }
 
-/** The text of a file, or null when it is missing; what is not UTF-8 is a problem. */
+/** The text of a file, or null when it is missing; what cannot be read or is not UTF-8 is a problem. */
 function readText(folder: string, path: string, problems: Problem[]): string | null {
-  if (!statSync(join(folder, path), { throwIfNoEntry: false })?.isFile()) return null;
+  const place = realPlace(folder, path, problems);
+  if (place === null) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
-      readFileSync(join(folder, path)),
-    );
-  } catch {
-    problems.push({ at: { file: path, line: 1, column: 1 }, message: 'the file is not UTF-8 text' });
+    const found = statSync(place);
+    if (!found.isFile()) return null;
+    if (found.size > FILE_BYTES_MAX) {
+      problems.push(problemOf(path, `the file is larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`));
+      return null;
+    }
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(place));
+  } catch (error) {
+    const why =
+      error instanceof TypeError ? problemOf(path, 'the file is not UTF-8 text') : unreadable(path, error);
+    problems.push(why);
     return null;
   }
+}
+
+/** Where a path below a folder really leads; null when there is nothing, or it may not be read. */
+function realPlace(folder: string, path: string, problems: Problem[]): string | null {
+  try {
+    const place = realpathSync(join(folder, path));
+    if (place.startsWith(realpathSync(dirname(folder)) + sep)) return place;
+    problems.push(
+      problemOf(
+        path,
+        'it is a link that leads out of the folder of rule sets; put what it points to in its place',
+      ),
+    );
+    return null;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') problems.push(unreadable(path, error));
+    return null;
+  }
+}
+
+function unreadable(path: string, error: unknown): Problem {
+  return problemOf(path, `it cannot be read: ${reasonOf(codeOf(error))}`);
+}
+
+function reasonOf(code: string): string {
+  switch (code) {
+    case 'ELOOP':
+      return 'its links lead in a circle (ELOOP)';
+    case 'EACCES':
+    case 'EPERM':
+      return `this user may not read it (${code})`;
+    default:
+      return code;
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  throw error;
+}
+
+function problemOf(file: string, message: string): Problem {
+  return { at: { file, line: 1, column: 1 }, message };
 }

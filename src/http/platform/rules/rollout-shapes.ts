@@ -42,6 +42,7 @@ export const NodeSchema = named(
     startedAt: epochMs('Start'),
     seenAt: epochMs('Last report'),
     revision: count('Of the rollout that it follows'),
+    active: shape('The version that decides on it', { version: ruleVersion, digest: word('Over its files') }),
     versions: list(
       shape('A loaded version', {
         version: word('Like p2.v10'),
@@ -82,7 +83,7 @@ export const RolloutSchema = named(
       shape('One change', {
         at: epochMs('When'),
         who: word('Who'),
-        action: choice(['start', 'shadow', 'canary', 'active', 'rollback', 'guard'] as const, 'What'),
+        action: choice(['start', 'shadow', 'canary', 'active', 'rollback', 'guard', 'repair'] as const, 'What'),
         from: nullable(ruleVersion),
         to: ruleVersion,
         digest: word('Over the files of `to`'),
@@ -98,6 +99,7 @@ export const RolloutStatusSchema = named(
   'RolloutStatus',
   shape('The rollout and the fleet', {
     rollout: nullable(RolloutSchema),
+    unreadable: yesNo('What is stored as the rollout is damaged; nodes go on, and a rollback writes it anew'),
     nodes: list(NodeSchema, 'Those heard of in the last 10 s'),
     trial: nullable(TrialCountsSchema),
   }),

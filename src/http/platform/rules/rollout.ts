@@ -62,6 +62,7 @@ export const readRollout = operation({
   grant: 'rules',
   answers: jsonAnswer('As it stands', RolloutStatusSchema, {
     rollout: ROLLOUT_EXAMPLE,
+    unreadable: false,
     nodes: [],
     trial: null,
   }),
@@ -105,9 +106,9 @@ export const takeBack = operation({
   body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
   answers: FOLLOWING,
   refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
-  answer: async ({ key, body }, { fleet, clock }: RolloutParts) => {
+  answer: async ({ key, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const change = changeOf(await body(), key, clock);
-    return orConflict(() => rollBack(fleet, change));
+    return orConflict(() => rollBack(fleet, loadedRules.rulesDir, change));
   },
 });
 

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { LimitedThread, ThreadLimitExceeded } from '../../limited-thread.ts';
+import { compile } from '../evaluate/compile.ts';
+import type { RuleVersion } from '../rule-set.ts';
+import { type PlainRules, revived } from './plain-rules.ts';
+import { type LoadResult, loadRuleSet } from './rule-folder.ts';
+import { type ScannedFolder, scanRuleFolders } from './scan.ts';
+
+/** Reads the rule sets of one RULES_DIR. */
+export interface RuleReader {
+  /** All versions there, oldest first. */
+  scan(): Promise<readonly ScannedFolder[]>;
+  load(version: RuleVersion): Promise<LoadResult>;
+  close(): Promise<void>;
+}
+
+/** Reads at once, in this thread: for commands and tests, which have nothing else to do meanwhile. */
+export function directReader(rulesDir: string): RuleReader {
+  return {
+    scan: async () => scanRuleFolders(rulesDir),
+    load: async (version) => loadRuleSet(join(rulesDir, version)),
+    close: async () => {},
+  };
+}
+
+export type ReadTask =
+  | { readonly kind: 'scan'; readonly rulesDir: string }
+  | { readonly kind: 'load'; readonly folder: string };
+
+export type PlainReadResult =
+  | { readonly ok: true; readonly rules: PlainRules; readonly digest: string; readonly released: boolean }
+  | Extract<LoadResult, { ok: false }>;
+
+export type ReadReply =
+  | { readonly kind: 'scan'; readonly folders: readonly ScannedFolder[] }
+  | { readonly kind: 'load'; readonly read: PlainReadResult };
+
+/** A rule set takes milliseconds; only one that is made to be hard to prove comes near. */
+const LIMITS = { timeMs: 10_000, memoryMiB: 256 } as const;
+
+const THREAD = new URL('./reader-thread.ts', import.meta.url);
+
+/**
+ * Reads, parses and proves in a thread of its own: for nodes, whose requests must not wait behind a draft
+ * that somebody put on the disk. What takes too much is refused; only sound rules come back, as plain data,
+ * and become functions here.
+ */
+export class ThreadedReader implements RuleReader {
+  readonly #rulesDir: string;
+  readonly #thread = new LimitedThread<ReadTask, ReadReply>(THREAD, LIMITS);
+
+  constructor(rulesDir: string) {
+    this.#rulesDir = rulesDir;
+  }
+
+  async scan(): Promise<readonly ScannedFolder[]> {
+    const reply = await this.#thread.run({ kind: 'scan', rulesDir: this.#rulesDir });
+    return reply.kind === 'scan' ? reply.folders : [];
+  }
+
+  async load(version: RuleVersion): Promise<LoadResult> {
+    try {
+      const reply = await this.#thread.run({ kind: 'load', folder: join(this.#rulesDir, version) });
+      if (reply.kind !== 'load') throw new Error('the thread read something else');
+      const { read } = reply;
+      return read.ok ? { ok: true, ruleSet: compile(revived(read.rules), read.digest, read.released) } : read;
+    } catch (error) {
+      if (!(error instanceof ThreadLimitExceeded)) throw error;
+      const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
+      return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+}

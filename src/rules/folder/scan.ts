@@ -1,0 +1,42 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RuleVersion } from '../rule-set.ts';
+import { wasRolledBack } from './rolled-back.ts';
+import { listRuleVersions, RELEASE_FILE } from './rule-folder.ts';
+
+/** A version's folder as it lies on the disk. */
+export interface ScannedFolder {
+  readonly version: RuleVersion;
+  /** Changes whenever a file of the folder does. */
+  readonly stamp: string;
+  readonly rolledBack: boolean;
+}
+
+/** All versions in `rulesDir`, oldest first. A folder that cannot be looked into is among them. */
+export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
+  if (!existsSync(rulesDir)) return [];
+  return listRuleVersions(rulesDir).map((version) => {
+    const folder = join(rulesDir, version);
+    return { version, stamp: stampOf(folder), rolledBack: wasRolledBack(folder) };
+  });
+}
+
+/** Names, sizes and times of all files: cheap enough to look at every second. */
+function stampOf(folder: string): string {
+  try {
+    return [folder, join(folder, 'cases')]
+      .filter((path) => existsSync(path))
+      .flatMap((path) =>
+        readdirSync(path)
+          .filter((name) => name.endsWith('.yaml') || name.endsWith('.yml') || name === RELEASE_FILE)
+          .map((name) => {
+            const stat = statSync(join(path, name), { throwIfNoEntry: false });
+            return `${path}/${name} ${stat?.size} ${stat?.mtimeMs}`;
+          }),
+      )
+      .join('\n');
+  } catch (error) {
+    // Reading the folder then says what is wrong with it.
+    return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
