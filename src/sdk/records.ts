@@ -246,6 +246,7 @@ export interface NodeReport {
   readonly startedAt: number;
   readonly seenAt: number;
   readonly revision: number;
+  readonly active: { readonly version: string; readonly digest: string };
   readonly versions: readonly {
     readonly version: string;
     readonly digest: string;
@@ -312,7 +313,7 @@ export interface Rollout {
   readonly history: readonly {
     readonly at: number;
     readonly who: string;
-    readonly action: 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard';
+    readonly action: 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
     readonly from: string | null;
     readonly to: string;
     readonly digest: string;
@@ -335,6 +336,8 @@ export interface RolloutRequest {
 /** The rollout and the fleet */
 export interface RolloutStatus {
   readonly rollout: Rollout | null;
+  /** What is stored as the rollout is damaged; nodes go on, and a rollback writes it anew. */
+  readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[];
   readonly trial: TrialCounts | null;
 }

@@ -83,7 +83,10 @@ export const RolloutSchema = named(
       shape('One change', {
         at: epochMs('When'),
         who: word('Who'),
-        action: choice(['start', 'shadow', 'canary', 'active', 'rollback', 'guard', 'repair'] as const, 'What'),
+        action: choice(
+          ['start', 'shadow', 'canary', 'active', 'rollback', 'guard', 'repair'] as const,
+          'What',
+        ),
         from: nullable(ruleVersion),
         to: ruleVersion,
         digest: word('Over the files of `to`'),
