@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { JournalRecord, Store } from '../../src/state/store.ts';
 import { History, liveThroughJuly, Workplace } from '../evidence/backtest/backtest-history.ts';
+import { until } from '../servers/until.ts';
 import { SCORING } from './scoring.ts';
 
 describe('journal export', () => {
@@ -137,7 +138,7 @@ describe('journal export', () => {
       for (let kills = 0; kills < 6; kills++) {
         const before = sizeOf(place);
         const exporter = follow();
-        await until(() => sizeOf(place) !== before);
+        await until('the file has grown', async () => sizeOf(place) !== before);
         await sleep(40 * kills);
         exporter.kill('SIGKILL');
         await once(exporter, 'exit');
@@ -204,14 +205,5 @@ function sizeOf(place: Workplace): number {
 async function untilFileHas(place: Workplace, lines: number): Promise<void> {
   const has = () =>
     existsSync(place.path('j')) ? readFileSync(place.path('j'), 'utf8').split('\n').length - 1 : 0;
-  await until(() => has() >= lines);
-}
-
-/** Gives up after a while, so that a failing exporter fails its test. */
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 8000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error('the export did not come');
-    await sleep(5);
-  }
+  await until('the export has come', async () => has() >= lines);
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { askUnlessStandstill } from '../servers/standstill.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
@@ -11,7 +12,9 @@ describeOnSharedStates('two processes', (share) => {
     const clientIdKey = 'shared';
     const answers = await Promise.all(
       Array.from({ length: 25 }, (_, index) =>
-        tenants.map((tenant, at) => tenant.verdict({ clientIdKey, orderRef: `order-${index}-${at}` })),
+        tenants.map((tenant, at) =>
+          askUnlessStandstill(() => tenant.verdict({ clientIdKey, orderRef: `order-${index}-${at}` })),
+        ),
       ).flat(),
     );
     expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 50 }, () => 200));

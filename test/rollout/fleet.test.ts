@@ -7,12 +7,12 @@ import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
-import { openRedisStore } from '../../src/state/redis/store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { openPatiently } from '../stores/temporary-store.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 
 const [FIRST_VERSION = null] = ['p2.v10'].filter(isRuleVersion);
@@ -245,5 +245,5 @@ describeWithServer('redis-server', 'a fleet on Redis', () => {
   beforeEach(() => {
     database++;
   });
-  describeFleet(() => openRedisStore(`${servers.url}/${database % 16}`, () => {}));
+  describeFleet(() => openPatiently(`${servers.url}/${database % 16}`));
 });

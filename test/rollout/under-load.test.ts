@@ -8,6 +8,7 @@ import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { Answer } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -48,8 +49,10 @@ class Load {
     for (let round = 0; !this.#stopping; round++) {
       const clientIdKey = `client-${(worker + round * WORKERS) % this.#clients} of ${this.#clients}`;
       const tenant = tenants[round % tenants.length];
-      const answer = await tenant?.verdict({ clientIdKey, orderRef: `order-${worker}-${round}` });
-      if (answer !== undefined) this.seen.push({ clientIdKey, answer });
+      if (tenant === undefined) return;
+      const orderRef = `order-${worker}-${round}`;
+      const answer = await askUnlessStandstill(() => tenant.verdict({ clientIdKey, orderRef }));
+      this.seen.push({ clientIdKey, answer });
     }
   }
 }
@@ -87,9 +90,14 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     await servers.stop();
   });
 
-  const rollout = (body: object) =>
-    operators[0]?.ask<FollowReport>('POST', 'rules/rollout', { reason: 'a test', ...body });
-  const rollback = () => operators[1]?.ask<FollowReport>('POST', 'rules/rollback', { reason: 'a test' });
+  const operate = (node: number, action: string, body: object) =>
+    askUnlessStandstill(() => {
+      const operator = operators[node];
+      if (operator === undefined) throw new Error(`there is no node ${node}`);
+      return operator.ask<FollowReport>('POST', `rules/${action}`, { reason: 'a test', ...body });
+    });
+  const rollout = (body: object) => operate(0, 'rollout', body);
+  const rollback = () => operate(1, 'rollback', {});
 
   it('answers every request by one rule set while versions come and go', async function () {
     this.timeout(120_000);

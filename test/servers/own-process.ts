@@ -2,13 +2,24 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { note } from './belongings.ts';
 
+const owned = new Set<number>();
+
+/** The ids of the processes that belong to this one and have not ended. */
+export function ownedIds(): ReadonlySet<number> {
+  return owned;
+}
+
 /** Makes a process end with this one, or earlier by `end`. It never keeps this one alive. */
 export function own<Child extends ChildProcess>(child: Child): Child {
   child.unref();
   const { pid } = child;
   if (pid === undefined) return child;
+  owned.add(pid);
   note('started', pid);
-  child.once('exit', () => note('ended', pid));
+  child.once('exit', () => {
+    owned.delete(pid);
+    note('ended', pid);
+  });
   return child;
 }
 

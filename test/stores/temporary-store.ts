@@ -4,6 +4,8 @@ import type { Store } from '../../src/state/store.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from './empty-redis.ts';
 
+const PATIENCE_MS = 10_000;
+
 /** An empty store for a test, and how to get rid of it. */
 export interface TemporaryStore {
   readonly store: Store;
@@ -24,8 +26,17 @@ export function temporarySqlite(): TemporaryStore {
 }
 
 export async function temporaryRedis(): Promise<TemporaryStore> {
-  const store = await openRedisStore(await emptyRedisUrl(), () => {
-    // A failed call tells it.
-  });
+  const store = await openPatiently(await emptyRedisUrl());
   return { store, remove: () => store.close() };
+}
+
+/**
+ * Opens Redis for tests that are not about its deadline: on a busy machine redis-server itself may get no time
+ * for longer than callers are promised to wait.
+ */
+export function openPatiently(url: string): Promise<Store> {
+  const ignore = () => {
+    // A failed call tells it.
+  };
+  return openRedisStore(url, ignore, PATIENCE_MS);
 }

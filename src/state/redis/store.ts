@@ -47,7 +47,7 @@ import { redisRegisters } from './registers.ts';
 import { RedisScript } from './script.ts';
 import { RedisSightings } from './sightings.ts';
 
-/** A caller hears within this that the store did not answer. */
+/** A caller hears within this that the store did not answer, unless the store is opened with another limit. */
 const COMMAND_TIMEOUT_MS = 200;
 
 /** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
@@ -66,8 +66,12 @@ const loadScript = new RedisScript('load-3.lua');
  * comma-separated list for a cluster, or `redis-sentinel://`. Throws when the first connection fails;
  * later failures go to `onError`, and the connection comes back by itself.
  */
-export async function openRedisStore(url: string, onError: (error: Error) => void): Promise<Store> {
-  return new RedisStore(await connectRedis(parseRedisUrl(url), onError));
+export async function openRedisStore(
+  url: string,
+  onError: (error: Error) => void,
+  commandTimeoutMs = COMMAND_TIMEOUT_MS,
+): Promise<Store> {
+  return new RedisStore(await connectRedis(parseRedisUrl(url), onError), commandTimeoutMs);
 }
 
 class RedisStore implements Store {
@@ -79,17 +83,19 @@ class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;
+  readonly #commandTimeoutMs: number;
   readonly #journal: RedisJournal;
   readonly #history: RedisClientHistory;
   readonly #search: RedisDecisionSearch;
   readonly #sightings: RedisSightings;
   readonly #erasure: RedisErasure;
 
-  constructor(connection: RedisConnection) {
+  constructor(connection: RedisConnection, commandTimeoutMs: number) {
     this.name = connection.name;
     this.#connection = connection;
     this.#commands = connection.commands;
-    this.#calls = new NodeCalls(connection, COMMAND_TIMEOUT_MS);
+    this.#commandTimeoutMs = commandTimeoutMs;
+    this.#calls = new NodeCalls(connection, commandTimeoutMs);
     const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
     this.documents = redisDocuments(connection.commands, (call) => this.#calls.on(DOCUMENTS)(call));
     this.registers = redisRegisters(connection.commands, this.#calls.on);
@@ -121,7 +127,7 @@ class RedisStore implements Store {
   async commit(change: Change): Promise<'committed' | 'conflict'> {
     const { client, stamp } = change;
     const nowMs = stamp.storeTimeMs + (performance.now() - stamp.arrivedMs);
-    const validUntilMs = Math.floor(nowMs + COMMAND_TIMEOUT_MS - ANSWER_MARGIN_MS);
+    const validUntilMs = Math.floor(nowMs + this.#commandTimeoutMs - ANSWER_MARGIN_MS);
     const { keys, args } = commitCall(change, encodeClientState(change.state), validUntilMs);
     const fate = await this.#calls.on(stateKey(client.hash))(async () =>
       readCommitReply(await commitScript.run(this.#commands, keys, args)),
