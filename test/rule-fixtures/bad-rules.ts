@@ -1,3 +1,4 @@
+import { FACTS } from '../../src/facts/catalogue.ts';
 import { type Edit, edits, swap, whole } from './sound-rules.ts';
 
 /** A rule set with one thing wrong: what is edited in the sound one, and what must be told about it. */
@@ -65,9 +66,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
   {
     title: 'an unknown fact that is near to none, and a member of every object',
     files: condition('{ fact: constructor, operator: equal, value: true }'),
-    problems: [
-      'verdicts.yaml:10:19  unknown fact "constructor"; allowed: isNewClient, paidCount, unpaidCount, finalCount, unpaidChain, lastOutcome, paymentScore, secondsSinceFirstSeen, secondsSinceLastPaid, secondsSinceLastUnpaid, hasBinding, overrideGroup, attemptOpen, ladderLevel, waitRemainingSeconds, waitServed, secondsSinceLastVerdict, verdicts, attempts, earlyRequests, distinctMethods, distinctAmounts, distinctOrders, distinctSellPoints, distinctFingerprints, distinctIps, clientsOnFingerprint, clientsOnIp, scoredBefore, honeypotTriggered, jsOk, userAgentPresent, userAgentIsAutomated, fingerprintPresent, amount, currency, method, sellPointKey, bindingFitsMethod, clientGroup, botWeight, isBot',
-    ],
+    problems: [`verdicts.yaml:10:19  unknown fact "constructor"; allowed: ${[...FACTS.keys()].join(', ')}`],
   },
   {
     title: 'a fact that is not a text',
