@@ -13,9 +13,10 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./
+COPY bin ./bin
 COPY src ./src
 COPY rules ./rules
-RUN mkdir /data && chown node:node /data
+RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 # 8080 is for callers. 8081 is for the platform: keep it inside your network.

@@ -68,7 +68,7 @@ function SignIn({ enter, refusal }) {
     <h1>Client Scoring</h1>
     <p class="faint">Sign in with an access key of your platform. It is kept in this tab only.</p>
     <form onSubmit=${submit}>
-      <${Field} label="Access key" hint="Begins with ka_. The platform owner issues it: scoring keys issue">
+      <${Field} label="Access key" hint="Begins with ka_. The platform owner issues it: npx scoring keys issue">
         <input name="key" type="password" required autocomplete="off" spellcheck="false" autofocus />
       <//>
       <button type="submit" class="button-accent">Sign in</button>

@@ -19,7 +19,7 @@ export function BacktestPage() {
     }
   };
   return html`
-    <div class="card"><${Field} label="Result file" hint="Made by: scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json. It is read here and sent nowhere.">
+    <div class="card"><${Field} label="Result file" hint="Made by: npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json. It is read here and sent nowhere.">
       <input type="file" accept=".json,application/json" onChange=${open} />
     <//></div>
     ${state.error && html`<${Trouble} error=${state.error} />`}

@@ -108,7 +108,7 @@ function Changes({ rollout, versions, propose }) {
     <section class="card"><h2>Bring a version in</h2>
       ${
         others.length === 0
-          ? html`<${Empty} title="No other sound version">Make one with: scoring rules new ${versionAfter(rollout.active.version)} --from ${rollout.active.version}. Nodes pick up the folder by themselves.<//>`
+          ? html`<${Empty} title="No other sound version">Make one with: npx scoring rules new ${versionAfter(rollout.active.version)} --from ${rollout.active.version}. Nodes pick up the folder by themselves.<//>`
           : html`<${BringIn} rollout=${rollout} others=${others} propose=${propose} />`
       }
     </section>
@@ -143,7 +143,7 @@ function BringIn({ rollout, others, propose }) {
         (one) =>
           html`<label class="choice"><input type="radio" name="mode" value=${one} checked=${mode === one} disabled=${one !== 'shadow' && !chosen.released} onChange=${() => setMode(one)} /> <b>${one}</b> <span class="faint">${MEANING[one]}</span></label>`,
       )}
-      ${!chosen.released && html`<p class="faint">A draft may only be shadowed; release it first: scoring rules release ${chosen.version}</p>`}
+      ${!chosen.released && html`<p class="faint">A draft may only be shadowed; release it first: npx scoring rules release ${chosen.version}</p>`}
     </fieldset>
     ${
       mode === 'canary' &&

@@ -52,7 +52,7 @@ function Compare({ list }) {
   const path = pair === null ? null : `rules/diff?${new URLSearchParams(pair)}`;
   const diff = useAnswer(path);
   if (sound.length < 2)
-    return html`<p class="faint">Two sound versions can be compared. ${sound[0] && html`A second one is made with: <code>scoring rules new ${versionAfter(sound[0])} --from ${sound[0]}</code>`}</p>`;
+    return html`<p class="faint">Two sound versions can be compared. ${sound[0] && html`A second one is made with: <code>npx scoring rules new ${versionAfter(sound[0])} --from ${sound[0]}</code>`}</p>`;
   return html`<section class="card"><h2>Compare two versions</h2>
     <form class="filters" onSubmit=${(event) => setPair(formValues(event))}>
       <${Field} label="before"><select name="before">${sound.map((version) => html`<option selected=${version === sound[1]}>${version}</option>`)}</select><//>
