@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { recordOutcome, setBinding, setOverride } from './client/changes.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from './client/client-key.ts';
 import { type Binding, momentFor, type Override } from './client/client-state.ts';
-import type { OrderOutcome, OutcomeEffect } from './client/outcomes.ts';
+import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import {
@@ -63,14 +64,10 @@ interface VerdictStepResult extends AnsweredVerdict {
 }
 
 /** The platform's report about an order of a client. */
-export interface OutcomeReport {
+export type OrderReport = ReportedOutcome & {
   readonly clientIdKey: string;
   readonly orderRef: string;
-  readonly outcome: OrderOutcome['outcome'];
-  readonly cause: OrderOutcome['cause'];
-  /** Epoch ms; null means now. */
-  readonly occurredAt: number | null;
-}
+};
 
 /** An Idempotency-Key came with another request than the one it was first used for. */
 export class IdempotencyKeyReused extends Error {
@@ -137,18 +134,19 @@ export class ScoringService {
   }
 
   /** An outcome is final for its order: a repeat changes nothing, a later different one supersedes. */
-  async outcome(platform: PlatformName, report: OutcomeReport): Promise<OutcomeEffect> {
-    const { clientIdKey, orderRef, outcome, cause } = report;
+  async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
+    const { clientIdKey, orderRef } = report;
     const turn = { operation: 'outcome', client: clientKey(platform, clientIdKey), also: { orderRef } };
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
-      const reported = { outcome, cause, occurredAt: report.occurredAt ?? now };
-      const { effect, state, order } = recordOutcome(snapshot.state, orderRef, snapshot.order, reported, now);
-      if (effect === 'unchanged' || effect === 'stale') return { result: effect, change: null };
-      const entry = { kind: 'outcome', at: now, platform, clientIdKey, orderRef, order } as const;
+      const { state: before, order: known } = snapshot;
+      const { effect, state, order, report: taken } = recordOutcome(before, known, report, now);
+      if (order === snapshot.order) return { result: effect, change: null };
+      const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
+      const entry = { kind: 'outcome', ...told } as const;
       return { result: effect, change: { state, entry, outcome: { orderRef, order } } };
     });
-    this.#parts.metrics.outcome(outcome, effect);
+    this.#parts.metrics.outcome(report.outcome, effect);
     return effect;
   }
 
@@ -158,6 +156,7 @@ export class ScoringService {
     await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const state = setBinding(snapshot.state, binding, now);
+      if (state === snapshot.state) return { result: undefined, change: null };
       const entry = { kind: 'binding', at: now, platform, clientIdKey, binding } as const;
       return { result: undefined, change: { state, entry } };
     });
@@ -174,6 +173,7 @@ export class ScoringService {
       const now = this.#moment(snapshot);
       const dated = override === null ? null : { ...override, at: now };
       const state = setOverride(snapshot.state, dated, now);
+      if (state === snapshot.state) return { result: null, change: null };
       const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated } as const;
       return { result: dated, change: { state, entry } };
     });
@@ -215,6 +215,12 @@ export class ScoringService {
   #moment({ state }: Snapshot): number {
     return momentFor(state, this.#parts.clock());
   }
+}
+
+/** The outcome that holds, and beside it the report when it told another one. */
+function journaled({ outcome, cause, occurredAt }: OrderOutcome, report: OrderOutcome) {
+  const order = { outcome, cause, occurredAt };
+  return isDeepStrictEqual(order, report) ? { order } : { order, report };
 }
 
 function replayOf(stored: StoredAnswer): Step<VerdictStepResult> {

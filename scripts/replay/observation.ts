@@ -1,5 +1,5 @@
 import type { ClientGroup } from '../../src/client/client-group.ts';
-import type { Outcome } from '../../src/client/outcomes.ts';
+import type { Outcome } from '../../src/client/order.ts';
 import type { Verdict } from '../../src/rules/rule-set.ts';
 
 /** What the service said about one recorded payment, beside what was recorded about it. */

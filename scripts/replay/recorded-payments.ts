@@ -1,5 +1,5 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { OUTCOMES, type Outcome } from '../../src/client/outcomes.ts';
+import { OUTCOMES, type Outcome } from '../../src/client/order.ts';
 
 /** One recorded payment attempt: a line of the file. README.md lists the members. */
 export interface RecordedPayment {

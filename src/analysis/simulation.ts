@@ -1,7 +1,7 @@
-import { recordOutcome, setBinding, setOverride } from '../client/changes.ts';
+import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type Binding, type ClientState, type Override, UNKNOWN_CLIENT } from '../client/client-state.ts';
-import type { OrderOutcome, OutcomeEffect } from '../client/outcomes.ts';
+import type { KnownOrder, OrderOutcome } from '../client/order.ts';
 import {
   decideScore,
   decideVerdict,
@@ -21,7 +21,7 @@ interface Payer {
   readonly key: ClientKey;
   state: ClientState;
   /** The newest known outcomes by orderRef, oldest first. */
-  readonly orders: Map<string, OrderOutcome>;
+  readonly orders: Map<string, KnownOrder>;
 }
 
 /** Outcomes of one client that can still be corrected; bounds the memory of a long replay. */
@@ -71,7 +71,7 @@ export class Simulation {
   outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
     const previous = payer.orders.get(orderRef) ?? null;
-    const { effect, state, order } = recordOutcome(payer.state, orderRef, previous, report, now);
+    const { effect, state, order } = recordOutcome(payer.state, previous, report, now);
     payer.state = state;
     payer.orders.delete(orderRef);
     payer.orders.set(orderRef, order);

@@ -2,7 +2,7 @@ import { CLIENT_GROUPS, type ClientGroup } from '../client/client-group.ts';
 import { clientKey, decisionId, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { OVERRIDE_GROUPS } from '../client/client-state.ts';
 import type { Ladder } from '../client/ladder.ts';
-import { OUTCOME_CAUSES, OUTCOMES } from '../client/outcomes.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../client/order.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { FactValue } from '../facts/fact.ts';
 import { isRuleVersion, VERDICTS } from '../rules/rule-set.ts';

@@ -1,38 +1,69 @@
 import { type Binding, type ClientState, type Override, touch } from './client-state.ts';
 import { NO_ATTEMPTS } from './ladder.ts';
-import { type OrderOutcome, type OutcomeEffect, outcomeEffect, tallyOutcome } from './outcomes.ts';
+import {
+  dated,
+  type KnownOrder,
+  type OrderOutcome,
+  type ReportedOutcome,
+  sameOutcome,
+  wasPaid,
+  withReport,
+} from './order.ts';
+import { tallyOutcome } from './outcomes.ts';
+
+/** What a report did: counted anew, corrected what was known of its order, repeated it, or came too late for it. */
+export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
 
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;
   readonly state: ClientState;
-  /** What is known of the order from now on. */
-  readonly order: OrderOutcome;
+  /** What is known of the order from now on. This and the state are the same objects when it was known already. */
+  readonly order: KnownOrder;
+  /** The report with the time that was taken for it. */
+  readonly report: OrderOutcome;
 }
 
 /**
- * What the platform's report about an order does to the client. A payment takes the client off the
- * ladder (contract, section 3.2); an outcome dated later than `now` counts as happening now.
+ * What the platform's report about an order does to the client. The same reports give the same client in
+ * whatever order they arrive. News of a payment take the client off the ladder (contract, section 3.2), also
+ * when the payment has been reversed since; an outcome dated later than `now`, or not at all, happens now.
  */
 export function recordOutcome(
   state: ClientState,
-  orderRef: string,
-  previous: OrderOutcome | null,
-  report: OrderOutcome,
+  known: KnownOrder | null,
+  reported: ReportedOutcome,
   now: number,
 ): OutcomeChange {
-  const latest = Math.max(now, state.lastAt);
-  const order = { ...report, occurredAt: Math.min(report.occurredAt, latest) };
-  const effect = outcomeEffect(previous, order);
-  if (effect === 'unchanged' || effect === 'stale') return { effect, state, order: previous ?? order };
-  const outcomes = tallyOutcome(state.outcomes, orderRef, previous, order);
-  const ladder = order.outcome === 'PAID' ? NO_ATTEMPTS : state.ladder;
-  return { effect, state: { ...touch(state, now), outcomes, ladder }, order };
+  const report = dated(known, reported, Math.max(now, state.lastAt));
+  const order = withReport(known, report);
+  const effect = effectOf(known, order, report);
+  const holdsAnew = effect === 'recorded' || effect === 'superseded';
+  const paidAnew = report.outcome === 'PAID' && (!wasPaid(known) || (holdsAnew && known?.outcome !== 'PAID'));
+  if (order === known) return { effect, state, order, report };
+  const outcomes = holdsAnew ? tallyOutcome(state.outcomes, known, order) : state.outcomes;
+  const ladder = paidAnew ? NO_ATTEMPTS : state.ladder;
+  return {
+    effect,
+    state: { ...touch(state, Math.max(now, report.occurredAt)), outcomes, ladder },
+    order,
+    report,
+  };
 }
 
+function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutcome): OutcomeEffect {
+  if (known === null) return 'recorded';
+  if (order.occurredAt !== known.occurredAt || !sameOutcome(order, known)) return 'superseded';
+  return sameOutcome(report, known) ? 'unchanged' : 'stale';
+}
+
+/** Binds the client, or with null unbinds it. Unbinding one that is not bound gives the same object. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
+  if (binding === null && state.binding === null) return state;
   return { ...touch(state, now), binding };
 }
 
+/** Puts a person's decision before the rules, or with null lifts it. Lifting none gives the same object. */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
+  if (override === null && state.override === null) return state;
   return { ...touch(state, now), override };
 }

@@ -1,5 +1,5 @@
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import { NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
+import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** One verdict request as the velocity facts remember it. Texts are kept as tokens. */
 export interface VerdictEvent {
@@ -88,17 +88,12 @@ export const UNKNOWN_CLIENT: ClientState = {
 };
 
 /**
- * New to the platform: no verdict was asked and no outcome, binding or override is known.
- * A score alone does not end it, so that score stays idempotent.
+ * New to the platform: no verdict was asked and no outcome, binding or override is known. A technical failure is
+ * an outcome, too: it counts neither way, but the platform has had an order of the client. A score alone does
+ * not end being new, so that score stays idempotent.
  */
 export function isNewClient(state: ClientState): boolean {
-  return (
-    state.seq === 0 &&
-    state.outcomes.recent.length === 0 &&
-    state.outcomes.paidCount + state.outcomes.unpaidCount === 0 &&
-    state.binding === null &&
-    state.override === null
-  );
+  return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
 }
 
 /** The state with time moved on to `now`; the first contact is remembered. */

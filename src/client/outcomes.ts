@@ -1,120 +1,165 @@
-import { token } from './token.ts';
+import type { OrderOutcome } from './order.ts';
 
-/** The final result of an order. */
-export type Outcome = 'PAID' | 'UNPAID';
-
-export const OUTCOMES = ['PAID', 'UNPAID'] as const satisfies readonly Outcome[];
-
-export type OutcomeCause = 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED';
-
-export const OUTCOME_CAUSES = [
-  'DECLINED',
-  'EXPIRED',
-  'CANCELLED',
-  'TECHNICAL',
-  'REVERSED',
-] as const satisfies readonly OutcomeCause[];
-
-/** What the platform said last about one order. */
-export interface OrderOutcome {
-  readonly outcome: Outcome;
-  readonly cause: OutcomeCause | null;
-  /** Epoch ms at which the order became final. */
-  readonly occurredAt: number;
+/** The final outcome of one order, as far as its client's counters care. */
+export interface CountedOutcome {
+  readonly paid: boolean;
+  /** Epoch ms. */
+  readonly at: number;
 }
 
-interface RecentOutcome {
-  /** `token` of the orderRef. */
-  readonly order: string;
-  readonly paid: boolean;
-  readonly at: number;
+/** What is left of outcomes that are too old to be remembered singly. */
+export interface OlderOutcomes {
+  readonly lastPaidAt: number | null;
+  readonly lastUnpaidAt: number | null;
+  /** Unpaid ones after the last paid one among them. */
+  readonly unpaidChain: number;
 }
 
 /** The client's final outcomes, each order counted once. */
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  readonly lastPaidAt: number | null;
-  readonly lastUnpaidAt: number | null;
-  /** The newest outcomes, oldest first: what a late correction needs to recount a chain. */
-  readonly recent: readonly RecentOutcome[];
+  /** Orders that ended in a technical failure: known of the client, counted neither way. */
+  readonly technicalCount: number;
+  /**
+   * The newest outcomes, oldest first, and of the same moment the paid ones last. A correction takes an
+   * outcome out of here, so the facts come out as if the order had been told rightly at first.
+   */
+  readonly recent: readonly CountedOutcome[];
+  readonly older: OlderOutcomes;
 }
 
-/** How many outcomes a client's state remembers singly; an unpaid chain is counted up to this. */
-export const RECENT_OUTCOMES = 20;
+/**
+ * How many outcomes a client's state remembers singly. Corrections and late reports beyond them still count
+ * rightly; the times and the chain of the older ones are then as good as their summary.
+ */
+export const RECENT_OUTCOMES_MAX = 64;
+
+/** An unpaid chain is counted up to this. */
+export const UNPAID_CHAIN_MAX = 20;
+
+const NOTHING_OLDER: OlderOutcomes = { lastPaidAt: null, lastUnpaidAt: null, unpaidChain: 0 };
 
 export const NO_OUTCOMES: OutcomeTally = {
   paidCount: 0,
   unpaidCount: 0,
-  lastPaidAt: null,
-  lastUnpaidAt: null,
+  technicalCount: 0,
   recent: [],
+  older: NOTHING_OLDER,
 };
 
-/** What a report did: counted anew, corrected an earlier one, or changed nothing. */
-export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
-
-/**
- * Says what `report` does to an order whose last known outcome is `previous`.
- * A repeat changes nothing; a different one supersedes unless it happened before the one known.
- */
-export function outcomeEffect(previous: OrderOutcome | null, report: OrderOutcome): OutcomeEffect {
-  if (previous === null) return 'recorded';
-  if (previous.outcome === report.outcome && previous.cause === report.cause) return 'unchanged';
-  return report.occurredAt < previous.occurredAt ? 'stale' : 'superseded';
-}
-
-/** Moves an order in the tally from its `previous` outcome to the `next` one. */
+/** Moves an order in the tally from what was known of it to what is known now. */
 export function tallyOutcome(
   tally: OutcomeTally,
-  orderRef: string,
   previous: OrderOutcome | null,
   next: OrderOutcome,
 ): OutcomeTally {
-  const without = previous === null ? tally : remove(tally, orderRef, previous);
-  return add(without, orderRef, next);
+  return counted(previous === null ? tally : counted(tally, previous, -1), next, 1);
 }
 
-/** Unpaid outcomes since the last paid one, counted up to RECENT_OUTCOMES. */
-export function unpaidChain(tally: OutcomeTally): number {
-  const lastPaid = tally.recent.findLastIndex((outcome) => outcome.paid);
-  return tally.recent.length - 1 - lastPaid;
+/** Epoch ms of the newest paid outcome; null when there is none. */
+export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
+  return recent.findLast(({ paid }) => paid)?.at ?? older.lastPaidAt;
+}
+
+/** Epoch ms of the newest unpaid outcome; null when there is none. */
+export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
+  return recent.findLast(({ paid }) => !paid)?.at ?? older.lastUnpaidAt;
+}
+
+/** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */
+export function unpaidChain({ recent, older }: OutcomeTally): number {
+  const lastPaid = recent.findLastIndex(({ paid }) => paid);
+  const chain = recent.length - 1 - lastPaid + (lastPaid === -1 ? older.unpaidChain : 0);
+  return Math.min(chain, UNPAID_CHAIN_MAX);
+}
+
+/** The newest outcome; null when there is none. */
+export function lastOutcome({ recent, older }: OutcomeTally): CountedOutcome | null {
+  return recent.at(-1) ?? newest(older);
+}
+
+/** Whether any outcome was ever reported of the client that still holds, a technical failure included. */
+export function hasOutcomes({ paidCount, unpaidCount, technicalCount }: OutcomeTally): boolean {
+  return paidCount + unpaidCount + technicalCount > 0;
+}
+
+/** The summary of what is not among the recent ones; `older` says what they cannot tell. */
+export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
+  const recentPaid = tally.recent.filter(({ paid }) => paid).length;
+  const paidCount = tally.paidCount - recentPaid;
+  const unpaidCount = tally.unpaidCount - (tally.recent.length - recentPaid);
+  const { older } = tally;
+  if (paidCount + unpaidCount <= 0) return NOTHING_OLDER;
+  return {
+    lastPaidAt: paidCount > 0 ? older.lastPaidAt : null,
+    lastUnpaidAt: unpaidCount > 0 ? older.lastUnpaidAt : null,
+    unpaidChain: paidCount > 0 ? Math.min(older.unpaidChain, unpaidCount) : unpaidCount,
+  };
 }
 
 /** A technical failure says nothing about the payer, so it counts neither way. */
-function counts(outcome: OrderOutcome): boolean {
-  return outcome.cause !== 'TECHNICAL';
+function counted(
+  tally: OutcomeTally,
+  { outcome, cause, occurredAt }: OrderOutcome,
+  step: 1 | -1,
+): OutcomeTally {
+  if (cause === 'TECHNICAL') return { ...tally, technicalCount: tally.technicalCount + step };
+  const paid = outcome === 'PAID';
+  const entry = { paid, at: occurredAt };
+  const moved = {
+    ...tally,
+    paidCount: tally.paidCount + (paid ? step : 0),
+    unpaidCount: tally.unpaidCount + (paid ? 0 : step),
+    ...(step === 1 ? withEntry(tally, entry) : withoutEntry(tally, entry)),
+  };
+  return { ...moved, older: olderOutcomes(moved) };
 }
 
-function add(tally: OutcomeTally, orderRef: string, outcome: OrderOutcome): OutcomeTally {
-  if (!counts(outcome)) return tally;
-  const paid = outcome.outcome === 'PAID';
-  const entry = { order: token(orderRef), paid, at: outcome.occurredAt };
-  const after = tally.recent.findLastIndex((other) => other.at <= entry.at) + 1;
-  return {
-    paidCount: tally.paidCount + (paid ? 1 : 0),
-    unpaidCount: tally.unpaidCount + (paid ? 0 : 1),
-    lastPaidAt: paid ? Math.max(tally.lastPaidAt ?? 0, entry.at) : tally.lastPaidAt,
-    lastUnpaidAt: paid ? tally.lastUnpaidAt : Math.max(tally.lastUnpaidAt ?? 0, entry.at),
-    recent: tally.recent.toSpliced(after, 0, entry).slice(-RECENT_OUTCOMES),
-  };
+type Remembered = Pick<OutcomeTally, 'recent' | 'older'>;
+
+function withEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
+  const newestOlder = newest(older);
+  if (newestOlder !== null && inTime(entry, newestOlder) < 0)
+    return { recent, older: summarise(older, entry) };
+  const place = recent.findLastIndex((other) => inTime(other, entry) <= 0) + 1;
+  const next = recent.toSpliced(place, 0, entry);
+  const [oldest, ...rest] = next;
+  if (next.length <= RECENT_OUTCOMES_MAX || oldest === undefined) return { recent: next, older };
+  return { recent: rest, older: summarise(older, oldest) };
 }
 
-function remove(tally: OutcomeTally, orderRef: string, outcome: OrderOutcome): OutcomeTally {
-  if (!counts(outcome)) return tally;
-  const paid = outcome.outcome === 'PAID';
-  const order = token(orderRef);
-  const recent = tally.recent.filter((entry) => entry.order !== order);
-  const lastAt = (known: number | null) =>
-    // Only the newest one of its kind moves the time; an older one was never what it told.
-    known !== null && outcome.occurredAt < known
-      ? known
-      : (recent.findLast((entry) => entry.paid === paid)?.at ?? null);
-  return {
-    paidCount: tally.paidCount - (paid ? 1 : 0),
-    unpaidCount: tally.unpaidCount - (paid ? 0 : 1),
-    lastPaidAt: paid ? lastAt(tally.lastPaidAt) : tally.lastPaidAt,
-    lastUnpaidAt: paid ? tally.lastUnpaidAt : lastAt(tally.lastUnpaidAt),
-    recent,
-  };
+function withoutEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
+  const place = recent.findLastIndex((other) => inTime(other, entry) === 0);
+  if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
+  const inChain = !entry.paid && entry.at > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
+  return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
+}
+
+/** The summary with one more outcome. */
+function summarise(older: OlderOutcomes, { paid, at }: CountedOutcome): OlderOutcomes {
+  const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
+  const since = (then: number | null) => then === null || at >= then;
+  if (!paid) {
+    const inChain = lastPaidAt === null || at > lastPaidAt;
+    return {
+      lastPaidAt,
+      lastUnpaidAt: since(lastUnpaidAt) ? at : lastUnpaidAt,
+      unpaidChain: unpaidChain + (inChain ? 1 : 0),
+    };
+  }
+  if (!since(lastPaidAt)) return older;
+  // Which of the unpaid ones came after it is not known any more, only that the last one did.
+  return { lastPaidAt: at, lastUnpaidAt, unpaidChain: since(lastUnpaidAt) ? 0 : 1 };
+}
+
+function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): CountedOutcome | null {
+  if (lastPaidAt !== null && lastPaidAt >= (lastUnpaidAt ?? lastPaidAt))
+    return { paid: true, at: lastPaidAt };
+  return lastUnpaidAt === null ? null : { paid: false, at: lastUnpaidAt };
+}
+
+/** Of the same moment a payment counts as the newer one. */
+function inTime(a: CountedOutcome, b: CountedOutcome): number {
+  return a.at - b.at || Number(a.paid) - Number(b.paid);
 }

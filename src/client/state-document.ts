@@ -1,12 +1,13 @@
 import type { ClientState, Hints, VerdictEvent } from './client-state.ts';
 import type { Ladder } from './ladder.ts';
-import type { OutcomeTally } from './outcomes.ts';
+import { type CountedOutcome, NO_OUTCOMES, type OutcomeTally, olderOutcomes } from './outcomes.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and
- * names would be most of it. `FORMAT` comes first; a reader refuses what it does not know.
+ * names would be most of it. `FORMAT` comes first. A reader brings older formats up to date and refuses
+ * what it does not know.
  */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** A token, NONE, or SAME as in the event before: payers seldom change more than the order. */
 type Cell = string | 0 | 1;
@@ -25,13 +26,11 @@ type EventRow = [
   ip: Cell,
 ];
 type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null];
-type OutcomesRow = [
-  paid: number,
-  unpaid: number,
-  lastPaidAt: number | null,
-  lastUnpaidAt: number | null,
-  recent: [order: string, paid: 0 | 1, at: number][],
-];
+/** Newest first, each as twice its distance in ms to the one after it, plus one when it was paid. */
+type RecentRow = number[];
+type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
+/** 0 when there are none; `older` only when some are not remembered singly. */
+type OutcomesRow = 0 | [paid: number, unpaid: number, technical: number, recent: RecentRow, older?: OlderRow];
 type HintsRow = [
   scoredAt: number,
   fingerprint: string | 0,
@@ -40,19 +39,27 @@ type HintsRow = [
   honeypotAt: number | null,
   userAgent: 0 | 1 | 2,
 ];
-type Document = [
-  format: number,
+type Head<Format> = [
+  format: Format,
   seq: number,
   firstSeenAt: number | null,
   lastAt: number,
   lastVerdictAt: number | null,
   ladder: LadderRow,
   events: EventRow[],
-  outcomes: OutcomesRow,
-  hints: HintsRow | null,
-  binding: ClientState['binding'],
-  override: ClientState['override'],
 ];
+type Tail = [hints: HintsRow | null, binding: ClientState['binding'], override: ClientState['override']];
+type Document = [...head: Head<typeof FORMAT>, outcomes: OutcomesRow, ...tail: Tail];
+
+/** Format 1, which named the newest 20 outcomes by their orders. */
+type OutcomesRow1 = [
+  paid: number,
+  unpaid: number,
+  lastPaidAt: number | null,
+  lastUnpaidAt: number | null,
+  recent: [order: string, paid: 0 | 1, at: number][],
+];
+type Document1 = [...head: Head<1>, outcomes: OutcomesRow1, ...tail: Tail];
 
 const EARLY = 1;
 const GRANTED = 2;
@@ -68,13 +75,7 @@ export function encodeClientState(state: ClientState): string {
     state.lastVerdictAt,
     [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil],
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
-    [
-      outcomes.paidCount,
-      outcomes.unpaidCount,
-      outcomes.lastPaidAt,
-      outcomes.lastUnpaidAt,
-      outcomes.recent.map(({ order, paid, at }) => [order, paid ? 1 : 0, at]),
-    ],
+    encodeOutcomes(outcomes, state.lastAt),
     state.hints === null ? null : encodeHints(state.hints),
     state.binding,
     state.override,
@@ -84,7 +85,7 @@ export function encodeClientState(state: ClientState): string {
 
 /** Throws when the text is of another format: an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
-  const document: Document = JSON.parse(text);
+  const document: Document = upToDate(JSON.parse(text));
   const [
     format,
     seq,
@@ -98,7 +99,9 @@ export function decodeClientState(text: string): ClientState {
     binding,
     override,
   ] = document;
-  if (format !== FORMAT) throw new Error(`client state has format ${format}; this version reads ${FORMAT}`);
+  if (format !== FORMAT) {
+    throw new Error(`client state has format ${format}; this version reads formats 1 to ${FORMAT}`);
+  }
   return {
     seq,
     firstSeenAt,
@@ -106,11 +109,37 @@ export function decodeClientState(text: string): ClientState {
     lastVerdictAt,
     ladder: decodeLadder(ladder),
     events: decodeEvents(events, lastAt),
-    outcomes: decodeOutcomes(outcomes),
+    outcomes: decodeOutcomes(outcomes, lastAt),
     hints: hints === null ? null : decodeHints(hints),
     binding,
     override,
   };
+}
+
+/** The document as this version would have written it; what is no document of format 1 is left as it is. */
+function upToDate(stored: Document | Document1): Document {
+  if (stored[0] !== 1) return stored;
+  const [, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, outcomes, hints, binding, override] =
+    stored;
+  const tally = encodeOutcomes(tallyOf(outcomes), lastAt);
+  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, hints, binding, override];
+}
+
+/** Format 1 did not say when what it no longer remembered happened: not after the oldest that it did remember. */
+function tallyOf([paidCount, unpaidCount, lastPaidAt, lastUnpaidAt, rows]: OutcomesRow1): OutcomeTally {
+  const recent = rows
+    .map(([, paid, at]): CountedOutcome => ({ paid: paid === 1, at }))
+    .sort((a, b) => a.at - b.at || Number(a.paid) - Number(b.paid));
+  const [oldest] = recent;
+  const before = (known: number | null, kind: boolean) =>
+    recent.some(({ paid }) => paid === kind) ? (oldest?.at ?? null) : known;
+  const older = {
+    lastPaidAt: before(lastPaidAt, true),
+    lastUnpaidAt: before(lastUnpaidAt, false),
+    unpaidChain: 0,
+  };
+  const tally = { paidCount, unpaidCount, technicalCount: 0, recent, older };
+  return { ...tally, older: olderOutcomes(tally) };
 }
 
 /** Event times are stored as their age at `lastAt`: shorter, and exact. */
@@ -163,20 +192,49 @@ function decodeLadder([level, attemptOpen, waitUntil]: LadderRow): Ladder {
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
 }
 
-function decodeOutcomes([
-  paidCount,
-  unpaidCount,
-  lastPaidAt,
-  lastUnpaidAt,
-  recent,
-]: OutcomesRow): OutcomeTally {
+function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
+  const { paidCount, unpaidCount, technicalCount, recent, older } = tally;
+  if (paidCount + unpaidCount + technicalCount === 0) return 0;
+  const row: OutcomesRow = [paidCount, unpaidCount, technicalCount, encodeRecent(recent, lastAt)];
+  if (recent.length < paidCount + unpaidCount) {
+    row.push([older.lastPaidAt, older.lastUnpaidAt, older.unpaidChain]);
+  }
+  return row;
+}
+
+function encodeRecent(recent: readonly CountedOutcome[], lastAt: number): RecentRow {
+  const row: RecentRow = [];
+  let after = lastAt;
+  for (const { paid, at } of recent.toReversed()) {
+    row.push(2 * (after - at) + (paid ? 1 : 0));
+    after = at;
+  }
+  return row;
+}
+
+function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
+  if (row === 0) return NO_OUTCOMES;
+  const [paidCount, unpaidCount, technicalCount, newestFirst, older] = row;
   return {
     paidCount,
     unpaidCount,
-    lastPaidAt,
-    lastUnpaidAt,
-    recent: recent.map(([order, paid, at]) => ({ order, paid: paid === 1, at })),
+    technicalCount,
+    recent: decodeRecent(newestFirst, lastAt),
+    older:
+      older === undefined
+        ? NO_OUTCOMES.older
+        : { lastPaidAt: older[0], lastUnpaidAt: older[1], unpaidChain: older[2] },
   };
+}
+
+function decodeRecent(row: RecentRow, lastAt: number): readonly CountedOutcome[] {
+  const recent: CountedOutcome[] = [];
+  let at = lastAt;
+  for (const cell of row) {
+    at -= Math.floor(cell / 2);
+    recent.push({ paid: cell % 2 === 1, at });
+  }
+  return recent.reverse();
 }
 
 function encodeHints(hints: Hints): HintsRow {

@@ -1,5 +1,5 @@
 import { live } from '../client/client-state.ts';
-import { RECENT_OUTCOMES, unpaidChain } from '../client/outcomes.ts';
+import { lastOutcome, lastPaidAt, lastUnpaidAt, UNPAID_CHAIN_MAX, unpaidChain } from '../client/outcomes.ts';
 import { paymentScore } from '../client/payment-score.ts';
 import { count, type Fact, SECONDS, secondsSince, YES_NO } from './fact.ts';
 
@@ -11,7 +11,8 @@ export const HISTORY_FACTS = {
     kind: 'plain',
     domain: YES_NO,
     unit: null,
-    description: 'No verdict was asked (this request included) and no outcome, binding or override is known.',
+    description:
+      'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
     read: ({ isNew }) => isNew,
   },
   paidCount: {
@@ -37,9 +38,9 @@ export const HISTORY_FACTS = {
   },
   unpaidChain: {
     kind: 'plain',
-    domain: count(RECENT_OUTCOMES),
+    domain: count(UNPAID_CHAIN_MAX),
     unit: 'orders',
-    description: `UNPAID outcomes since the last PAID one, counted up to ${RECENT_OUTCOMES}.`,
+    description: `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
     read: ({ state }) => unpaidChain(state.outcomes),
   },
   lastOutcome: {
@@ -48,8 +49,8 @@ export const HISTORY_FACTS = {
     unit: null,
     description: 'The newest final outcome; NONE when there is none.',
     read: ({ state }) => {
-      const last = state.outcomes.recent.at(-1);
-      return last === undefined ? 'NONE' : last.paid ? 'PAID' : 'UNPAID';
+      const last = lastOutcome(state.outcomes);
+      return last === null ? 'NONE' : last.paid ? 'PAID' : 'UNPAID';
     },
   },
   paymentScore: {
@@ -72,14 +73,14 @@ export const HISTORY_FACTS = {
     domain: SECONDS,
     unit: 'seconds',
     description: 'Since the newest PAID outcome; 999999999 when there is none.',
-    read: ({ state, now }) => secondsSince(state.outcomes.lastPaidAt, now),
+    read: ({ state, now }) => secondsSince(lastPaidAt(state.outcomes), now),
   },
   secondsSinceLastUnpaid: {
     kind: 'plain',
     domain: SECONDS,
     unit: 'seconds',
     description: 'Since the newest UNPAID outcome; 999999999 when there is none.',
-    read: ({ state, now }) => secondsSince(state.outcomes.lastUnpaidAt, now),
+    read: ({ state, now }) => secondsSince(lastUnpaidAt(state.outcomes), now),
   },
   hasBinding: {
     kind: 'plain',

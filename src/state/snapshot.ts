@@ -1,5 +1,5 @@
 import { UNKNOWN_CLIENT } from '../client/client-state.ts';
-import type { OrderOutcome } from '../client/outcomes.ts';
+import type { KnownOrder } from '../client/order.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { Snapshot, StoredAnswer } from './store.ts';
@@ -30,7 +30,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function readOrder(text: string): OrderOutcome {
+function readOrder(text: string): KnownOrder {
   return JSON.parse(text);
 }
 

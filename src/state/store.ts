@@ -1,6 +1,6 @@
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import type { Binding, ClientState, Override } from '../client/client-state.ts';
-import type { OrderOutcome } from '../client/outcomes.ts';
+import type { KnownOrder, OrderOutcome } from '../client/order.ts';
 import type { ScoreRequest } from '../decision/decide.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
@@ -97,7 +97,7 @@ export interface LoadAlso {
 
 export interface Snapshot {
   readonly state: ClientState;
-  readonly order: OrderOutcome | null;
+  readonly order: KnownOrder | null;
   readonly answer: StoredAnswer | null;
   readonly stamp: Stamp;
 }
@@ -126,7 +126,7 @@ export interface Change {
   /** Of a verdict: the record that explains it. It is what the journal keeps, too. */
   readonly decision?: Decision;
   /** Of an outcome report: what is known of the order from now on. */
-  readonly outcome?: { readonly orderRef: string; readonly order: OrderOutcome };
+  readonly outcome?: { readonly orderRef: string; readonly order: KnownOrder };
   /** Of a verdict with an Idempotency-Key. */
   readonly answer?: { readonly idempotencyKey: string; readonly stored: StoredAnswer };
 }
@@ -158,7 +158,14 @@ export type JournalEntry =
       readonly answer: ScoreAnswer;
     })
   | (EntryBase & { readonly kind: 'verdict'; readonly decision: Decision })
-  | (EntryBase & { readonly kind: 'outcome'; readonly orderRef: string; readonly order: OrderOutcome })
+  | (EntryBase & {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      /** The outcome that holds from now on. */
+      readonly order: OrderOutcome;
+      /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
+      readonly report?: OrderOutcome;
+    })
   | (EntryBase & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (EntryBase & { readonly kind: 'override'; readonly override: Override | null });
 

@@ -45,9 +45,12 @@ describe('what is known of a client', () => {
 
   it('is something after a verdict, an outcome, a binding or an override', () => {
     const paid = { outcome: 'PAID', cause: null, occurredAt: 1 } as const;
-    const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, 'order-1', null, paid);
+    const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, paid);
     expect(isNewClient({ ...UNKNOWN_CLIENT, seq: 1 })).to.equal(false);
     expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes })).to.equal(false);
+    const failed = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1 } as const;
+    const technical = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, failed);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes: technical })).to.equal(false);
     expect(isNewClient({ ...UNKNOWN_CLIENT, binding: BINDING })).to.equal(false);
     expect(isNewClient({ ...UNKNOWN_CLIENT, override: OVERRIDE })).to.equal(false);
   });

@@ -1,41 +1,57 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import {
-  NO_OUTCOMES,
-  type OrderOutcome,
-  OUTCOME_CAUSES,
-  OUTCOMES,
-  outcomeEffect,
-  RECENT_OUTCOMES,
-  tallyOutcome,
-  unpaidChain,
-} from '../../src/client/outcomes.ts';
-import { token } from '../../src/client/token.ts';
+import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
+import { lastOutcome, lastPaidAt, lastUnpaidAt, NO_OUTCOMES, RECENT_OUTCOMES_MAX, UNPAID_CHAIN_MAX, unpaidChain } from '../../src/client/outcomes.ts';
+import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from './told-orders.ts';
 
 const NOW = 1_000_000;
 
-function paid(occurredAt: number): OrderOutcome {
-  return { outcome: 'PAID', cause: null, occurredAt };
-}
+const ON_LADDER: ClientState = {
+  ...UNKNOWN_CLIENT,
+  ladder: { level: 2, attemptOpen: true, waitUntil: null },
+};
 
-function unpaid(occurredAt: number, cause: OrderOutcome['cause'] = 'DECLINED'): OrderOutcome {
-  return { outcome: 'UNPAID', cause, occurredAt };
-}
-
-/** What a client's orders become, each report with the time at which it arrives. */
-function report(reports: readonly (readonly [order: string, outcome: OrderOutcome, now?: number])[]) {
-  const orders = new Map<string, OrderOutcome>();
+/** What a client's orders become, all reports arriving at NOW. */
+function report(
+  reports: readonly (readonly [order: string, outcome: OrderOutcome])[],
+  before: ClientState = UNKNOWN_CLIENT,
+) {
+  const orders = new Map<string, KnownOrder>();
   const effects: string[] = [];
-  let state: ClientState = UNKNOWN_CLIENT;
-  for (const [orderRef, outcome, now = NOW] of reports) {
-    const change = recordOutcome(state, orderRef, orders.get(orderRef) ?? null, outcome, now);
+  let state = before;
+  for (const [orderRef, outcome] of reports) {
+    const change = recordOutcome(state, orders.get(orderRef) ?? null, outcome, NOW);
     state = change.state;
     orders.set(orderRef, change.order);
     effects.push(change.effect);
   }
   return { state, orders, effects };
+}
+
+function reportAll(told: readonly ToldOrder[]) {
+  return report(
+    told.map(({ order, report: outcome }) => [order, outcome] as const),
+    ON_LADDER,
+  );
+}
+
+function factsOf({ outcomes }: ClientState) {
+  const last = lastOutcome(outcomes);
+  return {
+    paidCount: outcomes.paidCount,
+    unpaidCount: outcomes.unpaidCount,
+    unpaidChain: unpaidChain(outcomes),
+    lastOutcome: last === null ? 'NONE' : last.paid ? 'PAID' : 'UNPAID',
+    lastPaidAt: lastPaidAt(outcomes),
+    lastUnpaidAt: lastUnpaidAt(outcomes),
+  };
+}
+
+/** So many orders, one a moment. */
+function many(count: number, outcome: (at: number) => OrderOutcome, firstAt = 1) {
+  return Array.from({ length: count }, (_, n) => [`order-${firstAt + n}`, outcome(firstAt + n)] as const);
 }
 
 describe("the outcomes of a client's orders", () => {
@@ -46,13 +62,17 @@ describe("the outcomes of a client's orders", () => {
       ['a', paid(5)],
     ]);
     expect(effects).to.deep.equal(['recorded', 'unchanged', 'unchanged']);
-    expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0, lastPaidAt: 1 });
+    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0, lastPaidAt: 1 });
   });
 
   it('leave the very same state when a repeat changes nothing', () => {
     const { state, orders } = report([['a', unpaid(1)]]);
-    const again = recordOutcome(state, 'a', orders.get('a') ?? null, unpaid(1), NOW + 5);
+    const again = recordOutcome(state, orders.get('a') ?? null, unpaid(1), NOW + 5);
     expect(again.state).to.equal(state);
+    expect(again.order).to.equal(orders.get('a'));
+    const later = recordOutcome(state, orders.get('a') ?? null, unpaid(4), NOW + 5);
+    expect(later).to.deep.include({ effect: 'unchanged' });
+    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5 });
   });
 
   it('are corrected by a later success', () => {
@@ -61,13 +81,7 @@ describe("the outcomes of a client's orders", () => {
       ['a', paid(2)],
     ]);
     expect(effects).to.deep.equal(['recorded', 'superseded']);
-    expect(state.outcomes).to.deep.equal({
-      paidCount: 1,
-      unpaidCount: 0,
-      lastPaidAt: 2,
-      lastUnpaidAt: null,
-      recent: [{ order: token('a'), paid: true, at: 2 }],
-    });
+    expect(state.outcomes).to.deep.equal({ ...NO_OUTCOMES, paidCount: 1, recent: [{ paid: true, at: 2 }] });
   });
 
   it('are corrected by a refund', () => {
@@ -76,7 +90,7 @@ describe("the outcomes of a client's orders", () => {
       ['b', paid(3)],
       ['b', unpaid(4, 'REVERSED')],
     ]);
-    expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 1, lastPaidAt: 1, lastUnpaidAt: 4 });
+    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 1, lastPaidAt: 1, lastUnpaidAt: 4 });
   });
 
   it('are not corrected by what happened before', () => {
@@ -86,17 +100,13 @@ describe("the outcomes of a client's orders", () => {
     ]);
     expect(effects).to.deep.equal(['recorded', 'stale']);
     expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
-    expect(orders.get('a')).to.deep.equal(paid(5));
-  });
-
-  it('are corrected by another outcome of the same moment, which the later report tells', () => {
-    expect(outcomeEffect(paid(5), unpaid(5))).to.equal('superseded');
+    expect(orders.get('a')).to.deep.include(paid(5));
   });
 
   it('count a technical failure neither way, and count it when it turns out to be a payment', () => {
     const first = report([['a', unpaid(1, 'TECHNICAL')]]);
     expect(first.effects).to.deep.equal(['recorded']);
-    expect(first.state.outcomes).to.deep.equal(NO_OUTCOMES);
+    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
     const { state } = report([
       ['a', unpaid(1, 'TECHNICAL')],
       ['a', paid(2)],
@@ -109,7 +119,16 @@ describe("the outcomes of a client's orders", () => {
       ['a', unpaid(1)],
       ['a', unpaid(2, 'TECHNICAL')],
     ]);
-    expect(state.outcomes).to.deep.equal(NO_OUTCOMES);
+    expect(state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
+  });
+
+  it('make a client known to the platform, a technical failure too, told at first or in the end', () => {
+    expect(isNewClient(report([['a', unpaid(1, 'TECHNICAL')]]).state)).to.equal(false);
+    const corrected = report([
+      ['a', unpaid(1)],
+      ['a', unpaid(2, 'TECHNICAL')],
+    ]);
+    expect(isNewClient(corrected.state)).to.equal(false);
   });
 
   it('count a chain of unpaid orders from the last paid one', () => {
@@ -141,32 +160,80 @@ describe("the outcomes of a client's orders", () => {
     expect(unpaidChain(state.outcomes)).to.equal(1);
   });
 
-  it(`remember ${RECENT_OUTCOMES} orders singly and count the others`, () => {
-    const { state } = report(Array.from({ length: 30 }, (_, n) => [`order-${n}`, unpaid(n + 1)] as const));
-    expect(state.outcomes.unpaidCount).to.equal(30);
-    expect(state.outcomes.recent.length).to.equal(RECENT_OUTCOMES);
-    expect(unpaidChain(state.outcomes)).to.equal(RECENT_OUTCOMES);
+  it(`remember ${RECENT_OUTCOMES_MAX} orders singly and count the others`, () => {
+    const { state } = report(many(100, unpaid));
+    expect(state.outcomes.unpaidCount).to.equal(100);
+    expect(state.outcomes.recent.length).to.equal(RECENT_OUTCOMES_MAX);
+    expect(unpaidChain(state.outcomes)).to.equal(UNPAID_CHAIN_MAX);
+  });
+
+  it('come out as if told rightly at first when the newest of many turn out technical', () => {
+    const reports = [...many(24, (at) => unpaid(at)), ...many(20, (at) => unpaid(at, 'TECHNICAL'), 5)];
+    expect(factsOf(report(reports).state)).to.deep.equal({
+      paidCount: 0,
+      unpaidCount: 4,
+      unpaidChain: 4,
+      lastOutcome: 'UNPAID',
+      lastPaidAt: null,
+      lastUnpaidAt: 4,
+    });
+  });
+
+  it('come out as if told rightly at first when old payments are taken back', () => {
+    const takenBack = many(20, (at) => unpaid(at + 100, 'REVERSED'), 5);
+    expect(factsOf(report([...many(24, paid), ...takenBack]).state)).to.deep.equal({
+      paidCount: 4,
+      unpaidCount: 20,
+      unpaidChain: 20,
+      lastOutcome: 'UNPAID',
+      lastPaidAt: 4,
+      lastUnpaidAt: 124,
+    });
+  });
+
+  it('keep the chain of those that are not remembered singly, and take corrections of them out of it', () => {
+    const newest = many(RECENT_OUTCOMES_MAX, unpaid, 10);
+    const technical = newest.map(
+      ([order, { occurredAt }]) => [order, unpaid(occurredAt, 'TECHNICAL')] as const,
+    );
+    const old = [
+      ['paid', paid(1)],
+      ['x', unpaid(2)],
+      ['y', unpaid(3)],
+      ['z', unpaid(4)],
+    ] as const;
+    const { state } = report([...old, ...newest, ...technical, ['y', paid(5)]]);
+    expect(factsOf(state)).to.deep.include({ paidCount: 2, unpaidCount: 2 });
+    const shrunk = report([...old, ...newest, ...technical, ['y', unpaid(3, 'TECHNICAL')]]);
+    expect(factsOf(shrunk.state)).to.deep.equal({
+      paidCount: 1,
+      unpaidCount: 2,
+      unpaidChain: 2,
+      lastOutcome: 'UNPAID',
+      lastPaidAt: 1,
+      lastUnpaidAt: 4,
+    });
   });
 
   it('keep the time of the last payment when an older one is refunded that is not remembered singly', () => {
     const { state } = report([
       ['old', paid(1)],
       ['newer', paid(2)],
-      ...Array.from({ length: RECENT_OUTCOMES }, (_, n) => [`order-${n}`, unpaid(n + 3)] as const),
+      ...many(RECENT_OUTCOMES_MAX, unpaid, 3),
       ['old', unpaid(100, 'REVERSED')],
     ]);
-    expect(state.outcomes).to.deep.include({ paidCount: 1, lastPaidAt: 2, lastUnpaidAt: 100 });
+    expect(factsOf(state)).to.deep.include({ paidCount: 1, lastPaidAt: 2, lastUnpaidAt: 100 });
   });
 
   it('take the client off the ladder with a payment, and leave the ladder otherwise', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const waiting = { ...UNKNOWN_CLIENT, ladder };
-    expect(recordOutcome(waiting, 'a', null, paid(1), NOW).state.ladder).to.deep.equal({
+    expect(recordOutcome(waiting, null, paid(1), NOW).state.ladder).to.deep.equal({
       level: 0,
       attemptOpen: false,
       waitUntil: null,
     });
-    expect(recordOutcome(waiting, 'a', null, unpaid(1), NOW).state.ladder).to.deep.equal(ladder);
+    expect(recordOutcome(waiting, null, unpaid(1), NOW).state.ladder).to.deep.equal(ladder);
   });
 
   it('happen now at the latest', () => {
@@ -174,67 +241,87 @@ describe("the outcomes of a client's orders", () => {
     expect(orders.get('a')?.occurredAt).to.equal(NOW);
   });
 
+  it('happen after all that was said of their order before when they carry no time', () => {
+    const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
+    let { state } = report([]);
+    let order: KnownOrder | null = null;
+    const effects = (['UNPAID', 'PAID', 'UNPAID', 'UNPAID', 'PAID'] as const).map((outcome) => {
+      const change = recordOutcome(state, order, undated(outcome), NOW);
+      ({ state, order } = change);
+      return change.effect;
+    });
+    expect(effects).to.deep.equal(['recorded', 'superseded', 'superseded', 'unchanged', 'superseded']);
+    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
+    expect(state.lastAt).to.be.at.least(lastPaidAt(state.outcomes) ?? 0);
+  });
+
   it('may be as late as what is recorded already when the clock was set back', () => {
     const ahead = { ...UNKNOWN_CLIENT, lastAt: NOW };
-    const { state, order } = recordOutcome(ahead, 'a', null, paid(NOW), NOW - 60_000);
+    const { state, order } = recordOutcome(ahead, null, paid(NOW), NOW - 60_000);
     expect(order.occurredAt).to.equal(NOW);
     expect(state.lastAt).to.equal(NOW);
   });
 
-  it('equal a naive recount of all orders, whatever is reported in whatever order', () => {
-    const anyReport = fc.tuple(
-      fc.constantFrom(...Array.from({ length: RECENT_OUTCOMES }, (_, n) => `order-${n}`)),
-      fc.record({
-        outcome: fc.constantFrom(...OUTCOMES),
-        cause: fc.option(fc.constantFrom(...OUTCOME_CAUSES), { nil: null }),
-        occurredAt: fc.integer({ min: 1, max: 200 }),
-      }),
+  it('take the client off the ladder by news of a payment that was taken back before it was told', () => {
+    const { state, effects } = report(
+      [
+        ['a', unpaid(3, 'REVERSED')],
+        ['a', paid(1)],
+      ],
+      ON_LADDER,
     );
+    expect(effects).to.deep.equal(['recorded', 'stale']);
+    expect(state.ladder).to.deep.equal(UNKNOWN_CLIENT.ladder);
+    expect(factsOf(state)).to.deep.include({ paidCount: 0, unpaidCount: 1, lastUnpaidAt: 3 });
+  });
+
+  it('leave the client on the ladder when a known payment is told once more', () => {
+    const { state, orders } = report([['a', paid(1)]]);
+    const climbed = { ...state, ladder: ON_LADDER.ladder };
+    for (const repeated of [paid(1), paid(9)]) {
+      const { state: after } = recordOutcome(climbed, orders.get('a') ?? null, repeated, NOW);
+      expect(after.ladder).to.deep.equal(ON_LADDER.ladder);
+    }
+  });
+
+  it('equal a naive recount, and are the same client in every order of arrival', () => {
+    const arrivals = toldOrders(6, 8, 30).chain((told) => fc.tuple(fc.constant(told), shuffled(told)));
     fc.assert(
-      fc.property(fc.array(anyReport, { maxLength: 60 }), (reports) => {
-        const { state, orders } = report(reports);
-        const final = [...orders.values()].filter(({ cause }) => cause !== 'TECHNICAL');
-        const times = (wanted: string) =>
-          final.filter(({ outcome }) => outcome === wanted).map(({ occurredAt }) => occurredAt);
-        const { paidCount, unpaidCount, lastPaidAt, lastUnpaidAt, recent } = state.outcomes;
-        expect(paidCount).to.equal(times('PAID').length);
-        expect(unpaidCount).to.equal(times('UNPAID').length);
-        expect(lastPaidAt).to.equal(times('PAID').length === 0 ? null : Math.max(...times('PAID')));
-        expect(lastUnpaidAt).to.equal(times('UNPAID').length === 0 ? null : Math.max(...times('UNPAID')));
-        expect(recent.length).to.equal(final.length);
-        expect(recent.map(({ at }) => at)).to.deep.equal(
-          recent.map(({ at }) => at).toSorted((a, b) => a - b),
-        );
-        const entries = [...orders]
-          .filter(([, { cause }]) => cause !== 'TECHNICAL')
-          .map(([order, { outcome, occurredAt }]) => ({
-            order: token(order),
-            paid: outcome === 'PAID',
-            at: occurredAt,
-          }));
-        expect(recent).to.have.deep.members(entries);
+      fc.property(arrivals, ([told, again]) => {
+        const { state } = reportAll(told);
+        expect(reportAll(again).state).to.deep.equal(state);
+        expect(factsOf(state)).to.deep.equal(naiveFacts(told));
+        const everPaid = told.some((one) => one.report.outcome === 'PAID');
+        expect(state.ladder).to.deep.equal(everPaid ? UNKNOWN_CLIENT.ladder : ON_LADDER.ladder);
       }),
+      { numRuns: 500 },
     );
   });
 
-  it('count a chain as a naive walk back from the newest outcome does', () => {
-    const outcome = fc.record({ isPaid: fc.boolean(), at: fc.integer({ min: 1, max: 10_000 }) });
+  it(`give the same facts of more than ${RECENT_OUTCOMES_MAX} orders while their corrections are among the newest`, () => {
+    const arrivals = fc
+      .tuple(
+        fc.array(fc.boolean(), { minLength: 70, maxLength: 100 }),
+        fc.uniqueArray(fc.integer({ min: 0, max: 39 }), { maxLength: 40 }),
+        fc.constantFrom(unpaid(0, 'TECHNICAL'), unpaid(0, 'REVERSED'), paid(0)),
+      )
+      .map(([outcomes, corrected, correction]) => {
+        const told = outcomes.map((isPaid, n) => ({
+          order: `order-${n}`,
+          report: isPaid ? paid(n + 1) : unpaid(n + 1),
+        }));
+        const corrections = corrected.map((back) => {
+          const { order, report: earlier } = told[told.length - 1 - back] ?? { order: '', report: paid(1) };
+          return { order, report: { ...correction, occurredAt: earlier.occurredAt } };
+        });
+        return [...told, ...corrections];
+      });
     fc.assert(
-      fc.property(
-        fc.uniqueArray(outcome, { maxLength: RECENT_OUTCOMES, selector: ({ at }) => at }),
-        (outcomes) => {
-          let tally = NO_OUTCOMES;
-          for (const { isPaid, at } of outcomes) {
-            tally = tallyOutcome(tally, `order-${at}`, null, isPaid ? paid(at) : unpaid(at));
-          }
-          let chain = 0;
-          for (const { isPaid } of outcomes.toSorted((a, b) => b.at - a.at)) {
-            if (isPaid) break;
-            chain++;
-          }
-          expect(unpaidChain(tally)).to.equal(chain);
-        },
-      ),
+      fc.property(arrivals, (told) => {
+        expect(factsOf(reportAll(told).state)).to.deep.equal(naiveFacts(told));
+        expect(factsOf(reportAll(told.toReversed()).state)).to.deep.equal(naiveFacts(told));
+      }),
+      { numRuns: 100 },
     );
   });
 });
@@ -249,5 +336,10 @@ describe('bindings and overrides', () => {
     expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, firstSeenAt: 7, lastAt: 9 });
     expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, lastAt: 8, override });
     expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, lastAt: 8 });
+  });
+
+  it('are the very same client when there is nothing to lift', () => {
+    expect(setBinding(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
+    expect(setOverride(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
   });
 });

@@ -36,7 +36,7 @@ function usualClient(): ClientState {
     ).nextState;
   }
   const paid = { outcome: 'PAID', cause: null, occurredAt: NOW + 180_060_000 } as const;
-  return recordOutcome(nextState, 'order-2', null, paid, NOW + 180_060_000).state;
+  return recordOutcome(nextState, null, paid, NOW + 180_060_000).state;
 }
 
 describe('the stored form of a client', () => {
@@ -72,10 +72,42 @@ describe('the stored form of a client', () => {
     expect(bytes).to.be.within(100, 599);
   });
 
+  it('is read when it was written in format 1, which named the newest outcomes by their orders', () => {
+    const recent = [
+      ['aaaaaa', 0, 1000],
+      ['bbbbbb', 1, 1000],
+      ['cccccc', 0, 2000],
+    ];
+    const ladder = [2, 1, null];
+    const stored = (outcomes: unknown) =>
+      JSON.stringify([1, 7, 500, 3000, 2500, ladder, [], outcomes, null, null, null]);
+    expect(decodeClientState(stored([1, 2, 1000, 2000, recent]))).to.deep.equal({
+      ...UNKNOWN_CLIENT,
+      seq: 7,
+      firstSeenAt: 500,
+      lastAt: 3000,
+      lastVerdictAt: 2500,
+      ladder: { level: 2, attemptOpen: true, waitUntil: null },
+      outcomes: {
+        ...UNKNOWN_CLIENT.outcomes,
+        paidCount: 1,
+        unpaidCount: 2,
+        recent: [
+          { paid: false, at: 1000 },
+          { paid: true, at: 1000 },
+          { paid: false, at: 2000 },
+        ],
+      },
+    });
+    const { outcomes } = decodeClientState(stored([3, 30, 900, 2000, recent.toSpliced(1, 1)]));
+    expect(outcomes).to.deep.include({ paidCount: 3, unpaidCount: 30 });
+    expect(outcomes.older).to.deep.equal({ lastPaidAt: 900, lastUnpaidAt: 1000, unpaidChain: 0 });
+  });
+
   it('is refused when it has another format', () => {
     const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT));
-    expect(() => decodeClientState(JSON.stringify([2, ...rest]))).to.throw(
-      'client state has format 2; this version reads 1',
+    expect(() => decodeClientState(JSON.stringify([3, ...rest]))).to.throw(
+      'client state has format 3; this version reads formats 1 to 2',
     );
   });
 

@@ -107,6 +107,13 @@ function inDomain(value: FactValue, domain: FactDomain): boolean {
 
 type Naive = (context: FactContext) => FactValue;
 
+function naiveLast({ outcomes }: ClientState, wanted: boolean): number | null {
+  const { lastPaidAt, lastUnpaidAt } = outcomes.older;
+  let last = wanted ? lastPaidAt : lastUnpaidAt;
+  for (const { paid, at } of outcomes.recent) if (paid === wanted) last = at;
+  return last;
+}
+
 function naiveSeconds(then: number | null): number {
   if (then === null) return NEVER_SECONDS;
   const seconds = Math.floor((NOW - then) / 1000);
@@ -128,22 +135,24 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   unpaidCount: ({ state }) => state.outcomes.unpaidCount,
   finalCount: ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
   unpaidChain: ({ state }) => {
-    let chain = 0;
+    let chain = state.outcomes.older.unpaidChain;
     for (const { paid } of state.outcomes.recent) chain = paid ? 0 : chain + 1;
-    return chain;
+    return Math.min(chain, 20);
   },
   lastOutcome: ({ state }) => {
     const [last] = state.outcomes.recent.slice(-1);
-    if (last === undefined) return 'NONE';
-    return last.paid ? 'PAID' : 'UNPAID';
+    const { lastPaidAt, lastUnpaidAt } = state.outcomes.older;
+    if (last !== undefined) return last.paid ? 'PAID' : 'UNPAID';
+    if (lastPaidAt === null && lastUnpaidAt === null) return 'NONE';
+    return (lastPaidAt ?? -1) >= (lastUnpaidAt ?? -1) ? 'PAID' : 'UNPAID';
   },
   paymentScore: ({ state: { outcomes } }) => {
     const final = outcomes.paidCount + outcomes.unpaidCount;
     return final === 0 ? 0.5 : Math.round(((outcomes.paidCount + 1) / (final + 2)) * 10_000) / 10_000;
   },
   secondsSinceFirstSeen: ({ state }) => (state.firstSeenAt === null ? 0 : naiveSeconds(state.firstSeenAt)),
-  secondsSinceLastPaid: ({ state }) => naiveSeconds(state.outcomes.lastPaidAt),
-  secondsSinceLastUnpaid: ({ state }) => naiveSeconds(state.outcomes.lastUnpaidAt),
+  secondsSinceLastPaid: ({ state }) => naiveSeconds(naiveLast(state, true)),
+  secondsSinceLastUnpaid: ({ state }) => naiveSeconds(naiveLast(state, false)),
   hasBinding: ({ state }) => isLive(state.binding),
   overrideGroup: ({ state }) => (isLive(state.override) ? (state.override?.group ?? 'NONE') : 'NONE'),
   attemptOpen: ({ ladder }) => ladder.attemptOpen,
@@ -263,7 +272,7 @@ describe('facts', () => {
   });
 
   it('say no more than 999999999 seconds for what happened in 1970', () => {
-    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, lastPaidAt: 0 };
+    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, recent: [{ paid: true, at: 0 }] };
     expect(read('secondsSinceLastPaid', contextOf({ outcomes }))).to.equal(999_999_999);
   });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Binding, ClientState, Hints, Override, VerdictEvent } from '../../src/client/client-state.ts';
 import { OVERRIDE_GROUPS, REMEMBERED_EVENTS } from '../../src/client/client-state.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
-import { type OutcomeTally, RECENT_OUTCOMES } from '../../src/client/outcomes.ts';
+import { type OutcomeTally, olderOutcomes, RECENT_OUTCOMES_MAX } from '../../src/client/outcomes.ts';
 
 /** 2026-01-01. */
 export const NOW = Date.UTC(2026, 0, 1);
@@ -39,15 +39,30 @@ const ladder: fc.Arbitrary<Ladder> = fc.record({
 
 const byTime = (a: { readonly at: number }, b: { readonly at: number }) => a.at - b.at;
 
-const outcomes: fc.Arbitrary<OutcomeTally> = fc.record({
-  paidCount: fc.nat(1000),
-  unpaidCount: fc.nat(1000),
-  lastPaidAt: maybe(fc.oneof(past, fc.constant(0))),
-  lastUnpaidAt: maybe(past),
-  recent: fc
-    .array(fc.record({ order: token, paid: fc.boolean(), at: past }), { maxLength: RECENT_OUTCOMES })
-    .map((recent) => recent.toSorted(byTime)),
-});
+/** Some recent outcomes, and a summary of older ones that fits their number. */
+const outcomes: fc.Arbitrary<OutcomeTally> = fc
+  .record({
+    recent: fc
+      .array(fc.record({ paid: fc.boolean(), at: past }), { maxLength: RECENT_OUTCOMES_MAX })
+      .map((recent) => recent.toSorted((a, b) => a.at - b.at || Number(a.paid) - Number(b.paid))),
+    olderPaid: fc.nat(500),
+    olderUnpaid: fc.nat(500),
+    technicalCount: fc.nat(9),
+    lastPaidAt: past,
+    lastUnpaidAt: past,
+    unpaidChain: fc.nat(500),
+  })
+  .map(({ recent, olderPaid, olderUnpaid, technicalCount, ...older }) => {
+    const paid = recent.filter((outcome) => outcome.paid).length;
+    const tally = {
+      paidCount: paid + olderPaid,
+      unpaidCount: recent.length - paid + olderUnpaid,
+      technicalCount,
+      recent,
+      older,
+    };
+    return { ...tally, older: olderOutcomes(tally) };
+  });
 
 const hints: fc.Arbitrary<Hints> = fc
   .record({

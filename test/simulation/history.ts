@@ -1,4 +1,5 @@
-import type { OrderOutcome, OutcomeEffect } from '../../src/client/outcomes.ts';
+import type { OutcomeEffect } from '../../src/client/changes.ts';
+import type { OrderOutcome } from '../../src/client/order.ts';
 import type { AnsweredVerdict } from '../../src/service.ts';
 
 /** What became of one request: answered, surely without effect, or unknown to its caller. */

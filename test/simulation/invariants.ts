@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { clientKey } from '../../src/client/client-key.ts';
 import type { ClientState } from '../../src/client/client-state.ts';
 import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
-import type { OrderOutcome } from '../../src/client/outcomes.ts';
+import type { OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import type { JournalEntry } from '../../src/state/store.ts';
+import { naiveOutcome, type ToldOrder } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
@@ -16,6 +17,8 @@ interface Remains {
   readonly decisions: readonly Decision[];
   readonly journal: readonly JournalEntry[];
 }
+
+type OutcomeEntry = Extract<JournalEntry, { readonly kind: 'outcome' }>;
 
 /** Everything in a storm that must never happen, in words; empty when all is well. */
 export function violations({ history, clients }: Storm): readonly string[] {
@@ -69,10 +72,11 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   let ladder: Ladder = NO_ATTEMPTS;
   let lastVerdictAt: number | null = null;
   let lastAt = 0;
+  const told: ToldOrder[] = [];
   for (const entry of journal) {
     if (entry.at < lastAt) yield `time ran backwards from ${lastAt} to ${entry.at}`;
     lastAt = entry.at;
-    if (entry.kind === 'outcome' && entry.order.outcome === 'PAID') ladder = NO_ATTEMPTS;
+    if (entry.kind === 'outcome' && tellsPayment(told, entry)) ladder = NO_ATTEMPTS;
     if (entry.kind !== 'verdict') continue;
     const { seq, at, ladderBefore, ladderAfter, verdict } = entry.decision;
     const expected = settle(ladder, lastVerdictAt, settings, at);
@@ -87,6 +91,15 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   if (!isDeepStrictEqual(state.ladder, ladder)) {
     yield `the state stands at ${JSON.stringify(state.ladder)}, the journal at ${JSON.stringify(ladder)}`;
   }
+}
+
+/** Adds what an entry tells to what was told before; gives whether that is news of a payment. */
+function tellsPayment(told: ToldOrder[], { orderRef, order, report = order }: OutcomeEntry): boolean {
+  const before = told.filter((one) => one.order === orderRef).map((one) => one.report);
+  told.push({ order: orderRef, report });
+  if (report.outcome !== 'PAID') return false;
+  if (!before.some(({ outcome }) => outcome === 'PAID')) return true;
+  return naiveOutcome(before).outcome !== 'PAID' && naiveOutcome([...before, report]).outcome === 'PAID';
 }
 
 /** An answer that a caller got is recorded as it was given; a refusal left nothing behind. */
@@ -130,12 +143,20 @@ function* doubledSteps(
 /** Each order counts once, by what was reported last. */
 function* brokenOutcomes(attempts: readonly OutcomeAttempt[], remains: Remains): Generator<string> {
   const known = new Map<string, OrderOutcome>();
+  const told = new Map<string, OrderOutcome[]>();
   for (const entry of remains.journal) {
     if (entry.kind !== 'outcome') continue;
-    const { orderRef, order } = entry;
-    const before = known.get(orderRef);
-    if (before?.outcome === order.outcome && before.cause === order.cause) yield `${orderRef} is told twice`;
+    const { orderRef, order, report = order } = entry;
+    const before = told.get(orderRef) ?? [];
+    if (before.some((one) => isDeepStrictEqual(one, report))) yield `${orderRef} is told twice`;
+    told.set(orderRef, [...before, report]);
     known.set(orderRef, order);
+  }
+  for (const [orderRef, reports] of told) {
+    const expected = naiveOutcome(reports);
+    if (!isDeepStrictEqual(known.get(orderRef), expected)) {
+      yield `${orderRef} is ${JSON.stringify(known.get(orderRef))}, reported ${JSON.stringify(expected)}`;
+    }
   }
   yield* brokenTally(known, remains.state);
   yield* brokenReports(attempts, known);

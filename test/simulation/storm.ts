@@ -146,7 +146,9 @@ class Callers {
       outcome === 'PAID'
         ? null
         : this.#random.pick(['DECLINED', 'TECHNICAL'] as const satisfies readonly unknown[]);
-    const report = { clientIdKey, orderRef, outcome, cause, occurredAt: null };
+    // At times of a moment that others report, too, and then often after them.
+    const occurredAt = this.#random.pick([null, START_MS, START_MS + HOUR_MS]);
+    const report = { clientIdKey, orderRef, outcome, cause, occurredAt };
     for (let tries = 1; tries <= PATIENCE; tries++) {
       const fate = await this.#ask((service) => service.outcome(PLATFORM, report));
       this.#outcomes.push({ clientIdKey, orderRef, outcome, cause, fate });

@@ -7,7 +7,7 @@ import {
   type PlatformName,
 } from '../../src/client/client-key.ts';
 import { type ClientState, touch } from '../../src/client/client-state.ts';
-import type { OrderOutcome } from '../../src/client/outcomes.ts';
+import type { OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';

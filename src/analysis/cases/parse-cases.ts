@@ -6,7 +6,7 @@ import {
   platformName,
 } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
-import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/outcomes.ts';
+import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/order.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';

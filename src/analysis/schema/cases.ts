@@ -1,7 +1,7 @@
 import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../client/outcomes.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { STEP_KINDS, type StepKind } from '../cases/expectations.ts';
 import { choice, DURATION_TEXT, type JsonSchema, listOf, mappingOf, text } from './json-schema.ts';

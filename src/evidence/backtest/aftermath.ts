@@ -1,7 +1,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OrderOutcome } from '../../client/outcomes.ts';
+import type { OrderOutcome } from '../../client/order.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 
 /** What one rule set did to the orders whose outcome is known. */

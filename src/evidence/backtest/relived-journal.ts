@@ -42,7 +42,7 @@ export class RelivedJournal {
         return answerOf(simulation.verdict(clientIdKey, requestOf(decision), at));
       }
       case 'outcome':
-        simulation.outcome(clientIdKey, entry.orderRef, entry.order, at);
+        simulation.outcome(clientIdKey, entry.orderRef, entry.report ?? entry.order, at);
         return null;
       case 'binding':
         simulation.bind(clientIdKey, entry.binding, at);

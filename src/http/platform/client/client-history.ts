@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/outcomes.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/order.ts';
 import type { ScoreRequest } from '../../../decision/decide.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { live } from '../../../client/client-state.ts';
+import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
 import { settingsOf } from '../../../rules/rule-set.ts';
@@ -83,8 +84,8 @@ export function viewOfClient(
     outcomes: {
       paidCount: outcomes.paidCount,
       unpaidCount: outcomes.unpaidCount,
-      lastPaidAt: outcomes.lastPaidAt,
-      lastUnpaidAt: outcomes.lastUnpaidAt,
+      lastPaidAt: lastPaidAt(outcomes),
+      lastUnpaidAt: lastUnpaidAt(outcomes),
     },
     binding: live(state.binding, now),
     override: live(state.override, now),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/outcomes.ts';
-import type { OutcomeReport } from '../../../service.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/order.ts';
+import type { OrderReport } from '../../../service.ts';
 import { choice, instant, key } from '../../../shapes.ts';
 import { malformedAt } from '../../operation/request-body.ts';
 import { bodyOf } from '../../request/body-of.ts';
@@ -20,7 +20,7 @@ const outcomeBody = bodyOf(OutcomeBodySchema);
 export const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 
 /** One outcome out of a request body; throws 400 when it is none. */
-export function outcomeReport(value: unknown): OutcomeReport {
+export function outcomeReport(value: unknown): OrderReport {
   const { clientIdKey, orderRef, outcome, cause, occurredAt } = outcomeBody(value);
   if (outcome === 'PAID' && cause !== undefined) throw malformedAt(...STRAY_CAUSE);
   return { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };

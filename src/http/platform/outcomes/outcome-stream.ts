@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { OutcomeEffect } from '../../../client/outcomes.ts';
+import type { OutcomeEffect } from '../../../client/changes.ts';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
-import type { OutcomeReport } from '../../../service.ts';
+import type { OrderReport } from '../../../service.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
 import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
 import { bodyLines } from '../../request/body-lines.ts';
@@ -13,7 +13,7 @@ import { outcomeReport } from './outcome-report.ts';
 const LINES_UNDER_WAY_MAX = 32;
 export const LINES_MAX = 100_000;
 
-type Recorder = (report: OutcomeReport) => Promise<OutcomeEffect>;
+type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
 
 /**
  * Takes outcomes from a body of one JSON object a line and gives a result a line, in the same order:

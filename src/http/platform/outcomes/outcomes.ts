@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OutcomeReport, ScoringService } from '../../../service.ts';
+import type { OrderReport, ScoringService } from '../../../service.ts';
 import { choice, named, shape } from '../../../shapes.ts';
 import { word } from '../../openapi/words.ts';
 import { operation } from '../../operation/operation.ts';
@@ -43,7 +43,7 @@ const OutcomeLineSchema = named(
 );
 
 /** One outcome, or lines of them, which are read while they are answered. */
-const OUTCOMES_BODY: RequestBody<OutcomeReport | 'lines'> = {
+const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   content: {
     'application/json': {
       name: 'OutcomeBody',

@@ -1,0 +1,107 @@
+/** The final result of an order. */
+export type Outcome = 'PAID' | 'UNPAID';
+
+export const OUTCOMES = ['PAID', 'UNPAID'] as const satisfies readonly Outcome[];
+
+/** Why an order was not paid. */
+export type OutcomeCause = 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED';
+
+export const OUTCOME_CAUSES = [
+  'DECLINED',
+  'EXPIRED',
+  'CANCELLED',
+  'TECHNICAL',
+  'REVERSED',
+] as const satisfies readonly OutcomeCause[];
+
+/** The result of an order as the platform reports it. */
+export interface OrderOutcome {
+  readonly outcome: Outcome;
+  /** Always null with PAID. */
+  readonly cause: OutcomeCause | null;
+  /** Epoch ms at which the order became final. */
+  readonly occurredAt: number;
+}
+
+/** A report as it comes in: without a time it happens now, after all that was said of its order before. */
+export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occurredAt: number | null };
+
+/**
+ * What is known of one order: the outcome that holds, since when it has held, and the different reports that
+ * it follows from. The same set of reports gives the same order, in whatever order they arrive.
+ */
+export interface KnownOrder extends OrderOutcome {
+  /** Oldest first; absent when there is only the one that holds. */
+  readonly reports?: readonly OrderOutcome[];
+}
+
+/**
+ * How many different reports about one order are remembered: its first, and the newest of the others. So
+ * many repeats with times of their own never move the moment at which the outcome first held.
+ */
+export const ORDER_REPORTS_MAX = 16;
+
+/**
+ * Of two reports of the same moment, the one that stands further down this list holds: what is found out later,
+ * as a rule. A failure turns out to be technical, a failed order gets paid, a payment is taken back.
+ */
+const WEAKEST_FIRST = [
+  'UNPAID',
+  'EXPIRED',
+  'CANCELLED',
+  'DECLINED',
+  'TECHNICAL',
+  'PAID',
+  'REVERSED',
+] as const satisfies readonly (Outcome | OutcomeCause)[];
+
+/**
+ * The order with one more report. The outcome that happened last holds, since the first report of it that no
+ * other outcome came after: a repeat changes nothing. Gives `known` itself when the report is known already.
+ */
+export function withReport(known: KnownOrder | null, report: OrderOutcome): KnownOrder {
+  const before = reportsOf(known);
+  if (known !== null && before.some((other) => inTime(other, report) === 0)) return known;
+  const reports = [...before, report].toSorted(inTime);
+  if (reports.length > ORDER_REPORTS_MAX) reports.splice(1, 1);
+  return reports.length === 1 ? report : { ...holding(reports, report), reports };
+}
+
+/** A report with its time: no later than `latestMs`, unless what it contradicts was said at that very moment. */
+export function dated(known: KnownOrder | null, reported: ReportedOutcome, latestMs: number): OrderOutcome {
+  const { outcome, cause, occurredAt } = reported;
+  if (occurredAt !== null) return { outcome, cause, occurredAt: Math.min(occurredAt, latestMs) };
+  const newest = reportsOf(known).at(-1);
+  const report = { outcome, cause, occurredAt: Math.max(latestMs, newest?.occurredAt ?? latestMs) };
+  if (newest?.occurredAt !== report.occurredAt || sameOutcome(newest, report)) return report;
+  return { ...report, occurredAt: report.occurredAt + 1 };
+}
+
+/** Whether two reports say the same of their orders, whenever that was. */
+export function sameOutcome(a: OrderOutcome, b: OrderOutcome): boolean {
+  return rank(a) === rank(b);
+}
+
+/** Whether it was ever said that the order was paid. */
+export function wasPaid(known: KnownOrder | null): boolean {
+  return reportsOf(known).some(({ outcome }) => outcome === 'PAID');
+}
+
+function reportsOf(known: KnownOrder | null): readonly OrderOutcome[] {
+  return known === null ? [] : (known.reports ?? [known]);
+}
+
+/** The first of the reports at the end that all say the same; `any` of them, should there be none. */
+function holding(reports: readonly OrderOutcome[], any: OrderOutcome): OrderOutcome {
+  const last = reports.at(-1) ?? any;
+  const lastOther = reports.findLastIndex((report) => !sameOutcome(report, last));
+  return reports[lastOther + 1] ?? last;
+}
+
+function inTime(a: OrderOutcome, b: OrderOutcome): number {
+  return a.occurredAt - b.occurredAt || rank(a) - rank(b);
+}
+
+function rank({ outcome, cause }: OrderOutcome): number {
+  return WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
+}

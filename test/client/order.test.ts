@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type KnownOrder,
+  ORDER_REPORTS_MAX,
+  type OrderOutcome,
+  wasPaid,
+  withReport,
+} from '../../src/client/order.ts';
+import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
+
+function orderOf(...reports: readonly OrderOutcome[]): KnownOrder {
+  let known: KnownOrder | null = null;
+  for (const report of reports) known = withReport(known, report);
+  if (known === null) throw new Error('an order has a report');
+  return known;
+}
+
+function holdingOf(...reports: readonly OrderOutcome[]): OrderOutcome {
+  const { outcome, cause, occurredAt } = orderOf(...reports);
+  return { outcome, cause, occurredAt };
+}
+
+describe('what is known of an order', () => {
+  it('is what was reported, and no more as long as there is one report', () => {
+    expect(orderOf(unpaid(5))).to.deep.equal(unpaid(5));
+  });
+
+  it('is the very same after the same report', () => {
+    const known = orderOf(paid(1), unpaid(2, 'REVERSED'));
+    expect(withReport(known, paid(1))).to.equal(known);
+    expect(withReport(known, unpaid(2, 'REVERSED'))).to.equal(known);
+  });
+
+  it('holds since its first report, however often it is repeated later', () => {
+    expect(holdingOf(paid(1), paid(5), paid(9))).to.deep.equal(paid(1));
+    expect(holdingOf(paid(9), paid(5), paid(1))).to.deep.equal(paid(1));
+  });
+
+  it('holds since a repeat when something else happened in between, whenever that is told', () => {
+    expect(holdingOf(paid(1), paid(5), unpaid(3, 'REVERSED'))).to.deep.equal(paid(5));
+    expect(holdingOf(paid(5), unpaid(3, 'REVERSED'), paid(1))).to.deep.equal(paid(5));
+  });
+
+  it('is what happened last, whatever is told last', () => {
+    expect(holdingOf(unpaid(1), paid(2))).to.deep.equal(paid(2));
+    expect(holdingOf(paid(2), unpaid(1))).to.deep.equal(paid(2));
+    expect(holdingOf(paid(1), unpaid(2, 'REVERSED'), paid(3))).to.deep.equal(paid(3));
+  });
+
+  it('is at equal times a reversal rather than a payment, that rather than a technical failure, that rather than others', () => {
+    const ofOneMoment = [
+      unpaid(7, 'REVERSED'),
+      paid(7),
+      unpaid(7, 'TECHNICAL'),
+      unpaid(7, 'DECLINED'),
+      unpaid(7, 'CANCELLED'),
+      unpaid(7, 'EXPIRED'),
+      unpaid(7, null),
+    ];
+    for (const [index, stronger] of ofOneMoment.entries()) {
+      for (const weaker of ofOneMoment.slice(index + 1)) {
+        expect(holdingOf(weaker, stronger)).to.deep.equal(stronger);
+        expect(holdingOf(stronger, weaker)).to.deep.equal(stronger);
+      }
+    }
+  });
+
+  it('tells whether the order was ever paid, also when that was taken back or never held', () => {
+    expect(wasPaid(null)).to.equal(false);
+    expect(wasPaid(orderOf(unpaid(3, 'REVERSED')))).to.equal(false);
+    expect(wasPaid(orderOf(unpaid(3, 'REVERSED'), paid(1)))).to.equal(true);
+  });
+
+  it('is the same in every order of arrival, and as a naive recount finds it', () => {
+    const reports = toldOrders(1, 6, 8).map((told) => told.map(({ report }) => report));
+    const arrivals = reports.chain((told) => fc.tuple(fc.constant(told), shuffled(told)));
+    fc.assert(
+      fc.property(arrivals, ([told, again]) => {
+        expect(orderOf(...again)).to.deep.equal(orderOf(...told));
+        expect(holdingOf(...told)).to.deep.equal(naiveOutcome(told));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it(`is bounded: of more than ${ORDER_REPORTS_MAX} reports the first and the newest are remembered`, () => {
+    const repeats = Array.from({ length: 50 }, (_, n) => paid(n + 1));
+    const known = orderOf(...repeats);
+    expect(known.reports?.map(({ occurredAt }) => occurredAt)).to.deep.equal([
+      1,
+      ...Array.from({ length: ORDER_REPORTS_MAX - 1 }, (_, n) => 36 + n),
+    ]);
+    expect(known.occurredAt).to.equal(1);
+    expect(orderOf(...repeats.toReversed())).to.deep.equal(known);
+  });
+});

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { factsByLabel } from '../../src/decision/assess.ts';
+import { Metrics } from '../../src/metrics.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { Records } from '../../src/service/records.ts';
+import { ScoringService } from '../../src/service.ts';
+import { shuffled, type ToldOrder, toldOrders } from '../client/told-orders.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { currentRules } from './current-rules.ts';
+import { START_MS } from './movable-clock.ts';
+
+const PLATFORM = platformName('shop');
+const metrics = new Metrics();
+
+describeOnStores('outcomes on the service', (store) => {
+  let service: ScoringService;
+  let records: Records;
+  let nowMs = START_MS;
+  before(() => {
+    const ruleSource = fixedRules(currentRules());
+    const clock = () => nowMs;
+    const pseudonym = (_kind: string, text: string) => text;
+    service = new ScoringService({ store: store(), ruleSource, clock, pseudonym, metrics });
+    records = new Records({ store: store(), ruleSource, clock });
+  });
+
+  async function tell(clientIdKey: string, told: readonly ToldOrder[]): Promise<readonly string[]> {
+    const effects: string[] = [];
+    for (const { order: orderRef, report } of told) {
+      effects.push(await service.outcome(PLATFORM, { clientIdKey, orderRef, ...report }));
+    }
+    return effects;
+  }
+
+  /** A client who asked twice, and so has to wait. */
+  async function waiting(): Promise<string> {
+    const clientIdKey = randomUUID();
+    const body = { sellPointKey: 's', clientIdKey, method: 'card', amountRequested: '1', orderRef: 'asked' };
+    const context = { requestId: 'r', idempotencyKey: null };
+    await service.verdict(PLATFORM, body, context);
+    await service.verdict(PLATFORM, body, context);
+    return clientIdKey;
+  }
+
+  async function viewOf(clientIdKey: string) {
+    const view = await records.client(PLATFORM, clientIdKey);
+    if (view === null) throw new Error('nothing is known of the client');
+    const { ladder, outcomes } = view.state;
+    return {
+      clientGroup: view.facts.clientGroup,
+      facts: factsByLabel(view.rules, view.facts.values),
+      ladder,
+      outcomes,
+    };
+  }
+
+  /** A report at a moment before now. */
+  function dated(told: readonly ToldOrder[]): readonly ToldOrder[] {
+    return told.map(({ order, report }) => ({
+      order,
+      report: { ...report, occurredAt: START_MS - 1000 + report.occurredAt },
+    }));
+  }
+
+  function unpaidOrders(count: number, from = 1): readonly ToldOrder[] {
+    return Array.from({ length: count }, (_, n) => ({
+      order: `order-${from + n}`,
+      report: { outcome: 'UNPAID', cause: 'DECLINED', occurredAt: from + n },
+    }));
+  }
+
+  it('give the same facts, counters and ladder in every order of arrival', async () => {
+    const arrivals = toldOrders(4, 5, 10).chain((told) => fc.tuple(fc.constant(told), shuffled(told)));
+    await fc.assert(
+      fc.asyncProperty(arrivals, async ([told, again]) => {
+        const [one, other] = [await waiting(), await waiting()];
+        await tell(one, dated(told));
+        await tell(other, dated(again));
+        expect(await viewOf(other)).to.deep.equal(await viewOf(one));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keep a client blocked whose newest 20 of 24 unpaid orders turn out technical', async () => {
+    const clientIdKey = randomUUID();
+    const corrected = unpaidOrders(20, 5).map(({ order, report }) => ({
+      order,
+      report: { ...report, cause: 'TECHNICAL' as const },
+    }));
+    await tell(clientIdKey, dated([...unpaidOrders(24), ...corrected]));
+    const { clientGroup, facts } = await viewOf(clientIdKey);
+    expect(clientGroup).to.equal('BLOCKED');
+    expect(facts).to.deep.include({ unpaidCount: 4, unpaidChain: 4, lastOutcome: 'UNPAID' });
+  });
+
+  it('say what each report did, and journal the report where it is not the outcome that holds', async () => {
+    const clientIdKey = randomUUID();
+    const report = (outcome: 'PAID' | 'UNPAID', cause: 'REVERSED' | null, occurredAt: number): ToldOrder => ({
+      order: 'order-1',
+      report: { outcome, cause, occurredAt },
+    });
+    const reversed = report('UNPAID', 'REVERSED', 3);
+    const told = [
+      reversed,
+      report('PAID', null, 1),
+      reversed,
+      report('UNPAID', 'REVERSED', 4),
+      report('PAID', null, 5),
+    ];
+    expect(await tell(clientIdKey, dated(told))).to.deep.equal([
+      'recorded',
+      'stale',
+      'unchanged',
+      'unchanged',
+      'superseded',
+    ]);
+    const { entries } = await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10);
+    const journaled = entries.map((entry) =>
+      entry.kind === 'outcome' ? [entry.order, entry.report] : entry.kind,
+    );
+    const [first, stale, , repeat, last] = dated(told).map((one) => one.report);
+    expect(journaled).to.deep.equal([
+      [last, undefined],
+      [first, repeat],
+      [first, stale],
+      [first, undefined],
+    ]);
+  });
+
+  it('leave nothing behind when what is not there is lifted', async () => {
+    const clientIdKey = randomUUID();
+    await service.setBinding(PLATFORM, clientIdKey, null);
+    expect(await service.setOverride(PLATFORM, clientIdKey, null)).to.equal(null);
+    expect(await records.client(PLATFORM, clientIdKey)).to.equal(null);
+    expect((await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10)).entries).to.deep.equal([]);
+  });
+
+  it('are known of a client who only has technical ones: it is not new any more', async () => {
+    const clientIdKey = randomUUID();
+    const trapped = {
+      sellPointKey: 's',
+      clientIdKey,
+      amountRequested: '1',
+      selectedMethodKey: 'card',
+      clientHints: { honeypotTriggered: true },
+    };
+    expect((await service.score(PLATFORM, trapped)).isBot).to.equal(false);
+    const report = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1 } as const;
+    await tell(clientIdKey, dated([{ order: 'order-1', report }]));
+    expect(await service.score(PLATFORM, trapped)).to.deep.include({ paymentScore: '0.5000', isBot: true });
+    expect((await viewOf(clientIdKey)).facts).to.deep.include({ isNewClient: false, lastOutcome: 'NONE' });
+  });
+
+  it('never let score, view or what-if use a time before the last recorded one', async () => {
+    const clientIdKey = await waiting();
+    const binding = { requisiteRef: 'r', acceptorKeys: ['a'], method: null, expiresAt: nowMs - 1 };
+    await service.setBinding(PLATFORM, clientIdKey, binding);
+    nowMs -= 3_600_000;
+    const view = await records.client(PLATFORM, clientIdKey);
+    const body = { sellPointKey: 's', clientIdKey, method: 'card', amountRequested: '1', orderRef: 'asked' };
+    const [decision] = await records.whatIf(PLATFORM, body, [currentRules()]);
+    nowMs += 3_600_000;
+    expect(view?.now).to.equal(nowMs);
+    expect(decision?.at).to.equal(nowMs);
+    expect(decision?.facts['hasBinding'] ?? false).to.equal(false);
+  });
+});
