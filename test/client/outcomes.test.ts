@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
-import { lastOutcome, lastPaidAt, lastUnpaidAt, NO_OUTCOMES, RECENT_OUTCOMES_MAX, UNPAID_CHAIN_MAX, unpaidChain } from '../../src/client/outcomes.ts';
+import {
+  lastOutcome,
+  lastPaidAt,
+  lastUnpaidAt,
+  NO_OUTCOMES,
+  RECENT_OUTCOMES_MAX,
+  UNPAID_CHAIN_MAX,
+  unpaidChain,
+} from '../../src/client/outcomes.ts';
 import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from './told-orders.ts';
 
 const NOW = 1_000_000;
