@@ -12,13 +12,13 @@ import {
 } from '../client/client-state.ts';
 import { settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
-import { token } from '../client/token.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { currentHints, HINTS_VALID_MS } from '../facts/hints.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
+import { token } from './token.ts';
 
 interface PaymentRequest {
   readonly sellPointKey: string;
