@@ -215,7 +215,7 @@ describe('proving a rule set', () => {
     };
     expect(proved(changes).findings).to.deep.equal([
       {
-        text: 'bot-signals.yaml:71:5  "missing-user-agent" can never match: userAgentIsAutomated = true (line 76) and userAgentPresent = false (line 77) cannot hold together',
+        text: 'bot-signals.yaml:87:5  "missing-user-agent" can never match: userAgentIsAutomated = true (line 93) and userAgentPresent = false (line 94) cannot hold together',
         example: null,
       },
     ]);

@@ -206,7 +206,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
   {
     title: 'more requests than a state remembers',
     files: { 'bot-signals.yaml': swap('value: 60 }', 'value: 65 }') },
-    problems: ['bot-signals.yaml:40:92  value for "verdicts" must be from 0 to 64, not 65'],
+    problems: ['bot-signals.yaml:52:92  value for "verdicts" must be from 0 to 64, not 65'],
   },
   {
     title: 'a score above 1',
@@ -224,21 +224,21 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
     title: 'an octal number',
     files: { 'bot-signals.yaml': swap('value: 30', 'value: 030') },
     problems: [
-      'bot-signals.yaml:33:96  value for "clientsOnIp" must be a whole number in plain digits, not 030',
+      'bot-signals.yaml:44:96  value for "clientsOnIp" must be a whole number in plain digits, not 030',
     ],
   },
   {
     title: 'a number with leading zeros',
     files: { 'bot-signals.yaml': swap('value: 30', 'value: 0777') },
     problems: [
-      'bot-signals.yaml:33:96  value for "clientsOnIp" must be a whole number in plain digits, not 0777',
+      'bot-signals.yaml:44:96  value for "clientsOnIp" must be a whole number in plain digits, not 0777',
     ],
   },
   {
     title: 'a hexadecimal number',
     files: { 'bot-signals.yaml': swap('value: 30', 'value: 0x1F') },
     problems: [
-      'bot-signals.yaml:33:96  value for "clientsOnIp" must be a whole number in plain digits, not 0x1F',
+      'bot-signals.yaml:44:96  value for "clientsOnIp" must be a whole number in plain digits, not 0x1F',
     ],
   },
   {
@@ -438,7 +438,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
     files: {
       'bot-signals.yaml': swap(CROWDED, '{ fact: clientsOnIp, operator: greaterThanInclusive, value: 4 }'),
     },
-    problems: ['bot-signals.yaml:26:19  "clientsOnIp" is counted over a window; add params: { window: 10m }'],
+    problems: ['bot-signals.yaml:36:19  "clientsOnIp" is counted over a window; add params: { window: 10m }'],
   },
   {
     title: 'params without a window',
@@ -449,8 +449,8 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       ),
     },
     problems: [
-      'bot-signals.yaml:26:40  params lacks "window"',
-      'bot-signals.yaml:26:42  unknown member "windw" of params; did you mean "window"?',
+      'bot-signals.yaml:36:40  params lacks "window"',
+      'bot-signals.yaml:36:42  unknown member "windw" of params; did you mean "window"?',
     ],
   },
   {
@@ -461,14 +461,14 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
         'fact: earlyRequests, params: { window: 25h }',
       ),
     },
-    problems: ['bot-signals.yaml:54:52  "earlyRequests" looks back 1d at most, not 25h'],
+    problems: ['bot-signals.yaml:68:52  "earlyRequests" looks back 1d at most, not 25h'],
   },
   {
     title: 'a window longer than sightings are remembered',
     files: {
       'bot-signals.yaml': swap('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 8d }'),
     },
-    problems: ['bot-signals.yaml:26:50  "clientsOnIp" looks back 7d at most, not 8d'],
+    problems: ['bot-signals.yaml:36:50  "clientsOnIp" looks back 7d at most, not 8d'],
   },
   {
     title: 'a window of zero',
@@ -476,7 +476,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       'bot-signals.yaml': swap('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 0s }'),
     },
     problems: [
-      'bot-signals.yaml:26:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "0s"',
+      'bot-signals.yaml:36:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "0s"',
     ],
   },
   {
@@ -485,7 +485,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       'bot-signals.yaml': swap('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: -1h }'),
     },
     problems: [
-      'bot-signals.yaml:26:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "-1h"',
+      'bot-signals.yaml:36:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "-1h"',
     ],
   },
   {
@@ -494,7 +494,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       'bot-signals.yaml': swap('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 1w }'),
     },
     problems: [
-      'bot-signals.yaml:26:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "1w"',
+      'bot-signals.yaml:36:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "1w"',
     ],
   },
   {
@@ -503,7 +503,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       'bot-signals.yaml': swap('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 60 }'),
     },
     problems: [
-      'bot-signals.yaml:26:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not 60',
+      'bot-signals.yaml:36:50  window must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not 60',
     ],
   },
   {
@@ -532,7 +532,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
       ),
     },
     problems: [
-      'bot-signals.yaml:61:19  "isBot" is not known yet in bot-signals.yaml; it can be used in verdicts.yaml',
+      'bot-signals.yaml:76:19  "isBot" is not known yet in bot-signals.yaml; it can be used in verdicts.yaml',
     ],
   },
   {
@@ -559,7 +559,7 @@ export const BAD_RULES: readonly BadRules[] = [
   {
     title: 'two signals of one name',
     files: { 'bot-signals.yaml': swap('name: amount-churn', 'name: honeypot') },
-    problems: ['bot-signals.yaml:94:5  the name "honeypot" is taken by the rule in line 8'],
+    problems: ['bot-signals.yaml:113:5  the name "honeypot" is taken by the rule in line 15'],
   },
   {
     title: 'two rules of equal priority that one payer can match',
@@ -592,7 +592,7 @@ export const BAD_RULES: readonly BadRules[] = [
     title: 'a priority on a signal, where the order does not count',
     files: { 'bot-signals.yaml': swap('  - name: honeypot\n', '  - name: honeypot\n    priority: 5\n') },
     problems: [
-      'bot-signals.yaml:9:5  unknown member "priority" of a rule; allowed: name, conditions, event, description',
+      'bot-signals.yaml:16:5  unknown member "priority" of a rule; allowed: name, conditions, event, description',
     ],
   },
   {
@@ -726,7 +726,7 @@ export const BAD_RULES: readonly BadRules[] = [
         'fact: honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: {} }',
       ),
     },
-    problems: ['bot-signals.yaml:13:36  params lacks "weight"'],
+    problems: ['bot-signals.yaml:21:36  params lacks "weight"'],
   },
   {
     title: 'a weight of zero',
@@ -736,7 +736,7 @@ export const BAD_RULES: readonly BadRules[] = [
         'fact: honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: { weight: 0',
       ),
     },
-    problems: ['bot-signals.yaml:13:46  weight must be from 0.01 to 1000, not 0'],
+    problems: ['bot-signals.yaml:21:46  weight must be from 0.01 to 1000, not 0'],
   },
   {
     title: 'a negative threshold',
@@ -746,7 +746,7 @@ export const BAD_RULES: readonly BadRules[] = [
   {
     title: 'no threshold',
     files: { 'bot-signals.yaml': swap('threshold: 4\n', '') },
-    problems: ['bot-signals.yaml:6:1  bot-signals.yaml lacks "threshold"'],
+    problems: ['bot-signals.yaml:7:1  bot-signals.yaml lacks "threshold"'],
   },
   {
     title: 'a threshold that all signals together do not reach',
@@ -1318,7 +1318,7 @@ export const BAD_FILES: readonly BadRules[] = [
       'ruleset.yaml:9:13  currency must be 3 or 4 capital letters or digits, like EUR, not "Euro"',
       'ruleset.yaml:18:3  a platform name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, unlike "Sandbox"',
       'verdicts.yaml:10:19  unknown fact "clientGruop"; did you mean "clientGroup"?',
-      'verdicts.yaml:20:19  unknown fact "isBott"; did you mean "isBot"?',
+      'verdicts.yaml:21:19  unknown fact "isBott"; did you mean "isBot"?',
     ],
   },
 ];

@@ -96,12 +96,12 @@ describe('a failing case', () => {
   it('has a trace of groups and signals when it is a score', async () => {
     const failed = failure(
       steps(
-        '{ override: TRUSTED }',
+        '{ override: BLOCKED }',
         '{ score: { clientHints: { jsOk: false } }, expect: { clientGroup: NEW } }',
       ),
     );
     const trace = await traceFailure(rules, failed);
-    expect(trace?.groups.find(({ matched }) => matched)?.name).to.equal('trusted-by-decision');
+    expect(trace?.groups.find(({ matched }) => matched)?.name).to.equal('blocked-by-decision');
     expect(trace?.signals.filter(({ matched }) => matched).map(({ name }) => name)).to.deep.equal([
       'no-javascript',
     ]);

@@ -290,10 +290,11 @@ describe('a reasoner that knows how facts hang together', () => {
       ],
     ],
     [
-      'no bot although a trap was filled in',
+      'no bot although a trap was filled in by somebody whom nobody trusts',
       [
         ['isBot', 'equal', false],
         ['honeypotTriggered', 'equal', true],
+        ['overrideGroup', 'equal', 'NONE'],
       ],
     ],
     ['a verdict for a new client', [['isNewClient', 'equal', true]]],
