@@ -40,7 +40,7 @@ describe('rules check', function () {
     expect(exitCode).to.equal(1);
     expect(stdout.split('\n')).to.deep.equal([
       'p1.v1/ladder.yaml:6:15  level 2 (30s) must be longer than level 1 (30s)',
-      'p1.v1/verdicts.yaml:20:19  unknown fact "isBott"; did you mean "isBot"?',
+      'p1.v1/verdicts.yaml:21:19  unknown fact "isBott"; did you mean "isBot"?',
       'p1.v1: 2 problems; rules are compared with each other once these are solved',
       '',
     ]);

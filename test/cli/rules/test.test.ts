@@ -43,7 +43,7 @@ describe('rules test', () => {
     expect(lines.slice(0, 5)).to.deep.equal([
       `${folder}: 1 case passed, 0 failed`,
       '  rules         7 %   2 of 28  decided in a case',
-      '  conditions    0 %   0 of 33  were seen both true and false',
+      '  conditions    0 %   0 of 46  were seen both true and false',
       '  Rules without a test:',
       '    blocked-by-decision      was asked and never matched  groups.yaml:5',
     ]);
@@ -69,7 +69,7 @@ describe('rules test', () => {
     );
     const { exitCode, stdout } = await run('p9.v1');
     expect(exitCode).to.equal(1);
-    expect(stdout.split('\n').slice(0, 16)).to.deep.equal([
+    expect(stdout.split('\n').slice(0, 15)).to.deep.equal([
       '✗ second',
       `  ${join(folder, 'cases', 'it.yaml')}:2  step 2: verdict of payer-1, 10s after the case began`,
       '    verdict  expected GET_NEW, seen WAIT  cases/it.yaml:2',
@@ -79,8 +79,7 @@ describe('rules test', () => {
       '    ✗ client-blocked   did not match              verdicts.yaml:5',
       '        ✗ clientGroup is NEW, not BLOCKED         verdicts.yaml:10',
       '    ✗ bot-blocked      did not match              verdicts.yaml:15',
-      '        ✗ isBot is false, not true                verdicts.yaml:20',
-      '        ✓ overrideGroup is NONE, not TRUSTED      verdicts.yaml:21',
+      '        ✗ isBot is false, not true                verdicts.yaml:21',
       '    ✗ asked-too-early  did not match              verdicts.yaml:26',
       '        ✗ waitRemainingSeconds is 0, not above 0  verdicts.yaml:31',
       '    ✓ attempt-unpaid   matched: WAIT              verdicts.yaml:38',
@@ -95,15 +94,17 @@ describe('rules test', () => {
       '{ name: new, steps: [{ score: { clientHints: { honeypotTriggered: true } }, expect: { isBot: true, signals: [honeypot, no-javascript] } }] }',
     );
     const { stdout } = await run();
-    expect(stdout.split('\n').slice(2, 10)).to.deep.equal([
+    expect(stdout.split('\n').slice(2, 12)).to.deep.equal([
       '    isBot    expected true, seen false  cases/it.yaml:2',
       '    signals  expected honeypot, no-javascript, seen honeypot  cases/it.yaml:2',
       '  Client group: no rule matched, "otherwise" answered',
       '  Bot signals: honeypot (4); weight 4, but a new client is never a bot',
-      '    ✓ honeypot       matched: weight 4  bot-signals.yaml:8',
-      '        ✓ honeypotTriggered is true     bot-signals.yaml:12',
-      '    ✗ no-javascript  did not match      bot-signals.yaml:57',
-      '        ✗ jsOk is true, not false       bot-signals.yaml:61',
+      '    ✓ honeypot       matched: weight 4        bot-signals.yaml:15',
+      '        ✓ overrideGroup is NONE, not TRUSTED  bot-signals.yaml:19',
+      '        ✓ honeypotTriggered is true           bot-signals.yaml:20',
+      '    ✗ no-javascript  did not match            bot-signals.yaml:71',
+      '        ✓ overrideGroup is NONE, not TRUSTED  bot-signals.yaml:75',
+      '        ✗ jsOk is true, not false             bot-signals.yaml:76',
     ]);
   });
 
