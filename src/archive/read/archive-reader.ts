@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import type { Decision } from '../../decision/decision.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import type { JournalEntry } from '../../state/store.ts';
+import { Archive, type SegmentFilter } from '../archive.ts';
+import type { ArchiveState, Segment } from '../archive-log.ts';
+import { Duck, type DuckRow, quote } from '../duck.ts';
+import { decisionOf, entryOf } from '../entries.ts';
+import { isAboutClients, TABLE_NAMES, TABLES } from '../tables.ts';
+import { OrderFilters } from './order-filters.ts';
+
+/** How far back the archive reaches, and what within that it cannot tell. */
+export interface ArchiveReach {
+  /** Time of the oldest row, epoch ms; null when the archive is empty. */
+  readonly from: number | null;
+  /** Names of segments that could not be read. */
+  readonly unreadable: readonly string[];
+}
+
+export interface ArchivedDecisions extends ArchiveReach {
+  readonly decisions: readonly Decision[];
+}
+
+/** Beside a service that answers callers: one thread, and memory that a container can spare. */
+const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
+
+/** Looks things up in the archive. What it reads is bounded by the limits that are asked with. */
+export class ArchiveReader {
+  readonly #archive: Archive;
+  readonly #orders: OrderFilters;
+  #duck: Promise<Duck> | null = null;
+
+  constructor(folder: string) {
+    this.#archive = new Archive(folder);
+    this.#orders = new OrderFilters(this.#archive);
+  }
+
+  /** Null when there is no such decision. */
+  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
+    const parsed = parseDecisionId(decisionId);
+    if (parsed === null) return null;
+    const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
+    const { rows } = await this.#rows({ table: 'decisions', platform }, (source) => select(source, where));
+    return rows.map(decisionOf).find((decision) => decision.decisionId === decisionId) ?? null;
+  }
+
+  /** Newest first. */
+  async decisionsOfOrder(
+    platform: PlatformName,
+    orderRef: string,
+    limit: number,
+  ): Promise<ArchivedDecisions> {
+    const where = `order_ref = ${quote(orderRef)}`;
+    const mayHold = (segment: Segment) => this.#orders.mayHold(segment, orderRef);
+    return this.#decisions({ table: 'decisions', platform }, where, limit, mayHold);
+  }
+
+  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
+    const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)} AND seq < ${beforeSeq}`;
+    return this.#decisions({ table: 'decisions', platform: client.platform }, where, limit);
+  }
+
+  /** The newest decisions before a time that fit. */
+  async findDecisions(
+    platform: PlatformName,
+    { verdict, rule, ruleVersion }: DecisionFilter,
+    before: number,
+    limit: number,
+  ): Promise<ArchivedDecisions> {
+    const conditions = [
+      `decided_at < make_timestamp_ms(${before})`,
+      ...(verdict === undefined ? [] : [`verdict = ${quote(verdict)}`]),
+      ...(rule === undefined ? [] : [`rule = ${quote(rule)}`]),
+      ...(ruleVersion === undefined ? [] : [`rule_version = ${quote(ruleVersion)}`]),
+    ];
+    return this.#decisions({ table: 'decisions', platform, to: before }, conditions.join(' AND '), limit);
+  }
+
+  /** What happened to a client before a time, newest first. */
+  async history(
+    client: ClientKey,
+    before: number,
+    limit: number,
+  ): Promise<ArchiveReach & { readonly entries: readonly JournalEntry[] }> {
+    const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)}`;
+    const parts = await Promise.all(
+      TABLE_NAMES.filter(isAboutClients).map(async (table) => {
+        const { time } = TABLES[table];
+        const sql = (source: string) =>
+          `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC LIMIT ${limit}`;
+        const filter = { table, platform: client.platform, to: before };
+        const { rows, unreadable } = await this.#rows(filter, sql);
+        return { entries: rows.map((row) => entryOf(table, row)), unreadable };
+      }),
+    );
+    const entries = parts
+      .flatMap((part) => part.entries)
+      .filter((entry) => entry !== null)
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, limit);
+    const { from } = this.#reach(this.#archive.read(), client.platform);
+    return { entries, from, unreadable: parts.flatMap(({ unreadable }) => unreadable) };
+  }
+
+  async close(): Promise<void> {
+    (await this.#duck)?.close();
+  }
+
+  async #decisions(
+    filter: SegmentFilter & { readonly platform: PlatformName },
+    where: string,
+    limit: number,
+    mayHold?: (segment: Segment) => boolean,
+  ): Promise<ArchivedDecisions> {
+    const sql = (source: string) =>
+      `${select(source, where)} ORDER BY decided_at DESC, seq DESC LIMIT ${limit}`;
+    const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
+    const decisions = rows
+      .map(decisionOf)
+      .toSorted((a, b) => b.at - a.at || b.seq - a.seq)
+      .slice(0, limit);
+    return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
+  }
+
+  async #rows(
+    filter: SegmentFilter,
+    sql: (source: string) => string,
+    mayHold: (segment: Segment) => boolean = () => true,
+  ): Promise<{
+    readonly rows: readonly DuckRow[];
+    readonly state: ArchiveState;
+    readonly unreadable: readonly string[];
+  }> {
+    const duck = await this.#open();
+    const state = this.#archive.read();
+    const segments = this.#archive.segments(state, filter).filter(mayHold);
+    if (segments.length === 0) return { rows: [], state, unreadable: [] };
+    try {
+      return { rows: await duck.rows(sql(this.#archive.source(segments))), state, unreadable: [] };
+    } catch (error) {
+      // A merge has just replaced a segment: the newer state names the new one.
+      if (this.#archive.read().version !== state.version) return this.#rows(filter, sql, mayHold);
+      return { ...(await this.#oneByOne(segments, sql, error)), state };
+    }
+  }
+
+  /** One damaged segment harms only itself. */
+  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string, cause: unknown) {
+    const duck = await this.#open();
+    const rows: DuckRow[] = [];
+    const unreadable: string[] = [];
+    for (const segment of segments) {
+      try {
+        rows.push(...(await duck.rows(sql(this.#archive.source([segment])))));
+      } catch {
+        unreadable.push(segment.name);
+      }
+    }
+    // Every segment can be read alone, so it was the question that was wrong.
+    if (unreadable.length === 0) throw cause;
+    return { rows, unreadable };
+  }
+
+  #reach(state: ArchiveState, platform: string): { readonly from: number | null } {
+    const segments = this.#archive.segments(state, { table: 'decisions', platform });
+    if (segments.length === 0) return { from: null };
+    return {
+      from: segments.reduce((from, segment) => Math.min(from, segment.from), Number.MAX_SAFE_INTEGER),
+    };
+  }
+
+  /** The engine is loaded when it is first needed: most services are never asked about last year. */
+  #open(): Promise<Duck> {
+    const temporaryFolder = join(this.#archive.folder, 'staging', 'spill');
+    this.#duck ??= Duck.open({ ...READER_LIMITS, temporaryFolder });
+    return this.#duck;
+  }
+}
+
+function select(source: string, where: string): string {
+  return `SELECT * FROM ${source} WHERE ${where}`;
+}

@@ -1,0 +1,94 @@
+import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import type { Decision } from '../../decision/decision.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import type { FoundDecisions } from '../../state/decision-search.ts';
+import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+
+/**
+ * Decisions wherever they are: the hot store first, then the archive. Without an archive (null) the hot store
+ * answers alone. A decision that is in both is given once.
+ */
+export class DecisionLookup {
+  readonly #store: Store;
+  readonly #archive: ArchiveReader | null;
+
+  constructor(store: Store, archive: ArchiveReader | null) {
+    this.#store = store;
+    this.#archive = archive;
+  }
+
+  /** Null when there is no such decision of this platform. */
+  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
+    if (parseDecisionId(decisionId) === null) return null;
+    const hot = await this.#store.decision(decisionId);
+    if (hot !== null) return hot.platform === platform ? hot : null;
+    return (await this.#archive?.decision(platform, decisionId)) ?? null;
+  }
+
+  /** Newest first; at most RETENTION.decisionsPerOrder. */
+  async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    const limit = RETENTION.decisionsPerOrder;
+    const hot = await this.#store.decisionsOfOrder(platform, orderRef);
+    if (hot.length >= limit || this.#archive === null) return hot;
+    const { decisions } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
+    return together(hot, decisions).slice(0, limit);
+  }
+
+  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  async ofClient(
+    client: ClientKey,
+    limit: number,
+    beforeSeq = Number.MAX_SAFE_INTEGER,
+  ): Promise<readonly Decision[]> {
+    const hot = await this.#store.decisionsOfClient(client, limit, beforeSeq);
+    const oldest = hot.at(-1)?.seq ?? beforeSeq;
+    if (hot.length >= limit || oldest === 1 || this.#archive === null) return hot;
+    const { decisions } = await this.#archive.decisionsOfClient(client, limit - hot.length, oldest);
+    return together(hot, decisions);
+  }
+
+  /** The platform's newest decisions that fit, and how far was looked for them. */
+  async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+    const hot = await this.#store.findDecisions(platform, filter, limit);
+    if (hot.decisions.length >= limit || this.#archive === null) return hot;
+    const before = hot.lookedAt.backTo ?? Number.MAX_SAFE_INTEGER;
+    const { decisions, from, unreadable } = await this.#archive.findDecisions(
+      platform,
+      filter,
+      // The same millisecond again: what is in both is given once.
+      Math.min(before + 1, TIME_MAX_MS),
+      limit,
+    );
+    const found = together(hot.decisions, decisions);
+    const complete = found.length <= limit && unreadable.length === 0;
+    const shown = found.slice(0, limit);
+    const backTo = complete ? (from ?? hot.lookedAt.backTo) : (shown.at(-1)?.at ?? hot.lookedAt.backTo);
+    return {
+      decisions: shown,
+      lookedAt: { decisions: hot.lookedAt.decisions + decisions.length, backTo, complete },
+    };
+  }
+
+  /** What happened to a client, newest first, and whether there is nothing older. */
+  async history(client: ClientKey, limit: number): Promise<ClientJournal> {
+    const hot = await this.#store.historyOfClient(client, limit);
+    if (hot.entries.length >= limit || this.#archive === null) return hot;
+    const before = (hot.entries.at(-1)?.at ?? TIME_MAX_MS - 1) + 1;
+    const { entries, unreadable } = await this.#archive.history(client, before, limit + 1);
+    const known = new Set(hot.entries.map((entry) => JSON.stringify(entry)));
+    const older = entries.filter((entry) => !known.has(JSON.stringify(entry)));
+    const all = [...hot.entries, ...older];
+    return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
+  }
+}
+
+/** The year 9999: what the archive's time stamps can hold. */
+const TIME_MAX_MS = 253_402_300_799_000;
+
+function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {
+  const known = new Set(hot.map(({ decisionId }) => decisionId));
+  return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(
+    (a, b) => b.at - a.at || b.seq - a.seq,
+  );
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import type { Archive } from '../archive.ts';
+import type { Segment } from '../archive-log.ts';
+import { OrderFilter, orderNumber } from '../order-filter.ts';
+
+/** Filters of fifty million decisions. */
+const KEPT_BYTES_MAX = 64 << 20;
+
+/** The order filters of segments, kept in memory once they were read: a segment never changes. */
+export class OrderFilters {
+  readonly #archive: Archive;
+  readonly #filters = new LRUCache<string, OrderFilter>({
+    maxSize: KEPT_BYTES_MAX,
+    sizeCalculation: (filter) => filter.bytes.length,
+  });
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+  }
+
+  /** False only when the segment does not hold a decision about the order. */
+  mayHold(segment: Segment, orderRef: string): boolean {
+    const filter = this.#filters.get(segment.name) ?? this.#read(segment);
+    return filter === null || filter.mayHold(orderNumber(orderRef));
+  }
+
+  /** Null when the file is missing: then the segment itself is looked through. */
+  #read(segment: Segment): OrderFilter | null {
+    try {
+      const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));
+      this.#filters.set(segment.name, filter);
+      return filter;
+    } catch {
+      return null;
+    }
+  }
+}

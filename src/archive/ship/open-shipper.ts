@@ -1,0 +1,58 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '../../state/open-store.ts';
+import { RETENTION, type Store } from '../../state/store.ts';
+import { Archive } from '../archive.ts';
+import { Duck } from '../duck.ts';
+import { Lease } from './lease.ts';
+import { RuleSetShelf } from './rule-set-shelf.ts';
+import { Shipper } from './shipper.ts';
+
+/** What a process needs to ship; plain data, so that it can be handed to a thread. */
+export interface ShippingConfig {
+  readonly redisUrl: string | null;
+  readonly dataDir: string;
+  readonly archiveDir: string;
+  readonly archiveKeepMs: number;
+  readonly rulesDir: string;
+}
+
+export interface OpenShipper {
+  readonly store: Store;
+  readonly shipper: Shipper;
+  /** Gives up the lease and closes what was opened. */
+  close(): Promise<void>;
+}
+
+/** Merging sorts at most two million rows; more than this goes to the disk. */
+const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
+
+/** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
+export async function openShipper(
+  { redisUrl, dataDir, archiveDir, archiveKeepMs, rulesDir }: ShippingConfig,
+  onError: (error: Error) => void,
+): Promise<OpenShipper> {
+  const store = await openStore({ redisUrl, dataDir }, onError);
+  const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
+  const name = `${hostname()}/${process.pid}`;
+  const lease = new Lease(store.registers, name, () => performance.now());
+  const shipper = new Shipper({
+    store,
+    archive: new Archive(archiveDir),
+    duck,
+    lease,
+    ruleSets: new RuleSetShelf(archiveDir, rulesDir),
+    name,
+    clock: Date.now,
+    keepMs: archiveKeepMs,
+    lookBackEntries: RETENTION.journalLookBackEntries,
+  });
+  const close = async () => {
+    await lease.release().catch(() => {
+      // The store is away: the lease runs out by itself.
+    });
+    duck.close();
+    await store.close();
+  };
+  return { store, shipper, close };
+}

@@ -1,0 +1,25 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
+import { keepShipping, type ShippingReport } from './shipping.ts';
+
+/** The thread behind `startShipping`: ships until it is told to stop. */
+const port = parentPort;
+if (port !== null) {
+  const config: ShippingConfig = workerData;
+  const stop = new AbortController();
+  port.once('message', () => stop.abort());
+  let open: OpenShipper | null = null;
+  const tell = (report: ShippingReport) => port.postMessage(report);
+  const step = async () => {
+    // Opened within the loop: a store that is away at the start is tried again like any other failure.
+    open ??= await openShipper(config, () => {});
+    return open.shipper.step();
+  };
+  await keepShipping({ step, signal: stop.signal, onReport: tell });
+  await closeShipper(open);
+  port.close();
+}
+
+function closeShipper(open: OpenShipper | null): Promise<void> {
+  return open === null ? Promise.resolve() : open.close();
+}

@@ -1,0 +1,163 @@
+import type { ErasureEntry, JournalEntry, JournalPage, Store } from '../../state/store.ts';
+import type { Archive } from '../archive.ts';
+import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
+import { type Duck, numberOf } from '../duck.ts';
+import { type ArchiveRow, rowOf } from '../rows.ts';
+import { isAboutClients, TABLE_NAMES } from '../tables.ts';
+import { claimArchive } from './claim.ts';
+import { nextMerge } from './compaction.ts';
+import type { Lease } from './lease.ts';
+import type { RuleSetShelf } from './rule-set-shelf.ts';
+import { dayOf, SegmentWriter } from './segment-writer.ts';
+
+/** As much as one commit ships: a second's work, and little to do again when it fails. */
+const ENTRIES_MAX = 10_000;
+
+export interface ShipperParts {
+  readonly store: Store;
+  readonly archive: Archive;
+  readonly duck: Duck;
+  readonly lease: Lease;
+  readonly ruleSets: RuleSetShelf;
+  /** For people who ask who ships: `host/pid`. */
+  readonly name: string;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** How long rows are kept, ms. */
+  readonly keepMs: number;
+  /** Entries that stay in the journal after they were shipped. */
+  readonly lookBackEntries: number;
+}
+
+/** What a step came to. `more`: the journal holds more, so the next step need not wait. */
+export type Step =
+  | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
+  | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
+  | { readonly did: 'tidied' };
+
+/**
+ * Moves journal entries into the archive. A step reads a page of the journal, writes it as segments, and commits
+ * them together with the cursor behind the page; it can be killed anywhere and repeated. Only then does the
+ * journal forget what was shipped.
+ */
+export class Shipper {
+  readonly #parts: ShipperParts;
+  readonly #writer: SegmentWriter;
+  #leads = false;
+
+  constructor(parts: ShipperParts) {
+    this.#parts = parts;
+    this.#writer = new SegmentWriter(parts.archive, parts.duck);
+  }
+
+  async step(): Promise<Step> {
+    const { store, archive, lease } = this.#parts;
+    if (!(await lease.hold())) {
+      this.#leads = false;
+      return { did: 'nothing', because: 'another node ships' };
+    }
+    await claimArchive(store.registers, archive.folder);
+    try {
+      if (!this.#leads) this.#takeOver();
+      const state = archive.read();
+      const page = await store.readJournal(state.cursor, ENTRIES_MAX);
+      if (page.entries.length > 0 || page.gap !== null) return await this.#ship(state, page);
+      return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
+    } catch (error) {
+      this.#leads = false;
+      if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
+      throw error;
+    }
+  }
+
+  /** The empty commit outdates whatever another writer has under way: only then may its files be removed. */
+  #takeOver(): void {
+    const { archive } = this.#parts;
+    archive.tidy(archive.commit(archive.read(), this.#commit({})));
+    this.#leads = true;
+  }
+
+  async #ship(state: ArchiveState, { entries, cursor, gap }: JournalPage): Promise<Step> {
+    const { store, archive, ruleSets, lookBackEntries } = this.#parts;
+    const erasures = entries.filter((entry) => entry.kind === 'erasure');
+    const rows = rowsOf(entries);
+    for (const entry of entries)
+      if (entry.kind === 'verdict') ruleSets.keep(entry.decision.ruleVersion, entry.decision.digest);
+    const rewritten = await this.#withoutErased(state, erasures);
+    const add = [...rewritten.add, ...(await this.#writer.write([...rows, ...rewritten.tombstones]))];
+    const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
+    archive.commit(state, this.#commit(shipped));
+    if (cursor !== null) await store.trimJournal(cursor, lookBackEntries);
+    return { did: 'shipped', entries: entries.length, more: entries.length === ENTRIES_MAX };
+  }
+
+  /** Segments that hold erased clients, written anew without them. */
+  async #withoutErased(state: ArchiveState, erasures: readonly ErasureEntry[]) {
+    const add: Segment[] = [];
+    const remove: string[] = [];
+    const tombstones: ArchiveRow[] = [];
+    for (const [platform, some] of Map.groupBy(erasures, (erasure) => erasure.platform)) {
+      const isErased = `client_hash IN (${some.map(({ clientNumber }) => clientNumber).join(', ')})`;
+      let removed = 0;
+      for (const segment of await this.#segmentsWith(state, platform, isErased)) {
+        const left = await this.#writer.merge([segment], isErased);
+        if (left !== null) add.push(left);
+        remove.push(segment.name);
+        removed += segment.rows - (left?.rows ?? 0);
+      }
+      const at = Math.max(...some.map((erasure) => erasure.at));
+      const cells = { platform, erased_at: at, rows_removed: removed };
+      tombstones.push({ table: 'erasures', platform, at, cells });
+    }
+    return { add, remove, tombstones };
+  }
+
+  async #segmentsWith(state: ArchiveState, platform: string, condition: string): Promise<readonly Segment[]> {
+    const { archive, duck } = this.#parts;
+    const found: Segment[] = [];
+    for (const table of TABLE_NAMES.filter(isAboutClients)) {
+      for (const segment of archive.segments(state, { table, platform })) {
+        const [row = {}] = await duck.rows(
+          `SELECT count(*) AS n FROM ${archive.source([segment])} WHERE ${condition}`,
+        );
+        if (numberOf(row['n']) !== 0) found.push(segment);
+      }
+    }
+    return found;
+  }
+
+  /** Takes out what is past its retention, or merges some small segments; false when there is nothing to do. */
+  async #tidyUp(state: ArchiveState): Promise<boolean> {
+    const { archive, clock, keepMs } = this.#parts;
+    const now = clock();
+    const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);
+    if (old.length > 0) {
+      archive.commit(state, this.#commit({ remove: old }));
+      return true;
+    }
+    const parts = nextMerge([...state.segments.values()], dayOf(now));
+    if (parts === null) return false;
+    const merged = await this.#writer.merge(parts);
+    const remove = parts.map(({ name }) => name);
+    archive.commit(state, this.#commit({ add: merged === null ? [] : [merged], remove }));
+    return true;
+  }
+
+  #commit(parts: Partial<Commit>): Commit {
+    return { by: this.#parts.name, at: this.#parts.clock(), add: [], remove: [], ...parts };
+  }
+}
+
+/** Rows of the entries; what a client did before it was erased is left out. */
+function rowsOf(entries: JournalPage['entries']): readonly ArchiveRow[] {
+  const erasedAfter = new Map<string, number>();
+  entries.forEach((entry, index) => {
+    if (entry.kind === 'erasure') erasedAfter.set(entry.clientNumber, index);
+  });
+  return entries
+    .map((entry, index) => ({ entry, index }))
+    .filter((one): one is { entry: JournalEntry; index: number } => one.entry.kind !== 'erasure')
+    .map(({ entry, index }) => ({ row: rowOf(entry), index }))
+    .filter(({ row, index }) => index > (erasedAfter.get(String(row.cells['client_hash'])) ?? -1))
+    .map(({ row }) => row);
+}
