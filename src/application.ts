@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
+import type { ArchiveReader } from './archive/read/archive-reader.ts';
+import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { Address } from './config.ts';
 import { callerApi } from './http/caller/caller-api.ts';
 import type { Readiness } from './http/platform/health.ts';
@@ -31,6 +33,10 @@ import type { Store } from './state/store.ts';
 export interface ApplicationParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
+  /** Decisions of years; null where the node has no archive. */
+  readonly archive?: ArchiveReader | null;
+  /** How shipping goes on this node; absent when it does not ship. */
+  readonly shipping?: Shipping | null;
   /** What the platform may see and change of the rollout; null when the rule set is fixed. */
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, whose files the console shows; without it none are shown. */
@@ -78,6 +84,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const lastHour = new LastHour(clock);
   const metrics = new Metrics(lastHour);
   if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
+  if (parts.shipping !== undefined && parts.shipping !== null) metrics.watchShipping(parts.shipping.report);
   const keys = new AccessKeys(store.documents, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
   const service = new ScoringService({ ...parts, pseudonym, metrics });

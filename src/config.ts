@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
 
 /** Where a process listens. */
@@ -30,6 +31,10 @@ export interface Config {
   /** It was made by this node, so other nodes do not have it. */
   readonly signalSecretGenerated: boolean;
   readonly logLevel: LogLevel;
+  /** Null when nothing is archived and the hot store answers alone. */
+  readonly archiveDir: string | null;
+  /** How long the archive keeps what was decided, ms. */
+  readonly archiveKeepMs: number;
 }
 
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -72,7 +77,21 @@ export function readConfig(env: Environment = process.env): Config {
     signalSecret: givenSecret ?? generatedSecret(dataDir),
     signalSecretGenerated: givenSecret === null,
     logLevel: logLevel(env),
+    archiveDir: archiveDir(env, dataDir),
+    archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
   };
+}
+
+function archiveDir(env: Environment, dataDir: string): string | null {
+  const given = setting(env, 'ARCHIVE_DIR');
+  return given === 'off' ? null : resolve(given ?? join(dataDir, 'archive'));
+}
+
+function duration(env: Environment, name: string, fallback: string): number {
+  const text = setting(env, name) ?? fallback;
+  const ms = parseDuration(text);
+  if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${DURATION_FORM}`);
+  return ms;
 }
 
 /** An empty setting counts as not set, as compose files and CI write it. */

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { type Application, ListenError, startApplication } from './application.ts';
+import { ArchiveReader } from './archive/read/archive-reader.ts';
+import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
@@ -24,9 +26,13 @@ async function main(): Promise<void> {
   try {
     const fleet = new Fleet(store);
     const node = await startNode(config, fleet, log);
+    const shipping = startShippingTo(config, log);
+    const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir);
     const application = await startApplication({
       ...config,
       store,
+      archive,
+      shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
       clock: systemClock,
@@ -40,11 +46,16 @@ async function main(): Promise<void> {
     announce(application, store, node.active);
     warnAboutSecret(config, log);
     await greetNewcomer(application);
-    stopOnSignal(application, node, store, log);
+    stopOnSignal(application, node, store, log, shipping);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+function startShippingTo({ archiveDir, ...config }: Config, log: Logger): Shipping | null {
+  if (archiveDir === null) return null;
+  return startShipping({ ...config, archiveDir }, (message, error) => log.warn({ err: error }, message));
 }
 
 function startNode(
@@ -95,7 +106,13 @@ function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logge
 }
 
 /** Answers what is under way, then ends; a second signal ends at once. */
-function stopOnSignal(application: Application, node: RolloutNode, store: Store, log: Logger): void {
+function stopOnSignal(
+  application: Application,
+  node: RolloutNode,
+  store: Store,
+  log: Logger,
+  shipping: Shipping | null,
+): void {
   let stopping = false;
   const stop = async (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
@@ -103,6 +120,7 @@ function stopOnSignal(application: Application, node: RolloutNode, store: Store,
     log.info({ signal }, 'draining');
     await application.drain(DRAIN_GRACE_MS);
     await node.stop();
+    await shipping?.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { NodeReport } from './rollout/fleet.ts';
 
@@ -135,6 +136,34 @@ export class Metrics {
       'scoring_candidate_errors',
       'Decisions in this trial for which the candidate threw',
       (gauge) => gauge.set(report().counts?.candidateErrors ?? 0),
+    );
+  }
+
+  watchShipping(report: () => ShippingReport): void {
+    this.#gauge('scoring_archive_leads', '1 while this node ships the journal to the archive', (gauge) =>
+      gauge.set(report().leads ? 1 : 0),
+    );
+    this.#gauge(
+      'scoring_archive_lag_seconds',
+      'Since everything in the journal was shipped, while this node ships',
+      (gauge) => {
+        const { leads, trouble, caughtUpAt } = report();
+        gauge.set(leads || trouble !== null ? Math.max(0, Date.now() - caughtUpAt) / 1000 : 0);
+      },
+    );
+    this.#gauge('scoring_archive_shipped_entries', 'Journal entries that this process shipped', (gauge) =>
+      gauge.set(report().shippedEntries),
+    );
+    this.#gauge('scoring_archive_segments', 'Segments in the archive', (gauge) =>
+      gauge.set(report().segments),
+    );
+    this.#gauge('scoring_archive_bytes', 'Bytes of all segments of the archive', (gauge) =>
+      gauge.set(report().bytes),
+    );
+    this.#gauge(
+      'scoring_archive_gap_entries',
+      "Journal entries that were lost to the journal's bound before they were shipped",
+      (gauge) => gauge.set(report().gapEntries),
     );
   }
 

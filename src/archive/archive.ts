@@ -39,6 +39,16 @@ export class Archive {
     return this.#log.read();
   }
 
+  /** How much there is. */
+  contents(): { readonly segments: number; readonly bytes: number; readonly gapEntries: number } {
+    const { segments, gaps } = this.read();
+    return {
+      segments: segments.size,
+      bytes: [...segments.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+      gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
+    };
+  }
+
   /** Commits and moves the new segments to their places; throws CommitConflict when somebody was faster. */
   commit(state: ArchiveState, commit: Commit): ArchiveState {
     const next = this.#log.commit(state, commit);

@@ -1,4 +1,4 @@
-import { DuckDBInstance, type JS } from '@duckdb/node-api';
+import { DuckDBInstance, type JS, StatementType } from '@duckdb/node-api';
 
 export interface DuckLimits {
   readonly threads: number;
@@ -13,6 +13,18 @@ export type DuckRow = Readonly<Record<string, JS>>;
 /** A query took longer than it may. */
 export class QueryTooSlow extends Error {
   override readonly name = 'QueryTooSlow';
+}
+
+/** The text is no statement that only reads. */
+export class NotAQuery extends Error {
+  override readonly name = 'NotAQuery';
+}
+
+export interface QueryAnswer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly JS[])[];
+  /** There are more rows than were asked for. */
+  readonly more: boolean;
 }
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>;
@@ -54,20 +66,38 @@ export class Duck {
     yield* result.yieldRowObjectJs();
   }
 
-  /** Columns and rows of one statement that only reads, or QueryTooSlow after `timeoutMs`. */
-  async query(
-    sql: string,
-    rowsMax: number,
-    timeoutMs: number,
-  ): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly JS[])[] }> {
+  /** Columns and rows of one SELECT, or QueryTooSlow after `timeoutMs`. */
+  async query(sql: string, rowsMax: number, timeoutMs: number): Promise<QueryAnswer> {
+    await this.requireSelect(sql);
+    return this.#within(timeoutMs, async () => {
+      const reader = await this.#connection.streamAndReadUntil(sql, rowsMax + 1);
+      const rows = reader.getRowsJS();
+      return { columns: reader.columnNames(), rows: rows.slice(0, rowsMax), more: rows.length > rowsMax };
+    });
+  }
+
+  /** Throws NotAQuery unless the text is one statement that only reads. */
+  async requireSelect(sql: string): Promise<void> {
+    const statements = await this.#connection.extractStatements(sql);
+    if (statements.count !== 1)
+      throw new NotAQuery(`one SELECT is wanted, not ${statements.count} statements`);
+    const { statementType } = await statements.prepare(0);
+    if (statementType !== StatementType.SELECT)
+      throw new NotAQuery('only a SELECT is allowed: the archive is not changed by queries');
+  }
+
+  runWithin(sql: string, timeoutMs: number): Promise<void> {
+    return this.#within(timeoutMs, () => this.run(sql));
+  }
+
+  async #within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
     let slow = false;
     const timer = setTimeout(() => {
       slow = true;
       this.#connection.interrupt();
     }, timeoutMs);
     try {
-      const reader = await this.#connection.streamAndReadUntil(sql, rowsMax);
-      return { columns: reader.columnNames(), rows: reader.getRowsJS().slice(0, rowsMax) };
+      return await work();
     } catch (error) {
       if (slow) throw new QueryTooSlow(`the query took longer than ${timeoutMs / 1000} s`, { cause: error });
       throw error;

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../state/store.ts';
+import { archiveCommands } from './archive/archive.ts';
 import { auditCommand } from './audit.ts';
 import { decisionsCommands } from './decisions/decisions.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -21,6 +22,7 @@ async function main(): Promise<void> {
   decisionsCommands(program);
   journalCommands(program);
   auditCommand(program);
+  archiveCommands(program);
   try {
     await program.parseAsync();
   } catch (error) {

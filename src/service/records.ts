@@ -1,4 +1,6 @@
-import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from '../client/client-key.ts';
+import type { ArchiveReader } from '../archive/read/archive-reader.ts';
+import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor } from '../client/client-state.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
@@ -15,6 +17,8 @@ import { seeDevice } from './device-sightings.ts';
 export interface RecordsParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
+  /** Older decisions than the store keeps; null where the node has no archive. */
+  readonly archive?: ArchiveReader | null;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -34,9 +38,11 @@ const RECENT_DECISIONS = 20;
 /** What the platform may read: nothing here writes, counts, or moves a client. */
 export class Records {
   readonly #parts: RecordsParts;
+  readonly #decisions: DecisionLookup;
 
   constructor(parts: RecordsParts) {
     this.#parts = parts;
+    this.#decisions = new DecisionLookup(parts.store, parts.archive ?? null);
   }
 
   /** Null when nothing is known of the client. */
@@ -47,7 +53,7 @@ export class Records {
     const { rules } = this.#parts.ruleSource.choose(client);
     const [standing, decisions] = await Promise.all([
       this.#standing(client, state, rules),
-      this.#parts.store.decisionsOfClient(client, RECENT_DECISIONS),
+      this.#decisions.ofClient(client, RECENT_DECISIONS),
     ]);
     return { state, facts: factsNow(rules, standing), rules, decisions, now: standing.now };
   }
@@ -60,7 +66,7 @@ export class Records {
     const client = clientKey(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
-    const { entries, complete } = await this.#parts.store.historyOfClient(client, limit);
+    const { entries, complete } = await this.#decisions.history(client, limit);
     const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
     return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
   }
@@ -84,13 +90,12 @@ export class Records {
 
   /** Null when there is no such decision of this platform. */
   async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
-    if (parseDecisionId(decisionId) === null) return null;
-    const decision = await this.#parts.store.decision(decisionId);
+    const decision = await this.#decisions.decision(decisionId);
     return decision?.platform === platform ? decision : null;
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    return this.#parts.store.decisionsOfOrder(platform, orderRef);
+    return this.#decisions.ofOrder(platform, orderRef);
   }
 
   /** A client's decisions with a seq below `beforeSeq`, newest first. */
@@ -100,12 +105,12 @@ export class Records {
     limit: number,
     beforeSeq?: number,
   ): Promise<readonly Decision[]> {
-    return this.#parts.store.decisionsOfClient(clientKey(platform, clientIdKey), limit, beforeSeq);
+    return this.#decisions.ofClient(clientKey(platform, clientIdKey), limit, beforeSeq);
   }
 
   /** The platform's newest decisions that fit, and how far was looked for them. */
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#parts.store.findDecisions(platform, filter, limit);
+    return this.#decisions.find(platform, filter, limit);
   }
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {

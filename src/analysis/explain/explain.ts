@@ -84,6 +84,14 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   };
 }
 
+/** Where a decision comes out otherwise when its rule set is asked again with its facts; empty when it does not. */
+export function rederive(rules: RuleSet, decision: Decision): readonly Difference[] {
+  const unusable = unusableFacts(rules, decision);
+  if (unusable.length > 0) return unusable;
+  const { rerun, values } = decideAgain(rules, decision);
+  return compare(rules, decision, rerun, values);
+}
+
 /** What can be said when the rule set that decided is not at hand; `there` says what is: "there is only p2.v11". */
 export function explainWithout(decision: Decision, there: string): Explanation {
   const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;

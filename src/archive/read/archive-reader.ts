@@ -37,11 +37,11 @@ export class ArchiveReader {
   }
 
   /** Null when there is no such decision. */
-  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
+  async decision(decisionId: string): Promise<Decision | null> {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return null;
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
-    const { rows } = await this.#rows({ table: 'decisions', platform }, (source) => select(source, where));
+    const { rows } = await this.#rows({ table: 'decisions' }, (source) => select(source, where));
     return rows.map(decisionOf).find((decision) => decision.decisionId === decisionId) ?? null;
   }
 

@@ -18,12 +18,11 @@ export class DecisionLookup {
     this.#archive = archive;
   }
 
-  /** Null when there is no such decision of this platform. */
-  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
+  /** Null when there is no such decision. */
+  async decision(decisionId: string): Promise<Decision | null> {
     if (parseDecisionId(decisionId) === null) return null;
     const hot = await this.#store.decision(decisionId);
-    if (hot !== null) return hot.platform === platform ? hot : null;
-    return (await this.#archive?.decision(platform, decisionId)) ?? null;
+    return hot ?? (await this.#archive?.decision(decisionId)) ?? null;
   }
 
   /** Newest first; at most RETENTION.decisionsPerOrder. */

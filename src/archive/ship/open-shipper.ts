@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '../../state/open-store.ts';
@@ -34,7 +35,8 @@ export async function openShipper(
 ): Promise<OpenShipper> {
   const store = await openStore({ redisUrl, dataDir }, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
-  const name = `${hostname()}/${process.pid}`;
+  // Containers may share host name and process number.
+  const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
   const lease = new Lease(store.registers, name, () => performance.now());
   const shipper = new Shipper({
     store,

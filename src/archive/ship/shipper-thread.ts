@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { Archive } from '../archive.ts';
 import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
 import { keepShipping, type ShippingReport } from './shipping.ts';
 
@@ -15,7 +16,9 @@ if (port !== null) {
     open ??= await openShipper(config, () => {});
     return open.shipper.step();
   };
-  await keepShipping({ step, signal: stop.signal, onReport: tell });
+  const archive = new Archive(config.archiveDir);
+  const contents = () => archive.contents();
+  await keepShipping({ step, contents, clock: Date.now, signal: stop.signal, onReport: tell });
   await closeShipper(open);
   port.close();
 }

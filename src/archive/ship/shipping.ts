@@ -7,41 +7,77 @@ const SHIP_EVERY_MS = 10_000;
 /** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
 const RETRY_MS = 5_000;
 
+/** Before anything was shipped or looked at. */
+export const NOTHING_SHIPPED = {
+  leads: false,
+  shippedEntries: 0,
+  segments: 0,
+  bytes: 0,
+  gapEntries: 0,
+  trouble: null,
+};
+
 /** What a shipping process tells about itself. */
 export interface ShippingReport {
   /** This process holds the lease. */
   readonly leads: boolean;
   /** Entries that were shipped since the process began. */
   readonly shippedEntries: number;
+  /** When the journal last held nothing more to ship, epoch ms; the start of the process before that. */
+  readonly caughtUpAt: number;
+  readonly segments: number;
+  readonly bytes: number;
+  /** Entries that the journal's bound pushed out before they were shipped. */
+  readonly gapEntries: number;
   /** Why the last step failed; null when it did not. */
   readonly trouble: string | null;
 }
 
 export interface ShippingParts {
   readonly step: () => Promise<Step>;
+  /** What the archive holds; asked after each step. */
+  readonly contents: () => Pick<ShippingReport, 'segments' | 'bytes' | 'gapEntries'>;
+  /** Epoch ms. */
+  readonly clock: () => number;
   readonly signal: AbortSignal;
   readonly onReport: (report: ShippingReport) => void;
 }
 
 /** Ships until the signal, a step after the other; a failed step is told and tried again. */
-export async function keepShipping({ step, signal, onReport }: ShippingParts): Promise<void> {
+export async function keepShipping({
+  step,
+  contents,
+  clock,
+  signal,
+  onReport,
+}: ShippingParts): Promise<void> {
   let shippedEntries = 0;
+  let caughtUpAt = clock();
   while (!signal.aborted) {
     const outcome = await step().catch((error: unknown) => ({ did: 'failed', error }) as const);
     if (outcome.did === 'shipped') shippedEntries += outcome.entries;
+    if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
     onReport({
-      leads: outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships'),
+      ...contents(),
+      leads: leads(outcome),
       shippedEntries,
+      caughtUpAt,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
-    await pause(pauseAfter(outcome.did === 'shipped' && outcome.more, outcome.did), signal);
+    await pause(pauseAfter(outcome), signal);
   }
 }
 
-function pauseAfter(more: boolean, did: Step['did'] | 'failed'): number {
-  if (did === 'failed') return RETRY_MS;
+type Outcome = Step | { readonly did: 'failed' };
+
+function leads(outcome: Outcome): boolean {
+  return outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships');
+}
+
+function pauseAfter(outcome: Outcome): number {
+  if (outcome.did === 'failed') return RETRY_MS;
   // Merging goes on at once, a segment at a time, so that shipping gets its turn in between.
-  return more || did === 'tidied' ? 0 : SHIP_EVERY_MS;
+  return outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more) ? 0 : SHIP_EVERY_MS;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

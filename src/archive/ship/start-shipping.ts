@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { ShippingConfig } from './open-shipper.ts';
-import type { ShippingReport } from './shipping.ts';
+import { NOTHING_SHIPPED, type ShippingReport } from './shipping.ts';
 
 /** Shipping that goes on beside the service. */
 export interface Shipping {
@@ -19,7 +19,7 @@ export function startShipping(
   config: ShippingConfig,
   onTrouble: (message: string, error?: unknown) => void,
 ): Shipping {
-  let report: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
+  let report: ShippingReport = { ...NOTHING_SHIPPED, caughtUpAt: Date.now() };
   let stopping = false;
   let restart: NodeJS.Timeout | null = null;
   let thread = start();

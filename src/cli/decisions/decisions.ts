@@ -6,10 +6,10 @@ import type { Decision } from '../../decision/decision.ts';
 import { nameText, quoted } from '../../rules/condition-text.ts';
 import type { Store } from '../../state/store.ts';
 import { EXIT } from '../exit.ts';
-import { withOpenStore } from '../open-store.ts';
 import { parsePlatform } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
+import { withDecisions } from '../with-decisions.ts';
 import { explainCommand } from './explain.ts';
 
 interface FindOptions {
@@ -33,9 +33,9 @@ export function decisionsCommands(program: Command): void {
 
 async function find({ order, platform, json }: FindOptions): Promise<void> {
   const wanted = platform === undefined ? null : parsePlatform(platform);
-  const found = await withOpenStore(async (store) => {
+  const found = await withDecisions(async (decisions, store) => {
     const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
-    const lists = await Promise.all(platforms.map((name) => store.decisionsOfOrder(name, order)));
+    const lists = await Promise.all(platforms.map((name) => decisions.ofOrder(name, order)));
     return lists.flat().toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   });
   if (json === true) print(JSON.stringify(found));

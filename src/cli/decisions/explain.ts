@@ -9,9 +9,9 @@ import type { Decision } from '../../decision/decision.ts';
 import { quoted } from '../../rules/condition-text.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import { EXIT } from '../exit.ts';
-import { withOpenStore } from '../open-store.ts';
 import { print, printError, terminalPaint } from '../print.ts';
 import { fromHere } from '../rules/rule-folders.ts';
+import { withDecisions } from '../with-decisions.ts';
 
 /** decisions explain: why a verdict fell, for whoever answers a dispute. */
 export function explainCommand(decisions: Command): void {
@@ -23,7 +23,8 @@ export function explainCommand(decisions: Command): void {
 }
 
 async function explainDecision(id: string, json: boolean): Promise<void> {
-  const decision = parseDecisionId(id) === null ? null : await withOpenStore((store) => store.decision(id));
+  const decision =
+    parseDecisionId(id) === null ? null : await withDecisions((decisions) => decisions.decision(id));
   const explanation = decision === null ? null : await explainFromDisk(decision, readConfig().rulesDir);
   if (json) print(JSON.stringify(explanation));
   else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));

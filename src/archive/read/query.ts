@@ -1,0 +1,74 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Archive } from '../archive.ts';
+import { Duck, type QueryAnswer, quote, quoteName } from '../duck.ts';
+import { type Column, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+
+export interface QueryLimits {
+  readonly rowsMax: number;
+  readonly timeoutMs: number;
+  readonly memoryMiB: number;
+}
+
+/**
+ * Answers one SELECT over the archive's tables. It can read the archive and nothing else of this machine, and
+ * write nothing.
+ */
+export async function queryArchive(folder: string, sql: string, limits: QueryLimits): Promise<QueryAnswer> {
+  return withTables(folder, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
+}
+
+/** Writes what one SELECT gives to a new Parquet file. */
+export async function exportQuery(
+  folder: string,
+  sql: string,
+  output: string,
+  limits: QueryLimits,
+): Promise<void> {
+  await withTables(
+    folder,
+    limits,
+    async (duck) => {
+      await duck.requireSelect(sql);
+      await duck.runWithin(
+        `COPY (${sql.trim().replace(/;+$/, '')}\n) TO ${quote(output)} (FORMAT parquet, COMPRESSION zstd)`,
+        limits.timeoutMs,
+      );
+    },
+    output,
+  );
+}
+
+async function withTables<T>(
+  folder: string,
+  { memoryMiB }: QueryLimits,
+  run: (duck: Duck) => Promise<T>,
+  output?: string,
+): Promise<T> {
+  const archive = new Archive(folder);
+  const spill = join(folder, 'staging', `query-${process.pid}`);
+  const duck = await Duck.open({ threads: 2, memoryMiB, temporaryFolder: spill });
+  try {
+    const state = archive.read();
+    for (const table of TABLE_NAMES) {
+      const segments = archive.segments(state, { table });
+      const source = segments.length === 0 ? emptyTable(table) : archive.source(segments);
+      await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source}`);
+    }
+    const folders = [quote(folder), ...(output === undefined ? [] : [quote(dirname(output))])];
+    await duck.run(`SET allowed_directories = [${folders.join(', ')}]`);
+    await duck.run('SET enable_external_access = false');
+    await duck.run('SET lock_configuration = true');
+    return await run(duck);
+  } finally {
+    duck.close();
+    rmSync(spill, { recursive: true, force: true });
+  }
+}
+
+/** A table that nothing was shipped to yet has its columns and no rows. */
+function emptyTable(table: TableName): string {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
+  return `(SELECT ${nulls} WHERE false)`;
+}

@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { NotAQuery, type QueryAnswer, QueryTooSlow } from '../../archive/duck.ts';
+import { exportQuery, queryArchive } from '../../archive/read/query.ts';
+import { UsageError } from '../exit.ts';
+import { print, printError } from '../print.ts';
+import { table } from '../table.ts';
+import { readArchiveConfig } from './archive-folder.ts';
+
+const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
+
+interface QueryOptions {
+  readonly format: (typeof FORMATS)[number];
+  readonly output?: string;
+  readonly json?: true;
+}
+
+const LIMITS = { rowsMax: 100_000, timeoutMs: 60_000, memoryMiB: 1024 } as const;
+
+/** archive query: SQL over what was decided. */
+export function queryCommand(archive: Command): void {
+  archive
+    .command('query <sql>')
+    .description('one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures')
+    .addOption(new Option('--format <format>', 'how to print the rows').choices(FORMATS).default('table'))
+    .option('--output <file>', 'with --format parquet: the file to write')
+    .option('--json', 'the same as --format json')
+    .action((sql: string, options: QueryOptions) => query(sql, options));
+}
+
+async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
+  const { archiveDir } = readArchiveConfig();
+  try {
+    if (format === 'parquet') {
+      if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
+      await exportQuery(archiveDir, sql, resolve(output), LIMITS);
+      printError(`Written to ${output}.`);
+      return;
+    }
+    const answer = await queryArchive(archiveDir, sql, LIMITS);
+    print(textOf(answer, json === true ? 'json' : format));
+    if (answer.more)
+      printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (error instanceof NotAQuery || error instanceof QueryTooSlow || error instanceof Error)
+      throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify(
+        rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, plain(row[index])]))),
+      );
+    case 'csv':
+      return [columns, ...rows.map((row) => row.map(cellText))]
+        .map((row) => row.map(csvCell).join(','))
+        .join('\n');
+    case 'table':
+      return table(
+        columns,
+        rows.map((row) => row.map(cellText)),
+      );
+    default:
+      return format satisfies never;
+  }
+}
+
+/** As JSON has it: times as RFC 3339, whole numbers as numbers while they are exact. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  return value;
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
+}
+
+function csvCell(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

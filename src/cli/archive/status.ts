@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { Archive } from '../../archive/archive.ts';
+import type { ArchiveGap } from '../../archive/archive-log.ts';
+import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
+import type { Store } from '../../state/store.ts';
+import { withOpenStore } from '../open-store.ts';
+import { print } from '../print.ts';
+import { table } from '../table.ts';
+import { readArchiveConfig } from './archive-folder.ts';
+
+interface TableStatus {
+  readonly table: TableName;
+  readonly rows: number;
+  readonly segments: number;
+  readonly bytes: number;
+  /** Epoch ms; null when the table is empty. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** What `archive status --json` prints. */
+interface ArchiveStatus {
+  readonly folder: string;
+  readonly tables: readonly TableStatus[];
+  /** Epoch ms; null when nothing was ever shipped. */
+  readonly shippedAt: number | null;
+  /** What the journal holds that is not shipped; `more`: it was counted no further. */
+  readonly behind: { readonly entries: number; readonly more: boolean; readonly since: number | null };
+  readonly gaps: readonly ArchiveGap[];
+}
+
+/** As many unshipped entries as are counted one by one. */
+const COUNTED_ENTRIES_MAX = 10_000;
+
+/** archive status: what is there, how far shipping is behind, and what was lost. */
+export function statusCommand(archive: Command): void {
+  archive
+    .command('status')
+    .description('what is archived, how far shipping is behind, and which gaps there are')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: true }) => {
+      const { archiveDir } = readArchiveConfig();
+      const status = await withOpenStore((store) => statusOf(archiveDir, store));
+      print(options.json === true ? JSON.stringify(status) : describe(status));
+    });
+}
+
+async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
+  const archive = new Archive(folder);
+  const state = archive.read();
+  const { entries } = await store.readJournal(state.cursor, COUNTED_ENTRIES_MAX);
+  const tables = TABLE_NAMES.map((name): TableStatus => {
+    const segments = archive.segments(state, { table: name });
+    const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
+    return {
+      table: name,
+      rows: sum('rows'),
+      segments: segments.length,
+      bytes: sum('bytes'),
+      from: segments.length === 0 ? null : segments.reduce((a, { from }) => Math.min(a, from), Infinity),
+      to: segments.length === 0 ? null : segments.reduce((a, { to }) => Math.max(a, to), 0),
+    };
+  });
+  const more = entries.length === COUNTED_ENTRIES_MAX;
+  const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
+  return { folder, tables, shippedAt: state.shippedAt, behind, gaps: state.gaps };
+}
+
+function describe({ folder, tables, shippedAt, behind, gaps }: ArchiveStatus): string {
+  const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
+    name,
+    String(count),
+    String(segments),
+    (bytes / 1e6).toFixed(1),
+    count === 0 ? '' : (bytes / count).toFixed(1),
+    timeText(from),
+    timeText(to),
+  ]);
+  const headings = ['TABLE', 'ROWS', 'SEGMENTS', 'MB', 'B A ROW', 'FROM', 'TO'];
+  const counted = `${behind.entries}${behind.more ? ' or more' : ''}`;
+  const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
+  return [
+    `Archive in ${folder}, last shipped to ${shippedAt === null ? 'never' : timeText(shippedAt)}.`,
+    `Not shipped yet: ${counted} entries${since}.`,
+    ...gaps.map(
+      ({ from, to, entries }) =>
+        `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,
+    ),
+    '',
+    table(headings, rows),
+  ].join('\n');
+}
+
+function timeText(at: number | null): string {
+  return at === null ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+}

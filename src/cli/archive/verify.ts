@@ -1,0 +1,77 @@
+import { availableParallelism } from 'node:os';
+import type { Command } from 'commander';
+import type { Verification } from '../../evidence/verify/verification.ts';
+import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { print } from '../print.ts';
+import { readArchiveConfig } from './archive-folder.ts';
+
+interface VerifyOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly json?: true;
+}
+
+const PROGRESS_EVERY_MS = 500;
+
+/** archive verify: whether what is archived still follows from its facts and rule sets. */
+export function verifyCommand(archive: Command): void {
+  archive
+    .command('verify')
+    .description('decide every archived decision again from its facts, and count what does not come out')
+    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
+    .option('--to <time>', 'only decisions before this time')
+    .option('--json', 'print one JSON object')
+    .action((options: VerifyOptions) => verify(options));
+}
+
+async function verify({ from, to, json }: VerifyOptions): Promise<void> {
+  const { archiveDir, rulesDir } = readArchiveConfig();
+  let shownAt = 0;
+  const verification = await verifyArchive({
+    archiveDir,
+    rulesDir,
+    from: timeOf(from, '--from'),
+    to: timeOf(to, '--to'),
+    threads: availableParallelism(),
+    onProgress: (checked, rows) => {
+      if (!process.stderr.isTTY || Date.now() - shownAt < PROGRESS_EVERY_MS) return;
+      shownAt = Date.now();
+      process.stderr.write(`\r${checked} of ${rows} decisions`);
+    },
+  });
+  if (shownAt > 0) process.stderr.write('\r');
+  print(json === true ? JSON.stringify(verification) : describe(verification));
+  if (!isSound(verification)) process.exitCode = EXIT.findings;
+}
+
+function isSound({ checked, reproduced, unreadable }: Verification): boolean {
+  return checked === reproduced && unreadable.length === 0;
+}
+
+/** Epoch ms of a time as people write it; null for none. */
+function timeOf(text: string | undefined, option: string): number | null {
+  if (text === undefined) return null;
+  const at = Date.parse(text);
+  if (Number.isNaN(at))
+    throw new UsageError(`${option} is "${text}"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z`);
+  return at;
+}
+
+function describe(verification: Verification): string {
+  const { checked, reproduced, notReproduced, mismatches, withoutRules, damagedRows, unreadable } =
+    verification;
+  return [
+    `${checked} decisions: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
+    ...mismatches.map(
+      ({ decisionId, orderRef, members }) =>
+        `  ${decisionId} about order ${JSON.stringify(orderRef)}: ${members.join(', ')}`,
+    ),
+    ...Object.entries(withoutRules).map(
+      ([name, count]) =>
+        `${count} decisions by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
+    ),
+    ...(damagedRows === 0 ? [] : [`${damagedRows} rows are damaged.`]),
+    ...unreadable.map((name) => `Segment ${name} cannot be read.`),
+  ].join('\n');
+}

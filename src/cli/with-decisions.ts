@@ -1,0 +1,18 @@
+import { ArchiveReader } from '../archive/read/archive-reader.ts';
+import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import { readConfig } from '../config.ts';
+import type { Store } from '../state/store.ts';
+import { withOpenStore } from './open-store.ts';
+
+/** Runs a command on decisions wherever they are, in the hot store and in the archive. */
+export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
+  return withOpenStore(async (store) => {
+    const { archiveDir } = readConfig();
+    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir);
+    try {
+      return await run(new DecisionLookup(store, archive), store);
+    } finally {
+      await archive?.close();
+    }
+  });
+}

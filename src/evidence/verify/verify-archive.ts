@@ -1,0 +1,66 @@
+import { Worker } from 'node:worker_threads';
+import { Archive } from '../../archive/archive.ts';
+import type { Segment } from '../../archive/archive-log.ts';
+import { addVerifications, NOTHING_VERIFIED, type Verification } from './verification.ts';
+import type { VerifyTask } from './verify-thread.ts';
+
+export interface VerifyAsk {
+  readonly archiveDir: string;
+  readonly rulesDir: string;
+  /** Epoch ms; null for all. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly threads: number;
+  readonly onProgress: (checked: number, rows: number) => void;
+}
+
+const THREAD = new URL('./verify-thread.ts', import.meta.url);
+
+/** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
+export async function verifyArchive({
+  from,
+  to,
+  threads,
+  onProgress,
+  ...where
+}: VerifyAsk): Promise<Verification> {
+  const archive = new Archive(where.archiveDir);
+  const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
+  const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const task: VerifyTask = { ...where, where: timesBetween(from, to) };
+  let sum = NOTHING_VERIFIED;
+  const next = () => segments.shift() ?? null;
+  const note = (part: Verification) => {
+    sum = addVerifications(sum, part);
+    onProgress(sum.checked, rows);
+  };
+  const count = Math.max(1, Math.min(threads, segments.length));
+  await Promise.all(Array.from({ length: count }, () => runThread(task, next, note)));
+  return sum;
+}
+
+function runThread(
+  task: VerifyTask,
+  next: () => Segment | null,
+  note: (part: Verification) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const worker = new Worker(THREAD, { workerData: task });
+  worker.on('message', (part: Verification) => {
+    note(part);
+    worker.postMessage(next());
+  });
+  worker.once('error', reject);
+  worker.once('exit', () => resolve());
+  worker.postMessage(next());
+  return promise;
+}
+
+function timesBetween(from: number | null, to: number | null): string {
+  const conditions = [
+    ...(from === null ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
+    ...(to === null ? [] : [`decided_at < make_timestamp_ms(${to})`]),
+  ];
+  return conditions.length === 0 ? 'true' : conditions.join(' AND ');
+}
