@@ -79,7 +79,7 @@ const EMPTY: ArchiveState = { version: 0, cursor: null, shippedAt: null, segment
 const SNAPSHOT_COMMITS = 64;
 
 /** Commits older than the snapshot stay this long for readers that are a little behind. */
-const BEHIND_COMMITS_MAX = 256;
+const BEHIND_COMMITS_MAX = 64;
 
 const GAPS_MAX = 1000;
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
@@ -75,8 +76,8 @@ export class DecisionLookup {
     if (hot.entries.length >= limit || this.#archive === null) return hot;
     const before = (hot.entries.at(-1)?.at ?? TIME_MAX_MS - 1) + 1;
     const { entries, unreadable } = await this.#archive.history(client, before, limit + 1);
-    const known = new Set(hot.entries.map((entry) => JSON.stringify(entry)));
-    const older = entries.filter((entry) => !known.has(JSON.stringify(entry)));
+    // Only entries of one millisecond can be in both.
+    const older = entries.filter((entry) => !hot.entries.some((known) => isDeepStrictEqual(known, entry)));
     const all = [...hot.entries, ...older];
     return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
   }

@@ -1,0 +1,125 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
+import { type ClientKey, clientKey } from '../../../src/client/client-key.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+describeOnStores('decisions in hot store and archive', (store) => {
+  const platform = newPlatform();
+  const client = newClient(platform, 'ann');
+  let place: ArchivedStore;
+  let decisions: readonly Decision[];
+  let reader: ArchiveReader;
+  /** A store that has forgotten everything hot, with the same archive. */
+  let forgetful: Store;
+  let hot: DecisionLookup;
+  let cold: DecisionLookup;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+    const made: Decision[] = [];
+    for (let count = 1; count <= 5; count += 1)
+      made.push(await verdict(store(), client, `order-${count}`, T0 + count));
+    decisions = made.toReversed();
+    await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 9));
+    await place.shipAll();
+    reader = new ArchiveReader(place.archive.folder);
+    forgetful = openSqliteStore(temporaryDirectory());
+    hot = new DecisionLookup(store(), reader);
+    cold = new DecisionLookup(forgetful, reader);
+  });
+  after(async () => {
+    await reader?.close();
+    await forgetful?.close();
+    place?.duck.close();
+  });
+
+  it('are found by their id, wherever they are', async () => {
+    const [newest] = decisions;
+    for (const lookup of [hot, cold])
+      expect(await lookup.decision(newest?.decisionId ?? '')).to.deep.equal(newest);
+  });
+
+  it('are not found by the id of another client or by no id', async () => {
+    const stranger = clientKey(platform, 'bob').hash;
+    for (const id of [`${stranger}.1`, `${client.hash}.99`, 'no id'])
+      expect(await cold.decision(id)).to.equal(null);
+  });
+
+  it('are found by their order once, though both have them', async () => {
+    for (const lookup of [hot, cold])
+      expect(await lookup.ofOrder(platform, 'order-2')).to.deep.equal([decisions[3]]);
+  });
+
+  it('belong to their platform', async () => {
+    expect(await cold.ofOrder(newPlatform(), 'order-2')).to.deep.equal([]);
+  });
+
+  it('are found by names with quotes in them', async () => {
+    expect(await cold.ofOrder(platform, "x' OR '1'='1")).to.deep.equal([]);
+  });
+
+  it('of a client come newest first, page after page', async () => {
+    for (const lookup of [hot, cold]) {
+      expect(await lookup.ofClient(client, 3)).to.deep.equal(decisions.slice(0, 3));
+      expect(await lookup.ofClient(client, 3, 3)).to.deep.equal(decisions.slice(3));
+    }
+  });
+
+  it('of a platform come newest first, and say how far was looked', async () => {
+    const found = await cold.find(platform, {}, 3);
+    expect(found.decisions).to.deep.equal(decisions.slice(0, 3));
+    const all = await cold.find(platform, {}, 10);
+    expect(all.decisions).to.deep.equal(decisions);
+    expect(all.lookedAt.complete).to.equal(true);
+    expect((await cold.find(platform, { verdict: 'BLOCK' }, 10)).decisions).to.deep.equal([]);
+    expect((await hot.find(platform, { rule: 'otherwise' }, 10)).decisions).to.deep.equal(decisions);
+  });
+
+  it('stand in the story of a client with its outcomes', async () => {
+    const { entries, complete } = await cold.history(client, 10);
+    expect(entries.map(({ kind }) => kind)).to.deep.equal([
+      'outcome',
+      'verdict',
+      'verdict',
+      'verdict',
+      'verdict',
+      'verdict',
+    ]);
+    expect(complete).to.equal(true);
+    expect((await hot.history(client, 10)).entries).to.deep.equal(entries);
+  });
+
+  it('are found beside a segment that is damaged, which is named', async () => {
+    const other = newClient(platform);
+    await verdict(store(), other, 'order-in-a-damaged-segment', T0 + 20);
+    await place.shipper().step();
+    const state = place.archive.read();
+    const [damaged] = place.archive.segments(state, { table: 'decisions', platform });
+    if (damaged === undefined) throw new Error('there is a segment');
+    writeFileSync(place.archive.pathOf(damaged), 'torn');
+    const { decisions: found, unreadable } = await reader.decisionsOfClient(client, 10, 100);
+    expect(found).to.deep.equal(decisions);
+    expect(unreadable).to.deep.equal([damaged.name]);
+    expect((await cold.find(platform, {}, 10)).lookedAt.complete).to.equal(false);
+  });
+});
+
+describe('without an archive', () => {
+  it('the hot store answers alone', async () => {
+    const store = openSqliteStore(temporaryDirectory());
+    const client: ClientKey = newClient();
+    const decision = await verdict(store, client, 'order-1');
+    const lookup = new DecisionLookup(store, null);
+    expect(await lookup.ofOrder(client.platform, 'order-1')).to.deep.equal([decision]);
+    expect(await lookup.decision(decision.decisionId)).to.deep.equal(decision);
+    await store.close();
+  });
+});

@@ -1,0 +1,232 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Archive } from '../../../src/archive/archive.ts';
+import { entryOf } from '../../../src/archive/entries.ts';
+import { AnotherArchive } from '../../../src/archive/ship/claim.ts';
+import { TABLE_NAMES } from '../../../src/archive/tables.ts';
+import type { ClientKey } from '../../../src/client/client-key.ts';
+import { touch } from '../../../src/client/client-state.ts';
+import type { JournalEntry, JournalRecord, Store } from '../../../src/state/store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+describeOnStores('shipping the journal', (store) => {
+  let place: ArchivedStore;
+  before(async () => {
+    place = await ArchivedStore.open(store());
+  });
+  after(() => place?.duck.close());
+
+  it('puts every entry into the archive once, as it was', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    await store().commit(paymentOf(client, await store().load(client), 'order-1'));
+    const snapshot = await store().load(client);
+    await store().commit(changeTo(client, snapshot, touch(snapshot.state, T0 + 10)));
+    for (const entry of everyKind(client)) await commitEntry(store(), client, entry);
+    await place.shipAll();
+    const wanted = (await journalOf(store())).filter(
+      (entry) => entry.kind !== 'erasure' && entry.clientIdKey === client.clientIdKey,
+    );
+    expect(await archivedEntries(place, client)).to.have.deep.members(wanted);
+  });
+
+  it('has nothing to do when everything is shipped', async () => {
+    const steps = await place.shipAll();
+    expect(steps).to.deep.equal([{ did: 'nothing', because: 'nothing to do' }]);
+  });
+
+  it('goes on where the last commit ended, whoever ships', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    await place.shipAll(place.shipper());
+    await verdict(store(), client, 'order-2');
+    await place.shipAll(place.shipper());
+    expect(await numbersOf(place, client)).to.deep.equal([1, 2]);
+  });
+
+  it('ships nothing twice when two nodes both believe that it is their turn', async () => {
+    const client = newClient();
+    for (let count = 1; count <= 20; count += 1) await verdict(store(), client, `order-${count}`);
+    const [one, other] = [place.shipper(), place.shipper()];
+    for (let round = 0; round < 4; round += 1) await Promise.all([one.step(), other.step()]);
+    await place.shipAll();
+    expect(await numbersOf(place, client)).to.deep.equal(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  it('leaves the work to the node that holds the lease', async () => {
+    await place.shipAll(place.shipper({ holder: 'tester' }));
+    expect(await place.shipper({ holder: 'somebody else' }).step()).to.deep.equal({
+      did: 'nothing',
+      because: 'another node ships',
+    });
+  });
+
+  it('takes an erased client out of the archive and keeps that it did', async () => {
+    const platform = newPlatform();
+    const [client, other] = [newClient(platform), newClient(platform)];
+    for (const each of [client, other]) await verdict(store(), each, 'order-1');
+    await place.shipAll();
+    await store().erase(client);
+    await place.shipAll();
+    expect(await archivedEntries(place, client)).to.deep.equal([]);
+    expect(await numbersOf(place, other)).to.deep.equal([1]);
+    const [tombstone] = await rowsOf(place, 'erasures', `platform = '${platform}'`);
+    expect(tombstone?.['rows_removed']).to.equal(1n);
+    expect(JSON.stringify(Object.keys(tombstone ?? {}))).to.equal('["platform","erased_at","rows_removed"]');
+  });
+
+  it('archives what an erased client does afterwards', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'before');
+    await store().erase(client);
+    await verdict(store(), client, 'after');
+    await place.shipAll();
+    const rows = await rowsOf(place, 'decisions', `client_id_key = '${client.clientIdKey}'`);
+    expect(rows.map((row) => row['order_ref'])).to.deep.equal(['after']);
+  });
+
+  it('forgets in the journal what was shipped, but for the newest', async () => {
+    const client = newClient();
+    for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
+    await place.shipAll(place.shipper({ lookBackEntries: 0 }));
+    expect(await journalOf(store())).to.deep.equal([]);
+    expect(await numbersOf(place, client)).to.deep.equal([1, 2, 3, 4, 5]);
+  });
+
+  it('merges small segments of a day without losing or doubling a row', async () => {
+    const platform = newPlatform();
+    const clients = Array.from({ length: 12 }, () => newClient(platform));
+    for (const client of clients) {
+      await verdict(store(), client, 'order-1');
+      await place.shipper().step();
+    }
+    await place.shipAll();
+    const segments = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+    expect(segments.length).to.be.below(12);
+    for (const client of clients) expect(await numbersOf(place, client)).to.deep.equal([1]);
+  });
+
+  it('removes what is past its retention', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1', T0);
+    await place.shipAll(place.shipper({ keepMs: 3_600_000 * 24, clock: () => T0 + 3_600_000 * 48 }));
+    expect(await archivedEntries(place, client)).to.deep.equal([]);
+  });
+
+  it('refuses a folder that is not the archive of the store', async () => {
+    const elsewhere = new Archive(temporaryDirectory());
+    const refusal = await place
+      .shipper({ archive: elsewhere })
+      .step()
+      .catch((error: unknown) => error);
+    expect(refusal).to.be.instanceOf(AnotherArchive);
+    expect(String(refusal)).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
+  });
+
+  it('commits nothing when a segment cannot be written, and ships it later', async () => {
+    const client = newClient();
+    await verdict(store(), client, 'order-1');
+    const staging = place.archive.staging();
+    rmSync(staging, { recursive: true, force: true });
+    const shipper = place.shipper();
+    await shipper.step();
+    await verdict(store(), client, 'order-2');
+    rmSync(staging, { recursive: true, force: true });
+    writeFileSync(staging, 'a file where the folder should be');
+    const before = place.archive.read().version;
+    const failure = await shipper.step().catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Error);
+    expect(place.archive.read().version).to.equal(before);
+    rmSync(staging);
+    await place.shipAll();
+    expect(await numbersOf(place, client)).to.deep.equal([1, 2]);
+  });
+});
+
+/** An entry of each kind that no verdict or payment makes, with all members set. */
+function everyKind({ platform, clientIdKey }: ClientKey): readonly JournalEntry[] {
+  const base = { platform, clientIdKey };
+  const request = {
+    sellPointKey: 'shop "1"',
+    method: "card's",
+    amount: '12.50',
+    currency: 'EUR',
+    fingerprint: 'f',
+    ip: null,
+    jsOk: false,
+    honeypotTriggered: true,
+    userAgentPresent: true,
+    userAgentIsAutomated: false,
+  } as const;
+  return [
+    {
+      ...base,
+      kind: 'score',
+      at: T0 + 20,
+      request,
+      ruleVersion: 'p1.v1',
+      answer: {
+        clientGroup: 'STICKY',
+        paymentScore: '0.7500',
+        isBot: false,
+        preferredAcceptorKey: ['a', 'b'],
+        payLimitValue: ['EUR:250.00'],
+      },
+    },
+    {
+      ...base,
+      kind: 'binding',
+      at: T0 + 21,
+      binding: { requisiteRef: 'r-1', acceptorKeys: ['a', 'ü\n'], method: null, expiresAt: T0 + 1e6 },
+    },
+    {
+      ...base,
+      kind: 'override',
+      at: T0 + 22,
+      override: {
+        group: 'BLOCKED',
+        reason: 'chargebacks, "again"',
+        by: 'desk',
+        at: T0 + 22,
+        expiresAt: null,
+      },
+    },
+    { ...base, kind: 'override', at: T0 + 23, override: null },
+  ];
+}
+
+async function commitEntry(store: Store, client: ClientKey, entry: JournalEntry): Promise<void> {
+  const { state, stamp } = await store.load(client);
+  await store.commit({ client, stamp, state: touch(state, entry.at), entry });
+}
+
+async function journalOf(store: Store): Promise<readonly JournalRecord[]> {
+  return (await store.readJournal(null, 10_000)).entries.filter((entry) => entry.kind !== 'erasure');
+}
+
+function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number], where: string) {
+  const segments = place.archive.segments(place.archive.read(), { table });
+  if (segments.length === 0) return Promise.resolve([]);
+  return place.duck.rows(`SELECT * FROM ${place.archive.source(segments)} WHERE ${where}`);
+}
+
+async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise<readonly JournalRecord[]> {
+  const entries: JournalRecord[] = [];
+  for (const table of TABLE_NAMES.filter((name) => name !== 'erasures')) {
+    const rows = await rowsOf(place, table, `client_id_key = '${client.clientIdKey}'`);
+    for (const row of rows) {
+      const entry = entryOf(table, row);
+      if (entry !== null) entries.push(entry);
+    }
+  }
+  return entries;
+}
+
+/** Numbers of a client's archived decisions. */
+async function numbersOf(place: ArchivedStore, client: ClientKey): Promise<readonly number[]> {
+  const rows = await rowsOf(place, 'decisions', `client_id_key = '${client.clientIdKey}'`);
+  return rows.map((row) => Number(row['seq'])).toSorted((a, b) => a - b);
+}
