@@ -53,9 +53,12 @@ async function main(): Promise<void> {
   }
 }
 
-function startShippingTo({ archiveDir, ...config }: Config, log: Logger): Shipping | null {
+function startShippingTo(config: Config, log: Logger): Shipping | null {
+  const { archiveDir, archiveKeepMs, redisUrl, dataDir, rulesDir } = config;
   if (archiveDir === null) return null;
-  return startShipping({ ...config, archiveDir }, (message, error) => log.warn({ err: error }, message));
+  return startShipping({ archiveDir, archiveKeepMs, redisUrl, dataDir, rulesDir }, (message, error) =>
+    log.warn({ err: error }, message),
+  );
 }
 
 function startNode(

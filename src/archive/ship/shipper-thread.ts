@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archive } from '../archive.ts';
 import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
 import { keepShipping, type ShippingReport } from './shipping.ts';
+
+const START_DELAY_MS = 3_000;
 
 /** The thread behind `startShipping`: ships until it is told to stop. */
 const port = parentPort;
@@ -18,6 +21,8 @@ if (port !== null) {
   };
   const archive = new Archive(config.archiveDir);
   const contents = () => archive.contents();
+  // The engine is loaded once the service has its start behind it.
+  await sleep(START_DELAY_MS, undefined, { signal: stop.signal }).catch(() => {});
   await keepShipping({ step, contents, clock: Date.now, signal: stop.signal, onReport: tell });
   await closeShipper(open);
   port.close();
