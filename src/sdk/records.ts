@@ -246,7 +246,10 @@ export interface NodeReport {
   readonly startedAt: number;
   readonly seenAt: number;
   readonly revision: number;
-  readonly active: { readonly version: string; readonly digest: string };
+  readonly active: {
+    readonly version: string;
+    readonly digest: string;
+  };
   readonly versions: readonly {
     readonly version: string;
     readonly digest: string;
@@ -336,7 +339,6 @@ export interface RolloutRequest {
 /** The rollout and the fleet */
 export interface RolloutStatus {
   readonly rollout: Rollout | null;
-  /** What is stored as the rollout is damaged; nodes go on, and a rollback writes it anew. */
   readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[];
   readonly trial: TrialCounts | null;
@@ -377,7 +379,7 @@ export interface RuleTrace {
   readonly condition: ConditionTrace;
 }
 
-/** Contract, section 2.2 */
+/** Interface, section 2.2 */
 export interface ScoreAnswer {
   readonly clientGroup: ClientGroup;
   readonly paymentScore: string;
