@@ -13,6 +13,19 @@ const STOREYS: readonly (readonly string[])[] = [
   ['main.ts', 'cli'],
   ['application.ts'],
   ['config.ts'],
+  ['http/console/page/app.js'],
+  [
+    'http/console/page/pages/backtest',
+    'http/console/page/pages/client',
+    'http/console/page/pages/decisions',
+    'http/console/page/pages/now.js',
+    'http/console/page/pages/rollout',
+    'http/console/page/pages/rules',
+    'http/console/page/pages/what-if',
+  ],
+  ['http/console/page/parts'],
+  ['http/console/page'],
+  ['http/console/page/packages'],
   ['http/caller', 'http/platform'],
   ['http/openapi', 'http/console', 'http/server'],
   ['http/operation'],
@@ -68,6 +81,11 @@ const MAX_LINES = 450;
 
 const FOLDER_FILES_MAX = 12;
 
+/** Markup in templates is not wrapped by the formatter. */
+const LINE_CHARACTERS_MAX = 110;
+
+const PAGE_LINES_MAX = 300;
+
 /** An exported function longer than this says in a docstring what it takes and gives. */
 const SMALL_LINES = 20;
 
@@ -79,9 +97,9 @@ interface SourceFile {
   readonly imports: readonly string[];
 }
 
-function sources(folder: string): readonly SourceFile[] {
+function sources(folder: string, extension: string): readonly SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && entry.name.endsWith(extension))
     .map((entry) => readSource(join(entry.parentPath, entry.name)))
     .toSorted((a, b) => a.path.localeCompare(b.path, 'en'));
 }
@@ -94,7 +112,12 @@ function readSource(path: string): SourceFile {
   return { path: relative(ROOT, path), text, lines: text.split('\n'), imports };
 }
 
-const SRC = sources('src');
+const SRC = sources('src', '.ts');
+
+/** What browsers run; its shapes are types in comments. */
+const PAGE = sources('src/http/console/page', '.js');
+
+const STYLE = readSource(join(ROOT, 'src/http/console/page/style.css'));
 
 /** Where each line stands that one of the patterns finds; comments and quoted texts are left out. */
 function findings(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
@@ -103,6 +126,25 @@ function findings(files: readonly SourceFile[], pattern: RegExp): readonly strin
       pattern.test(codeOf(line)) ? [`${path}:${index + 1} ${line.trim()}`] : [],
     ),
   );
+}
+
+/** Where each line stands that the pattern finds, comments included. */
+function linesWith(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
+  );
+}
+
+function classesOf(style: string): readonly string[] {
+  const code = style.replace(/\/\*.*?\*\//gs, '').replace(/\{[^{}]*\}/g, '{}');
+  return [...new Set([...code.matchAll(/\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name ?? ''))];
+}
+
+/** Also when the class is put together from a family and a variant: `pill-${tone}`. */
+function usesClass(code: string, name: string): boolean {
+  if (new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code)) return true;
+  const [family = '', ...variant] = name.split('-');
+  return code.includes(`${family}-\${`) && new RegExp(`['"]${variant.join('-')}['"]`).test(code);
 }
 
 /** A line without its comment and without what it quotes. */
@@ -144,12 +186,12 @@ function undocumented({ path, lines }: SourceFile): readonly string[] {
 
 describe('the source', () => {
   it('has a storey for every folder and file', () => {
-    const places = new Set(SRC.map(({ path }) => placeOf(path)));
+    const places = new Set([...SRC, ...PAGE].map(({ path }) => placeOf(path)));
     expect([...places].filter((place) => storeyOf(place) === -1)).to.deep.equal([]);
   });
 
   it('imports only downwards', () => {
-    const upward = SRC.flatMap((file) =>
+    const upward = [...SRC, ...PAGE].flatMap((file) =>
       ownImports(file)
         .filter((target) => !mayImport(placeOf(file.path), placeOf(target)))
         .map((target) => `${file.path} imports ${target}`),
@@ -236,7 +278,7 @@ describe('the source', () => {
   });
 
   it(`has no folder of more than ${FOLDER_FILES_MAX} files`, () => {
-    const counts = Map.groupBy(SRC, ({ path }) => dirname(path));
+    const counts = Map.groupBy([...SRC, ...PAGE], ({ path }) => dirname(path));
     const crowded = [...counts].filter(([, files]) => files.length > FOLDER_FILES_MAX);
     expect(crowded.map(([folder, files]) => `${folder} has ${files.length}`)).to.deep.equal([]);
   });
@@ -254,6 +296,38 @@ describe('the source', () => {
 
   it('says in a docstring what every exported function does that is not small', () => {
     expect(SRC.flatMap(undocumented)).to.deep.equal([]);
+  });
+});
+
+describe("the console's page", () => {
+  it('has short lines, also inside templates, and short files', () => {
+    const long = PAGE.flatMap(({ path, lines }) => [
+      ...lines.flatMap((line, index) =>
+        [...line].length > LINE_CHARACTERS_MAX
+          ? [`${path}:${index + 1} has ${[...line].length} characters`]
+          : [],
+      ),
+      ...(lines.length - 1 > PAGE_LINES_MAX ? [`${path} has ${lines.length - 1} lines`] : []),
+    ]);
+    expect(long).to.deep.equal([]);
+  });
+
+  it('casts only nothing to what will be there, and constants', () => {
+    const casts = linesWith(PAGE, /\/\*\* @type \{(?!const\}).*\} \*\/ \((?!null\)|\[\]\))/);
+    expect(casts).to.deep.equal([]);
+    expect(linesWith(PAGE, /@type.*\bany\b|@param \{[^}]*\bany\b|@ts-/)).to.deep.equal([]);
+  });
+
+  it('uses every class of its style sheet, and every colour', () => {
+    const code = PAGE.map(({ text }) => text).join('\n');
+    const unused = classesOf(STYLE.text).filter((name) => !usesClass(code, name));
+    // The charts bring classes of their own.
+    expect(unused.filter((name) => !name.startsWith('u-'))).to.deep.equal([]);
+    const named = [...STYLE.text.matchAll(/^\s*(--[a-z0-9-]+):/gm)].map(([, name]) => name ?? '');
+    const idle = new Set(
+      named.filter((name) => !`${code}${STYLE.text}`.match(new RegExp(`(\\(|')${name}\\b`))),
+    );
+    expect([...idle]).to.deep.equal([]);
   });
 });
 
@@ -286,6 +360,14 @@ describe('these checks', () => {
     expect(placeOf('src/state/keys.ts')).to.equal('state');
     expect(placeOf('src/main.ts')).to.equal('main.ts');
     expect(placeOf('src/cellar/wine.ts')).to.equal('cellar/wine.ts');
+  });
+
+  it('find the classes of a style sheet, and where the page uses them', () => {
+    expect(classesOf('/* .no */ .one, .two:hover > p { margin: .5em }')).to.deep.equal(['one', 'two']);
+    expect(usesClass('<p class="one two">', 'two')).to.equal(true);
+    expect(usesClass('<p class="one-two">', 'two')).to.equal(false);
+    expect(usesClass("class=${`pill-${tone}`} tone = 'good'", 'pill-good')).to.equal(true);
+    expect(usesClass("class=${`pill-${tone}`} tone = 'good'", 'pill-bad')).to.equal(false);
   });
 
   it('find a long function without a docstring', () => {

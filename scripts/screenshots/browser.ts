@@ -97,8 +97,8 @@ export async function consolePages(
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
-    { name: 'what-if', hash: '#/what-if', shows: 'Beside it' },
-    { name: 'rollout', hash: '#/rollout', shows: 'Bring a version in' },
+    { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },
+    { name: 'rollout', hash: '#/rollout', shows: 'History' },
     { name: 'backtest', hash: '#/backtest', shows: 'Result file' },
   ];
 }

@@ -4,7 +4,7 @@ import { word } from '../openapi/words.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 
-const SessionSchema = named(
+export const SessionSchema = named(
   'Session',
   shape('What an access key may do', {
     platform: word('Whose clients, orders and decisions it sees'),

@@ -1,6 +1,21 @@
 import { useEffect, useState } from './html.js';
 
+/** @import { Session } from './answers.d.ts' */
+
 const STORED_KEY = 'access-key';
+
+/**
+ * Where something is asked of the platform API, below /v1/platform/; `answer` is never there and tells the
+ * compiler of what shape the answer is.
+ * @template T
+ * @typedef {{ readonly path: string, readonly answer?: T }} Question
+ */
+
+/**
+ * What is known of an answer by now.
+ * @template T
+ * @typedef {{ readonly data: T | null, readonly error: Refusal | null, readonly reload: () => void }} Answer
+ */
 
 /** A refusal of the service, with its own words about what is wrong. */
 export class Refusal extends Error {
@@ -30,12 +45,14 @@ export function forgetKey() {
 
 /**
  * One request with the key of this tab. Throws Refusal.
- * @param {string} method
- * @param {string} path below /v1/platform/
+ * @template T
+ * @param {'GET' | 'PUT' | 'POST' | 'DELETE'} method
+ * @param {Question<T>} question
  * @param {object} [body]
  * @param {string | null} [key]
+ * @returns {Promise<T>}
  */
-export async function ask(method, path, body, key = storedKey()) {
+export async function ask(method, { path }, body, key = storedKey()) {
   const answer = await send(method, path, body, key);
   const text = await answer.text();
   const isJson = (answer.headers.get('Content-Type') ?? '').includes('json');
@@ -45,6 +62,12 @@ export async function ask(method, path, body, key = storedKey()) {
   throw new Refusal(answer.status, value?.detail ?? `The service answered ${answer.status}.`);
 }
 
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {object | undefined} body
+ * @param {string | null} key
+ */
 async function send(method, path, body, key) {
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
   try {
@@ -61,21 +84,25 @@ async function send(method, path, body, key) {
 }
 
 /**
- * The answer to a GET, asked for again whenever the path changes, on `reload`, and every `everyMs`.
- * A null path asks nothing.
- * @param {string | null} path
+ * The answer to a GET, asked for again whenever the path changes, on `reload`, and every `everyMs`. A null
+ * question asks nothing. What was shown stays while the service is away for a moment.
+ * @template T
+ * @param {Question<T> | null} question
  * @param {number} [everyMs]
+ * @returns {Answer<T>}
  */
-export function useAnswer(path, everyMs = 0) {
-  const [answer, setAnswer] = useState({ path: null, data: null, error: null });
+export function useAnswer(question, everyMs = 0) {
+  const path = question?.path ?? null;
+  const [known, setKnown] = useState(() => nothingKnown(question));
   const [round, setRound] = useState(0);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => {
-    if (path === null) return undefined;
+    if (question === null) return undefined;
     let left = false;
-    ask('GET', path).then(
-      (data) => left || setAnswer({ path, data, error: null }),
-      (error) => left || setAnswer((before) => ({ path, data: keptData(before, path), error })),
+    ask('GET', question).then(
+      (data) => left || setKnown({ path, data, error: null }),
+      (error) =>
+        left || setKnown((before) => ({ path, data: before.path === path ? before.data : null, error })),
     );
     return () => {
       left = true;
@@ -86,11 +113,24 @@ export function useAnswer(path, everyMs = 0) {
     const timer = setInterval(() => document.hidden || reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  const current = answer.path === path ? answer : { data: null, error: null };
-  return { data: current.data, error: current.error, reload };
+  const { data, error } = known.path === path ? known : nothingKnown(question);
+  return { data, error, reload };
 }
 
-/** What was shown stays while the service is away for a moment. */
-function keptData(before, path) {
-  return before.path === path ? before.data : null;
+/**
+ * @template T
+ * @param {Question<T> | null} _question
+ * @returns {{ path: string | null, data: T | null, error: Refusal | null }}
+ */
+function nothingKnown(_question) {
+  return { path: null, data: null, error: null };
+}
+
+/**
+ * Whether the key of a session was granted an operation.
+ * @param {Session} session
+ * @param {Session['operations'][number]} operation
+ */
+export function may(session, operation) {
+  return session.operations.includes(operation);
 }

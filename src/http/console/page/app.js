@@ -1,16 +1,33 @@
-import { ask, forgetKey, keepKey, storedKey } from './api.js';
+import { ask, forgetKey, keepKey, may, Refusal, storedKey } from './api.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
-import { BacktestPage } from './pages/backtest.js';
-import { ClientPage } from './pages/client.js';
-import { DecisionsPage } from './pages/decisions.js';
+import { BacktestPage } from './pages/backtest/backtest.js';
+import { ClientPage } from './pages/client/client.js';
+import { DecisionsPage } from './pages/decisions/decisions.js';
 import { NowPage } from './pages/now.js';
-import { RolloutPage } from './pages/rollout.js';
-import { RulesPage } from './pages/rules.js';
-import { WhatIfPage } from './pages/what-if.js';
-import { Field, formValues } from './parts/dialog.js';
+import { RolloutPage } from './pages/rollout/rollout.js';
+import { RulesPage } from './pages/rules/rules.js';
+import { WhatIfPage } from './pages/what-if/what-if.js';
+import { Field, formValues } from './parts/form.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
+import { SESSION } from './questions.js';
 
-/** `needs` lists the operations that a key must have, all of them, to be shown the page. */
+/**
+ * @import { Session } from './answers.d.ts'
+ * @import { Html } from './html.js'
+ * @import { PageProps } from './page-props.d.ts'
+ * @import { FormEvent } from './parts/form.js'
+ */
+
+/**
+ * A page; `needs` lists the operations that a key must have, all of them, to be shown it.
+ * @typedef {object} PageEntry
+ * @property {string | null} path
+ * @property {string} title
+ * @property {readonly Session['operations'][number][]} needs
+ * @property {(props: PageProps) => Html} [page]
+ */
+
+/** @type {readonly PageEntry[]} */
 const PAGES = [
   { path: 'now', title: 'Now', needs: ['decisions'], page: NowPage },
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
@@ -21,15 +38,15 @@ const PAGES = [
   { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },
 ];
 
-/** What an address that was typed or cut off leads to. */
-const NO_PAGE = { path: null, title: 'No such page', needs: [], page: null };
+/** What an address that was typed or cut off leads to. @type {PageEntry} */
+const NO_PAGE = { path: null, title: 'No such page', needs: [] };
 
 function App() {
-  const [session, setSession] = useState(null);
-  const [refusal, setRefusal] = useState(null);
+  const [session, setSession] = useState(/** @type {Session | null} */ (null));
+  const [refusal, setRefusal] = useState(/** @type {Refusal | null} */ (null));
   const [checking, setChecking] = useState(storedKey() !== null);
-  const enter = async (key) => {
-    const found = await ask('GET', 'session', undefined, key);
+  const enter = async (/** @type {string} */ key) => {
+    const found = await ask('GET', SESSION, undefined, key);
     keepKey(key);
     setRefusal(null);
     setSession(found);
@@ -39,9 +56,10 @@ function App() {
     setSession(null);
   };
   useEffect(() => {
-    const refused = ({ detail }) => {
+    const refused = (/** @type {Event} */ event) => {
+      const words = event instanceof CustomEvent ? event.detail : null;
       leave();
-      setRefusal({ status: 401, message: detail ?? 'The access key is not accepted any more.' });
+      setRefusal(new Refusal(401, words ?? 'The access key is not accepted any more.'));
     };
     addEventListener('key-refused', refused);
     const key = storedKey();
@@ -56,10 +74,11 @@ function App() {
   return html`<${Console} session=${session} leave=${leave} />`;
 }
 
+/** @param {{ enter: (key: string) => Promise<void>, refusal: Refusal | null }} props */
 function SignIn({ enter, refusal }) {
-  const [error, setError] = useState(null);
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const shown = error ?? refusal;
-  const submit = (event) => {
+  const submit = (/** @type {FormEvent} */ event) => {
     const { key = '' } = formValues(event);
     setError(null);
     enter(key.trim()).catch(setError);
@@ -68,7 +87,7 @@ function SignIn({ enter, refusal }) {
     <h1>Client Scoring</h1>
     <p class="faint">Sign in with an access key of your platform. It is kept in this tab only.</p>
     <form onSubmit=${submit}>
-      <${Field} label="Access key" hint="Begins with ka_. The platform owner issues it: npx scoring keys issue">
+      <${Field} label="Access key" hint="Begins with ka_, issued by: npx scoring keys issue">
         <input name="key" type="password" required autocomplete="off" spellcheck="false" autofocus />
       <//>
       <button type="submit" class="button-accent">Sign in</button>
@@ -77,43 +96,56 @@ function SignIn({ enter, refusal }) {
   </main>`;
 }
 
+/** @param {{ session: Session, leave: () => void }} props */
 function Console({ session, leave }) {
   const place = usePlace();
-  const main = useRef(null);
-  const allowed = PAGES.filter(({ needs }) =>
-    needs.every((operation) => session.operations.includes(operation)),
-  );
-  const current = place.page === '' ? allowed[0] : (PAGES.find(({ path }) => path === place.page) ?? NO_PAGE);
+  const main = useRef(/** @type {HTMLElement | null} */ (null));
+  const allowed = PAGES.filter(({ needs }) => needs.every((operation) => may(session, operation)));
+  const current = (place.page === '' ? allowed[0] : PAGES.find(({ path }) => path === place.page)) ?? NO_PAGE;
   useEffect(() => {
     document.title = `${current.title} · Client Scoring`;
     scrollTo(0, 0);
   }, [current]);
-  const skip = (event) => {
+  const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
-    main.current.focus();
+    main.current?.focus();
   };
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="top">
       <span class="brand">Client Scoring</span>
-      <nav aria-label="Pages">
-        ${allowed.map(
-          ({ path, title }) =>
-            html`<a href=${`#/${path}`} aria-current=${path === current.path ? 'page' : undefined}>${title}</a>`,
-        )}
-      </nav>
+      <${Navigation} pages=${allowed} current=${current} />
       <span class="who"><b>${session.platform}</b> <span class="faint">key ${session.keyId}</span></span>
       <button type="button" class="button-quiet" onClick=${leave}>Sign out</button>
     </header>
     <main id="main" ref=${main} tabindex="-1">
       <h1>${current.title}</h1>
-      ${
-        current === NO_PAGE
-          ? html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`
-          : allowed.includes(current)
-            ? html`<${current.page} key=${current.path} session=${session} place=${place} />`
-            : html`<${Empty} title="This key may not see this page">It needs ${current.needs.join(' and ')}. Ask the platform owner for a key with more operations.<//>`
-      }
+      <${Content} current=${current} allowed=${allowed} session=${session} place=${place} />
     </main>`;
+}
+
+/** @param {{ pages: readonly PageEntry[], current: PageEntry }} props */
+function Navigation({ pages, current }) {
+  const here = useRef(/** @type {HTMLElement | null} */ (null));
+  // On a narrow screen the line scrolls, and begins where the reader is.
+  useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
+  return html`<nav aria-label="Pages">
+    ${pages.map((one) => {
+      const isHere = one === current;
+      const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'page' : undefined };
+      return html`<a key=${one.path} href=${`#/${one.path}`} ...${shown}>${one.title}</a>`;
+    })}
+  </nav>`;
+}
+
+/** @param {{ current: PageEntry, allowed: readonly PageEntry[] } & PageProps} props */
+function Content({ current, allowed, session, place }) {
+  if (current.page === undefined)
+    return html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`;
+  if (!allowed.includes(current))
+    return html`<${Empty} title="This key may not see this page">
+      It needs ${current.needs.join(' and ')}. Ask the platform owner for a key with more operations.
+    <//>`;
+  return html`<${current.page} key=${current.path} session=${session} place=${place} />`;
 }
 
 /** Where the page is, from the hash: `#/decisions/ID?orderRef=…`. */
@@ -124,11 +156,12 @@ function usePlace() {
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  const [path, query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [page, ...rest] = path.split('/');
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [page = '', ...rest] = path.split('/');
   return { page, item: decoded(rest.join('/')), query: new URLSearchParams(query) };
 }
 
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -137,4 +170,5 @@ function decoded(text) {
   }
 }
 
-render(html`<${App} />`, document.getElementById('app'));
+const root = document.getElementById('app');
+if (root !== null) render(html`<${App} />`, root);

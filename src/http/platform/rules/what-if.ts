@@ -26,7 +26,7 @@ const WhatIfBodySchema = Type.Object({
   ),
 });
 
-const WhatIfAnswersSchema = named(
+export const WhatIfAnswersSchema = named(
   'WhatIfAnswers',
   shape('What each version would answer', {
     answers: list(

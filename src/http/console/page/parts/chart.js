@@ -1,6 +1,21 @@
 import { html, useEffect, useRef, useState } from '../html.js';
 import UPlot from '../packages/uplot.js';
 import { clockTime, count as countText } from './format.js';
+import { numbers, Table } from './table.js';
+
+/**
+ * A series of one value a minute; `color` names a custom property of the style sheet, `total` stands in the
+ * legend while no minute is pointed at.
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {string} color
+ * @property {readonly (number | null)[]} values
+ * @property {string} [total]
+ */
+
+/** @typedef {'bars' | 'lines'} ChartKind */
+
+/** Told the place of the minute under the pointer. @typedef {(place: number | null) => void} SetPlace */
 
 const HEIGHT = 150;
 
@@ -14,49 +29,64 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
  * Minutes as stacked bars or as lines, with a legend that reads the minute under the pointer, and the
  * same numbers as a table.
  * @param {{
- *   title: string, note?: string, kind: 'bars' | 'lines', at: number[],
- *   series: { name: string, color: string, values: (number | null)[], total?: string }[],
+ *   title: string, note?: string, kind: ChartKind, at: readonly number[], series: readonly Series[],
  *   format?: (value: number) => string,
- * }} props `color` names a custom property of the style sheet
+ * }} props
  */
 export function Chart({ title, note, kind, at, series, format = countText }) {
-  const [place, setPlace] = useState(null);
-  const box = useRef(null);
+  const [place, setPlace] = useState(/** @type {number | null} */ (null));
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const scheme = useScheme();
-  useEffect(() => drawInto(box.current, kind, at, series, setPlace), [kind, at, series, scheme]);
-  const shown = ({ values, total }) => (place === null ? (total ?? '') : reading(values[place], format));
+  useEffect(
+    () => (box.current === null ? undefined : drawInto(box.current, kind, at, series, setPlace)),
+    [kind, at, series, scheme],
+  );
+  const pointedAt = place === null ? undefined : at[place];
+  const shown = (/** @type {Series} */ { values, total }) =>
+    place === null ? (total ?? '') : reading(values[place], format);
   return html`<figure class="chart">
     <figcaption>
       <h3>${title}</h3>
-      <span class="faint num">${place === null ? note : clockTime(at[place])}</span>
+      <span class="faint num">${pointedAt === undefined ? note : clockTime(pointedAt)}</span>
     </figcaption>
     <div ref=${box} class="plot" aria-hidden="true"></div>
     <ul class="legend">
-      ${series.map((one) => html`<li><i style=${{ background: `var(${one.color})` }}></i>${one.name} <b class="num">${shown(one)}</b></li>`)}
+      ${series.map(
+        (one) => html`<li>
+          <i style=${{ background: `var(${one.color})` }}></i>${one.name} <b class="num">${shown(one)}</b>
+        </li>`,
+      )}
     </ul>
     <${MinuteTable} title=${title} at=${at} series=${series} format=${format} />
   </figure>`;
 }
 
+/**
+ * @param {number | null | undefined} value
+ * @param {(value: number) => string} format
+ */
 function reading(value, format) {
   return value === null || value === undefined ? '–' : format(value);
 }
 
+/**
+ * @param {{
+ *   title: string, at: readonly number[], series: readonly Series[], format: (value: number) => string,
+ * }} props
+ */
 function MinuteTable({ title, at, series, format }) {
-  const rows = at.map((_, index) => index).filter((index) => series.some(({ values }) => values[index]));
+  const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
+  const columns = ['minute', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
-    <div class="scroll" tabindex="0" role="region" aria-label=${`${title} by minute`}>
-      <table>
-        <thead><tr><th scope="col">minute</th>${series.map(({ name }) => html`<th scope="col" class="num">${name}</th>`)}</tr></thead>
-        <tbody>
-          ${rows.toReversed().map(
-            (index) => html`<tr><td class="num">${clockTime(at[index])}</td>
-              ${series.map(({ values }) => html`<td class="num">${reading(values[index], format)}</td>`)}</tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${Table} name=${`${title} by minute`} columns=${columns}>
+      ${rows.toReversed().map(
+        ([index, minute]) => html`<tr>
+          <td class="num">${clockTime(minute)}</td>
+          ${series.map(({ values }) => html`<td class="num">${reading(values[index], format)}</td>`)}
+        </tr>`,
+      )}
+    <//>
   </details>`;
 }
 
@@ -72,10 +102,17 @@ function useScheme() {
   return dark;
 }
 
-/** Draws into the element and gives the way to take it down again. */
+/**
+ * Draws into the element and gives the way to take it down again.
+ * @param {HTMLElement} element
+ * @param {ChartKind} kind
+ * @param {readonly number[]} at
+ * @param {readonly Series[]} series
+ * @param {SetPlace} setPlace
+ */
 function drawInto(element, kind, at, series, setPlace) {
   const seconds = at.map((ms) => ms / 1000);
-  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => values);
+  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
   const plot = new UPlot(options(element, kind, series, setPlace), [seconds, ...columns], element);
   const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
   watch.observe(element);
@@ -85,23 +122,31 @@ function drawInto(element, kind, at, series, setPlace) {
   };
 }
 
-/** Each column holds its own values and those below it; the tallest comes first, so that it lies behind. */
+/**
+ * Each column holds its own values and those below it; the tallest comes first, so that it lies behind.
+ * @param {readonly Series[]} series
+ */
 function stacked(series) {
   const sums = series[0]?.values.map(() => 0) ?? [];
   const columns = series.map(({ values }) =>
     values.map((value, index) => {
-      sums[index] += value ?? 0;
-      return sums[index];
+      const sum = (sums[index] ?? 0) + (value ?? 0);
+      sums[index] = sum;
+      return sum;
     }),
   );
   return columns.toReversed();
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {ChartKind} kind
+ * @param {readonly Series[]} series
+ * @param {SetPlace} setPlace
+ * @returns {UPlot.Options}
+ */
 function options(element, kind, series, setPlace) {
-  const ink = colorOf('--ink-faint');
-  const line = { stroke: colorOf('--line'), width: 1 };
   const drawn = kind === 'bars' ? series.toReversed() : series;
-  const axis = { stroke: ink, grid: line, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   return {
     width: element.clientWidth || 300,
     height: HEIGHT,
@@ -113,32 +158,53 @@ function options(element, kind, series, setPlace) {
       x: { range: (_plot, min, max) => [min - HALF_MINUTE, max + HALF_MINUTE] },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: [
-      {
-        ...axis,
-        grid: { show: false },
-        size: 24,
-        values: (_plot, splits) => splits.map((s) => clockTime(s * 1000)),
-        space: 60,
-      },
-      { ...axis, size: 40, space: 28, ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}) },
-    ],
+    axes: axesOf(kind),
     series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
   };
 }
 
+/**
+ * @param {ChartKind} kind
+ * @returns {UPlot.Axis[]}
+ */
+function axesOf(kind) {
+  const both = {
+    stroke: colorOf('--ink-faint'),
+    grid: { stroke: colorOf('--line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
+  return [
+    {
+      ...both,
+      grid: { show: false },
+      size: 24,
+      values: (_plot, splits) => splits.map((seconds) => clockTime(seconds * 1000)),
+      space: 60,
+    },
+    { ...both, size: 40, space: 28, ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}) },
+  ];
+}
+
+/**
+ * @param {ChartKind} kind
+ * @param {string} color
+ * @returns {UPlot.Series}
+ */
 function seriesOptions(kind, color) {
   if (kind === 'lines')
     return { stroke: color, width: 1.75, points: { size: 4, fill: color }, spanGaps: false };
+  const bars = UPlot.paths.bars?.({ size: [0.8, 14] });
   return {
     stroke: color,
     fill: color,
     width: 0,
     points: { show: false },
-    paths: UPlot.paths.bars({ size: [0.8, 14] }),
+    ...(bars === undefined ? {} : { paths: bars }),
   };
 }
 
+/** @param {string} property */
 function colorOf(property) {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }

@@ -1,70 +1,114 @@
+/** @import { FactValue } from '../answers.d.ts' */
+
 const NEVER_SECONDS = 999999999;
 
-/** `14:03` in the reader's own time zone. */
+/**
+ * `14:03` in the reader's own time zone.
+ * @param {number} epochMs
+ */
 export function clockTime(epochMs) {
   return new Date(epochMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }
 
-/** `2026-01-01 14:03:27` in the reader's own time zone. */
+/**
+ * `2026-01-01 14:03:27` in the reader's own time zone.
+ * @param {number | null | undefined} epochMs
+ */
 export function dateTime(epochMs) {
   if (epochMs === null || epochMs === undefined) return '–';
   return `${day(epochMs)} ${clockSeconds(epochMs)}`;
 }
 
-/** `2026-01-01` in the reader's own time zone. */
+/**
+ * `2026-01-01` in the reader's own time zone.
+ * @param {number} epochMs
+ */
 export function day(epochMs) {
   const date = new Date(epochMs);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/** `14:03:27` in the reader's own time zone. */
+/**
+ * `14:03:27` in the reader's own time zone.
+ * @param {number} epochMs
+ */
 export function clockSeconds(epochMs) {
   const date = new Date(epochMs);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** @param {number} number */
 function two(number) {
   return String(number).padStart(2, '0');
 }
 
-/** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. */
+/** @type {readonly (readonly [perUnit: number, below: number, unit: string])[]} */
+const UNITS = [
+  [86_400, Number.POSITIVE_INFINITY, 'd'],
+  [3600, 24, 'h'],
+  [60, 60, 'min'],
+  [1, 60, 's'],
+];
+
+/**
+ * `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts.
+ * @param {number} ms
+ */
 export function duration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
-  const parts = [
-    [Math.floor(seconds / 86400), 'd'],
-    [Math.floor((seconds % 86400) / 3600), 'h'],
-    [Math.floor((seconds % 3600) / 60), 'min'],
-    [seconds % 60, 's'],
-  ].filter(([count]) => count > 0);
-  if (parts.length === 0) return '0 s';
-  return parts
-    .slice(0, 2)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
+  const parts = UNITS.flatMap(([perUnit, below, unit]) => {
+    const whole = Math.floor(seconds / perUnit);
+    const times = below === Number.POSITIVE_INFINITY ? whole : whole % below;
+    return times === 0 ? [] : [`${times} ${unit}`];
+  });
+  return parts.length === 0 ? '0 s' : parts.slice(0, 2).join(' ');
 }
 
+/** @param {number} number */
 export function count(number) {
   return number.toLocaleString('en');
 }
 
-/** `12.5 %`; `–` of nothing. */
+/**
+ * `12.5 %`; `–` of nothing.
+ * @param {number} part
+ * @param {number} whole
+ */
 export function share(part, whole) {
   return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
-/** A fact's value as people read it. */
+/**
+ * `1 node`, `2 nodes`.
+ * @param {number} number
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function counted(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+/**
+ * A fact's value as people read it.
+ * @param {FactValue | readonly FactValue[]} value
+ * @returns {string}
+ */
 export function factText(value) {
   if (value === NEVER_SECONDS) return 'never';
-  if (Array.isArray(value)) return value.map(factText).join(', ');
   if (value === '') return '(empty)';
+  if (typeof value === 'object') return value.map(factText).join(', ');
   return typeof value === 'number' ? String(Math.round(value * 10000) / 10000) : String(value);
 }
 
-/** `p2.v11` for p2.v10: what a version made from this one would be called. */
+/**
+ * `p2.v11` for p2.v10: what a version made from this one would be called.
+ * @param {string} version
+ */
 export function versionAfter(version) {
   return version.replace(/\d+$/, (number) => String(Number(number) + 1));
 }
 
+/** @param {string | null | undefined} digest */
 export function shortDigest(digest) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
 }

@@ -1,6 +1,15 @@
 import { html } from '../html.js';
 
-/** Says that there is nothing, and what to do about it. */
+/**
+ * @import { Answer } from '../api.js'
+ * @import { Html } from '../html.js'
+ * @import { ComponentChildren } from '../packages/preact.js'
+ */
+
+/**
+ * Says that there is nothing, and what to do about it.
+ * @param {{ title: string, children: ComponentChildren }} props
+ */
 export function Empty({ title, children }) {
   return html`<div class="notice"><strong>${title}</strong><p>${children}</p></div>`;
 }
@@ -9,7 +18,10 @@ export function Loading() {
   return html`<p class="faint" role="status">Loading …</p>`;
 }
 
-/** A refusal in the service's own words, with a way on. */
+/**
+ * A refusal in the service's own words, with a way on.
+ * @param {{ error: Error & { readonly status?: number }, retry?: () => void }} props
+ */
 export function Trouble({ error, retry }) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${titleOf(error.status)}</strong>
@@ -18,7 +30,11 @@ export function Trouble({ error, retry }) {
   </div>`;
 }
 
-/** The children of an answer once it is there; before and instead of that, what is the matter. */
+/**
+ * The children of an answer once it is there; before and instead of that, what is the matter.
+ * @template T
+ * @param {{ answer: Answer<T>, children: (data: T) => Html }} props
+ */
 export function Answered({ answer, children }) {
   const { data, error, reload } = answer;
   const trouble = error && html`<${Trouble} error=${error} retry=${reload} />`;
@@ -26,6 +42,7 @@ export function Answered({ answer, children }) {
   return html`${trouble}${children(data)}`;
 }
 
+/** @param {number | undefined} status undefined of an error that is no answer of the service */
 function titleOf(status) {
   switch (status) {
     case 0:
@@ -37,6 +54,6 @@ function titleOf(status) {
     case 409:
       return 'Refused';
     default:
-      return status >= 500 ? 'The service has trouble' : 'This cannot be done';
+      return status !== undefined && status >= 500 ? 'The service has trouble' : 'This cannot be done';
   }
 }

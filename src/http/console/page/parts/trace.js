@@ -2,6 +2,11 @@ import { html } from '../html.js';
 import { factText } from './format.js';
 import { Pill } from './verdict.js';
 
+/**
+ * @import { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../answers.d.ts'
+ */
+
+/** @type {Readonly<Record<string, string>>} */
 const SIGNS = {
   equal: '=',
   notEqual: '≠',
@@ -13,92 +18,155 @@ const SIGNS = {
   notIn: 'not in',
 };
 
-/** Every rule of a rule set with what it saw, part by part in the order of asking. */
-export function RulesTrace({ rules }) {
-  const { groups, signals, verdicts } = rules;
+/**
+ * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
+ * are shown, and the others lie behind their number.
+ * @param {{ rules: RulesAccount }} props
+ */
+export function RulesTrace({ rules: { groups, signals, verdicts } }) {
+  const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
-    <${Part} title="Group" answer=${groups.group} why=${groups.why} rules=${groups.rules} />
-    <${Part}
-      title="Bot signals"
-      answer=${signals.isBot ? 'bot' : 'no bot'}
-      why=${signals.why}
-      rules=${signals.rules}
-    />
     <${Part} title="Verdict" answer=${verdicts.verdict} why=${verdicts.why} rules=${verdicts.rules} />
+    <${Part} title="Group" answer=${groups.group} why=${groups.why} rules=${groups.rules} />
+    <${Part} title="Bot signals" answer=${bot} why=${signals.why} rules=${signals.rules} />
   </div>`;
 }
 
+/** @param {{ title: string, answer: string, why: string, rules: readonly RuleTrace[] }} props */
 function Part({ title, answer, why, rules }) {
+  const matched = rules.filter((rule) => rule.asked && rule.matched);
+  const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
     <h3>${title} <${Pill}>${answer}<//></h3>
     <p class="faint">${why}</p>
-    <ol class="rules">${rules.map((rule) => html`<li key=${rule.name}><${RuleTrace} rule=${rule} /></li>`)}</ol>
+    ${matched.length > 0 && html`<${RuleList} rules=${matched} />`}
+    ${
+      others.length > 0 &&
+      html`<details>
+        <summary>${othersText(others)}</summary>
+        <${RuleList} rules=${others} />
+      </details>`
+    }
   </section>`;
 }
 
-function RuleTrace({ rule }) {
+/** @param {readonly RuleTrace[]} others */
+function othersText(others) {
+  const asked = others.filter((rule) => rule.asked).length;
+  const unasked = others.length - asked;
+  const parts = [
+    asked > 0 ? `${asked} ${asked === 1 ? 'rule' : 'rules'} did not match` : '',
+    unasked > 0 ? `${unasked} ${asked > 0 ? '' : unasked === 1 ? 'rule ' : 'rules '}not asked` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** @param {{ rules: readonly RuleTrace[] }} props */
+function RuleList({ rules }) {
+  return html`<ol class="rules">
+    ${rules.map((rule) => html`<li key=${rule.name}><${OneRule} rule=${rule} /></li>`)}
+  </ol>`;
+}
+
+/** @param {{ rule: RuleTrace }} props */
+function OneRule({ rule }) {
   const { name, gives, asked, matched, condition, description, at } = rule;
+  const given = typeof gives === 'number' ? `weight ${gives}` : gives;
   return html`<details open=${asked && matched} class=${ruleClass(rule)}>
     <summary>
-      <span class="mark">${markOf(rule)}</span>
-      <b>${name}</b>
-      <span class="faint">${fateOf(rule)}${matched && html` <span class="gives">${typeof gives === 'number' ? `weight ${gives}` : gives}</span>`}</span>
+      <span class="mark">${markOf(rule)}</span> <b>${name}</b>
+      <span class="faint">${fateOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
     </summary>
     <p class="faint">${description} <code>${at.file}:${at.line}</code></p>
-    <ul class="conditions">${topConditions(condition).map((one) => html`<${Condition} condition=${one} />`)}</ul>
+    <ul class="conditions">
+      ${topConditions(condition).map((one) => html`<${Condition} condition=${one} />`)}
+    </ul>
   </details>`;
 }
 
-/** An "all" at the top of a rule goes without saying. */
+/**
+ * An "all" at the top of a rule goes without saying.
+ * @param {ConditionTrace} condition
+ */
 function topConditions(condition) {
   return condition.kind === 'all' ? condition.conditions : [condition];
 }
 
+/** @param {RuleTrace} rule */
 function ruleClass({ asked, matched }) {
   if (!asked) return 'rule rule-unasked';
   return matched ? 'rule rule-matched' : 'rule';
 }
 
+/** @param {RuleTrace} rule */
 function markOf({ asked, matched }) {
   if (!asked) return '·';
   return matched ? '✓' : '✗';
 }
 
+/** @param {RuleTrace} rule */
 function fateOf({ asked, matched }) {
   if (asked) return matched ? 'matched' : 'did not match';
   return matched ? 'not asked; it would match' : 'not asked';
 }
 
+/** @param {{ condition: ConditionTrace }} props */
 function Condition({ condition }) {
-  const { kind, passed } = condition;
-  const mark = html`<span class=${passed ? 'mark mark-yes' : 'mark mark-no'}>${passed ? '✓' : '✗'}</span>`;
-  if (kind === 'comparison') {
+  const { passed } = condition;
+  const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
+  if (condition.kind === 'comparison') {
     const { fact, operator, expected, seen } = condition;
-    return html`<li>${mark} <code>${fact} ${SIGNS[operator]} ${factText(expected)}</code> <span class="saw">saw <b class="num">${factText(seen)}</b></span></li>`;
+    const asked = `${fact} ${SIGNS[operator] ?? operator} ${factText(expected)}`;
+    return html`<li>${mark} <code>${asked}</code> <span class="saw">saw <b>${factText(seen)}</b></span></li>`;
   }
-  const inner = condition.conditions ?? [condition.condition];
-  return html`<li>${mark} ${kindText(condition)}
-    <ul class="conditions">${inner.map((one) => html`<${Condition} condition=${one} />`)}</ul>
+  return html`<li>
+    ${mark} ${kindText(condition)}
+    <ul class="conditions">
+      ${innerOf(condition).map((one) => html`<${Condition} condition=${one} />`)}
+    </ul>
   </li>`;
 }
 
-function kindText({ kind, name }) {
-  switch (kind) {
+/** @typedef {Exclude<ConditionTrace, { kind: 'comparison' }>} Nested */
+
+/** @param {Nested} condition */
+function innerOf(condition) {
+  return 'conditions' in condition ? condition.conditions : [condition.condition];
+}
+
+/**
+ * @param {Nested} condition
+ * @returns {string}
+ */
+function kindText(condition) {
+  switch (condition.kind) {
     case 'all':
       return 'all of';
     case 'any':
       return 'any of';
     case 'not':
       return 'not';
+    case 'reference':
+      return `the condition “${condition.name}”`;
     default:
-      return `the condition “${name}”`;
+      return condition;
   }
 }
 
-/** The values that the rules saw; those that differ from `other` are marked. */
+/**
+ * The values that the rules saw; those that differ from `other` are marked.
+ * @param {{
+ *   facts: Readonly<Record<string, FactValue>>, other?: Readonly<Record<string, FactValue>> | undefined,
+ * }} props
+ */
 export function FactsTable({ facts, other }) {
-  return html`<dl class="facts">${Object.entries(facts).map(
-    ([label, value]) =>
-      html`<div class=${other && other[label] !== value ? 'differs' : ''}><dt><code>${label}</code></dt><dd class="num">${factText(value)}</dd></div>`,
-  )}</dl>`;
+  return html`<dl class="facts">
+    ${Object.entries(facts).map(([label, value]) => {
+      const differs = other !== undefined && other[label] !== value;
+      return html`<div class=${differs ? 'differs' : ''}>
+        <dt><code>${label}</code></dt>
+        <dd class="num">${factText(value)}</dd>
+      </div>`;
+    })}
+  </dl>`;
 }

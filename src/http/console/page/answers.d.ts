@@ -1,0 +1,41 @@
+import type { Shape } from '../../../shapes.ts';
+import type { LastHourSchema } from '../../platform/last-hour.ts';
+import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
+import type {
+  OpenedRuleFolderSchema,
+  RuleFolderListSchema,
+} from '../../platform/rules/rule-folder-shapes.ts';
+import type { WhatIfAnswersSchema } from '../../platform/rules/what-if.ts';
+import type { SessionSchema } from '../../platform/session.ts';
+
+/** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
+
+export type Session = Shape<typeof SessionSchema>;
+export type LastHour = Shape<typeof LastHourSchema>;
+export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
+export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
+export type RuleDiff = Shape<typeof RuleDiffSchema>;
+export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
+
+export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
+export type { FactValue } from '../../../facts/fact.ts';
+export type {
+  Binding,
+  ClientHistory,
+  ClientView,
+  ConditionTrace,
+  Decision,
+  Explanation,
+  Following,
+  FoundDecisions,
+  HistoryEntry,
+  Ladder,
+  NodeReport,
+  Override,
+  Rollout,
+  RolloutStatus,
+  RulesAccount,
+  RuleTrace,
+  TrialCounts,
+  VerdictCommand,
+} from '../../../sdk/records.ts';

@@ -1,0 +1,1 @@
+export { useEffect, useMemo, useRef, useState } from 'preact/hooks';

@@ -1,0 +1,2 @@
+export type { ComponentChildren, VNode } from 'preact';
+export { h, render } from 'preact';

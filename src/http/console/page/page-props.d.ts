@@ -1,0 +1,14 @@
+import type { Session } from './answers.d.ts';
+
+/** Where somebody is on the page, from the address after its hash: `#/decisions/ID?orderRef=…`. */
+export interface Place {
+  readonly page: string;
+  readonly item: string;
+  readonly query: URLSearchParams;
+}
+
+/** What each page is given. */
+export interface PageProps {
+  readonly session: Session;
+  readonly place: Place;
+}

@@ -1,0 +1,71 @@
+import { html, useState } from '../../html.js';
+import { Field } from '../../parts/form.js';
+import { Empty, Trouble } from '../../parts/notice.js';
+import { Report } from './report.js';
+
+/**
+ * @import { BacktestReport } from '../../answers.d.ts'
+ * @import { InputEvent } from '../../parts/form.js'
+ */
+
+const BYTES_MAX = 20_000_000;
+
+const MEMBERS = /** @type {const} */ ([
+  'ruleVersion',
+  'journal',
+  'transitions',
+  'changes',
+  'outcomes',
+  'ladder',
+]);
+
+const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
+
+/** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
+export function BacktestPage() {
+  const [report, setReport] = useState(/** @type {BacktestReport | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const open = async (/** @type {InputEvent} */ event) => {
+    const file = event.currentTarget.files?.[0];
+    if (file === undefined) return;
+    const read = await readReport(file);
+    setReport(read instanceof Error ? null : read);
+    setError(read instanceof Error ? read : null);
+  };
+  return html`
+    <div class="card">
+      <${Field} label="Result file" hint=${`Made by: ${HOW}. It is read here and sent nowhere.`}>
+        <input type="file" accept=".json,application/json" onChange=${open} />
+      <//>
+    </div>
+    ${error && html`<${Trouble} error=${error} />`}
+    ${
+      report === null &&
+      error === null &&
+      html`<${Empty} title="No file opened">
+        A backtest compares a rule set with what was decided, or with another version, on an exported journal.
+        The journal is written by: <code>npx scoring journal export --output journal.ndjson</code>
+      <//>`
+    }
+    ${report && html`<${Report} report=${report} />`}`;
+}
+
+/**
+ * The report in a file, or why it is none.
+ * @param {File} file
+ * @returns {Promise<BacktestReport | Error>}
+ */
+async function readReport(file) {
+  if (file.size > BYTES_MAX)
+    return new Error(`${file.name} has more than 20 MB; a result of a backtest is small.`);
+  const text = await file.text();
+  const again = 'Run the backtest with --json and open what it prints.';
+  try {
+    const found = JSON.parse(text);
+    const missing = MEMBERS.filter((name) => !['object', 'string'].includes(typeof found?.[name]));
+    if (missing.length === 0) return found;
+    return new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
+  } catch {
+    return new Error(`${file.name} is not JSON. ${again}`);
+  }
+}

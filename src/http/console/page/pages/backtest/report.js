@@ -1,0 +1,180 @@
+import { html } from '../../html.js';
+import { count, dateTime, share, shortDigest } from '../../parts/format.js';
+import { SampleOrders } from '../../parts/links.js';
+import { Empty } from '../../parts/notice.js';
+import { numbers, Table } from '../../parts/table.js';
+import { Figures, VERDICTS, Verdict } from '../../parts/verdict.js';
+import { Matrix, Mix } from './transitions.js';
+
+/**
+ * @import { BacktestReport } from '../../answers.d.ts'
+ */
+
+/**
+ * The result of a backtest as tables and bars.
+ * @param {{ report: BacktestReport }} props
+ */
+export function Report({ report }) {
+  const base = report.against ?? 'what was recorded';
+  const notes = notesOn(report);
+  return html`
+    <section class="card">
+      <h2>${report.ruleVersion} against ${base}</h2>
+      <${Figures} items=${figuresOf(report)} />
+      ${notes.length > 0 && html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}
+    </section>
+    ${
+      report.compared === 0
+        ? html`<${Empty} title="Nothing to compare">
+            The journal holds no decision that both could decide. Export one with verdicts in it:
+            <code>npx scoring journal export --output journal.ndjson</code>
+          <//>`
+        : html`<${Comparison} report=${report} base=${base} />`
+    }`;
+}
+
+/** @param {BacktestReport} report */
+function figuresOf(report) {
+  const { compared, changed, bots, journal, waits, undecidable, groups } = report;
+  const times = [journal.from, journal.to].map((at) => html`<span class="when">${dateTime(at)}</span>`);
+  const changedGroups = groups.map(
+    ({ from, to, count: times }) => html`<div>${from} → ${to} ${count(times)}</div>`,
+  );
+  return [
+    ['mode', report.mode],
+    ['compared', count(compared)],
+    ['changed', html`${count(changed)} <span class="faint">${share(changed, compared)}</span>`],
+    [
+      'bot flags',
+      html`${count(bots.base)} → ${count(bots.candidate)}${' '}
+        <span class="faint">+${count(bots.gained)} −${count(bots.lost)}</span>`,
+    ],
+    ['journal', html`${times[0]} to ${times[1]}`],
+    ['digest', html`<code>${shortDigest(report.digest)}</code>`],
+    ...(waits ? [['waits', `${count(waits.longer)} longer, ${count(waits.shorter)} shorter`]] : []),
+    ...(undecidable.count > 0 ? [['undecidable', count(undecidable.count)]] : []),
+    ['client groups', groups.length === 0 ? 'no change' : changedGroups],
+  ];
+}
+
+const COUNTED_ANEW = 'The mode closed-loop counts these anew.';
+const ON_RECORDED_FACTS =
+  'Each decision was made again on its recorded facts; another ladder, currency or smoothing does not show.';
+const LIVES_AGAIN = 'The mode closed-loop lives through the journal again and shows it.';
+const NOT_FROM_THE_START = 'the journal does not begin with an empty state, or clients were erased.';
+
+/**
+ * What a reader must know before trusting the figures; the command line says the same.
+ * @param {BacktestReport} report
+ */
+function notesOn({ journal, undecidable, mode, reproduced, compared, against }) {
+  const notes = [];
+  const undecided = `${count(undecidable.count)} decisions cannot be decided again`;
+  const repeated = `repeat ${count(reproduced ?? 0)} of ${count(compared)} recorded verdicts`;
+  if (journal.torn) notes.push('The last line of the journal is incomplete and was left out.');
+  if (undecidable.count > 0)
+    notes.push(`${undecided}: their records lack ${undecidable.facts.join(', ')}. ${COUNTED_ANEW}`);
+  if (mode === 'recorded') notes.push(`${ON_RECORDED_FACTS} ${LIVES_AGAIN}`);
+  if (reproduced !== null && against === null && reproduced < compared)
+    notes.push(`Lived through again, the recorded versions ${repeated}: ${NOT_FROM_THE_START}`);
+  return notes;
+}
+
+/** @param {{ report: BacktestReport, base: string }} props */
+function Comparison({ report, base }) {
+  const { ruleVersion, transitions, outcomes, ladder } = report;
+  const names = { base: report.against ?? 'recorded', candidate: ruleVersion };
+  return html`
+    <div class="two two-wide">
+      <section class="card">
+        <h2>Verdicts, from row to column</h2>
+        <${Matrix} transitions=${transitions} compared=${report.compared} />
+      </section>
+      <section class="card">
+        <h2>Mix</h2>
+        <${Mix} name=${base} amounts=${rowSums(transitions)} />
+        <${Mix} name=${ruleVersion} amounts=${columnSums(transitions)} />
+      </section>
+    </div>
+    <section class="card"><h2>Changes by rule</h2><${ByRule} changes=${report.changes} /></section>
+    <div class="two">
+      <section class="card">
+        <h2>Orders with a known outcome</h2>
+        <${Outcomes} outcomes=${outcomes} base=${base} candidate=${ruleVersion} />
+      </section>
+      <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${ladder} names=${names} /></section>
+    </div>`;
+}
+
+/** @param {BacktestReport['transitions']} transitions */
+function rowSums(transitions) {
+  return VERDICTS.map(({ name }) => Object.values(transitions[name]).reduce((sum, some) => sum + some, 0));
+}
+
+/** @param {BacktestReport['transitions']} transitions */
+function columnSums(transitions) {
+  return VERDICTS.map(({ name }) =>
+    VERDICTS.reduce((sum, { name: from }) => sum + transitions[from][name], 0),
+  );
+}
+
+/** @param {{ changes: BacktestReport['changes'] }} props */
+function ByRule({ changes }) {
+  if (changes.length === 0) return html`<p class="faint">No verdict changed.</p>`;
+  const most = Math.max(...changes.map((change) => change.count));
+  const bar = /** @type {const} */ ({ name: 'share of the largest', kind: 'roomy' });
+  const columns = [...numbers('count'), bar, 'from', 'to', 'sample orders'];
+  const part = (/** @type {number} */ times) => ({ width: `${(100 * times) / most}%` });
+  return html`<${Table} name="Changes by rule" columns=${columns}>
+    ${changes.map(
+      (change) => html`<tr>
+        <td class="num">${count(change.count)}</td>
+        <td class="roomy"><span class="bar"><i style=${part(change.count)}></i></span></td>
+        <td><${Verdict} verdict=${change.from} /> ${change.fromRule}</td>
+        <td><${Verdict} verdict=${change.to} /> ${change.toRule}</td>
+        <td><${SampleOrders} orders=${change.samples} /></td>
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** @param {{ outcomes: BacktestReport['outcomes'], base: string, candidate: string }} props */
+function Outcomes({ outcomes, base, candidate }) {
+  const { paidOrders, unpaidOrders, base: before, candidate: after } = outcomes;
+  if (paidOrders + unpaidOrders === 0)
+    return html`<p class="faint">No outcome is known for any order of this journal.</p>`;
+  const rows = /** @type {const} */ ([
+    ['paid orders held back by a wait', before.paidHeldBack, after.paidHeldBack, paidOrders],
+    ['paid orders blocked', before.paidBlocked, after.paidBlocked, paidOrders],
+    ['unpaid orders stopped', before.unpaidStopped, after.unpaidStopped, unpaidOrders],
+  ]);
+  const part = (/** @type {number} */ some, /** @type {number} */ all) =>
+    html`<td class="num">${count(some)} <span class="faint">${share(some, all)}</span></td>`;
+  return html`<${Table} name="Outcomes" columns=${['', ...numbers(base, candidate)]}>
+      ${rows.map(
+        ([name, was, is, all]) =>
+          html`<tr><th scope="row">${name}</th>${part(was, all)}${part(is, all)}</tr>`,
+      )}
+    <//>
+    <p class="faint">Of ${count(paidOrders)} paid and ${count(unpaidOrders)} unpaid orders.</p>`;
+}
+
+/** @param {{ ladder: BacktestReport['ladder'], names: { base: string, candidate: string } }} props */
+function AfterWait({ ladder, names }) {
+  const sides = /** @type {const} */ (['base', 'candidate']);
+  const rows = sides.flatMap((side) => ladder[side].map((level) => ({ side, ...level })));
+  if (rows.length === 0) return html`<p class="faint">Nobody was told to wait.</p>`;
+  const columns = ['under', ...numbers('level', 'waits', 'clients', 'came back', 'paid')];
+  return html`<${Table} name="After a wait" columns=${columns}>
+    ${rows.map(
+      ({ side, level, waits, clients, cameBack, paid }) => html`<tr>
+        <td>${names[side]}</td>
+        <td class="num">${level}</td>
+        <td class="num">${count(waits)}</td>
+        <td class="num">${count(clients)}</td>
+        <td class="num">${share(cameBack, clients)}</td>
+        <td class="num">${share(paid, clients)}</td>
+      </tr>`,
+    )}
+  <//>`;
+}

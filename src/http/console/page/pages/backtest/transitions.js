@@ -1,0 +1,73 @@
+import { html } from '../../html.js';
+import { count, share } from '../../parts/format.js';
+import { VERDICTS, Verdict } from '../../parts/verdict.js';
+
+/**
+ * @import { BacktestReport, VerdictCommand } from '../../answers.d.ts'
+ */
+
+/**
+ * From which verdict to which, and how often.
+ * @param {{ transitions: BacktestReport['transitions'], compared: number }} props
+ */
+export function Matrix({ transitions, compared }) {
+  const cell = (/** @type {VerdictCommand} */ from, /** @type {VerdictCommand} */ to) => {
+    const times = transitions[from][to];
+    return html`<td class=${cellClass(from === to, times, compared)}>${count(times)}</td>`;
+  };
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Transition matrix">
+    <table class="matrix">
+      <thead>
+        <tr>
+          <td></td>
+          ${VERDICTS.map(({ name }) => html`<th scope="col"><${Verdict} verdict=${name} /></th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${VERDICTS.map(
+          ({ name }) => html`<tr>
+            <th scope="row"><${Verdict} verdict=${name} /></th>
+            ${VERDICTS.map(({ name: to }) => cell(name, to))}
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/**
+ * @param {boolean} same
+ * @param {number} times
+ * @param {number} compared
+ */
+function cellClass(same, times, compared) {
+  if (times === 0) return 'num cell-none';
+  if (same) return 'num cell-same';
+  return times * 100 >= compared ? 'num cell-many' : 'num cell-some';
+}
+
+/**
+ * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
+ * @param {{ name: string, amounts: readonly number[] }} props in the order of VERDICTS
+ */
+export function Mix({ name, amounts }) {
+  const total = amounts.reduce((sum, amount) => sum + amount, 0);
+  const parts = VERDICTS.map(({ name: verdict, color }, index) => {
+    const amount = amounts[index] ?? 0;
+    const width = `${total === 0 ? 0 : (100 * amount) / total}%`;
+    return { verdict, amount, width, background: `var(${color})` };
+  });
+  return html`<figure class="mix">
+    <figcaption>${name}</figcaption>
+    <div class="mix-bar" aria-hidden="true">
+      ${parts.map(({ width, background }) => html`<i style=${{ width, background }}></i>`)}
+    </div>
+    <ul class="legend">
+      ${parts.map(
+        ({ verdict, amount, background }) => html`<li>
+          <i style=${{ background }}></i>${verdict} <b class="num">${share(amount, total)}</b>
+        </li>`,
+      )}
+    </ul>
+  </figure>`;
+}

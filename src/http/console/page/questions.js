@@ -1,0 +1,90 @@
+/** Every question that the page asks, and the shape of its answer. */
+
+/**
+ * @import {
+ *   ClientHistory, ClientView, Explanation, Following, FoundDecisions, LastHour, OpenedRuleFolder,
+ *   RolloutStatus, RuleDiff, RuleFolderList, Session, WhatIfAnswers,
+ * } from './answers.d.ts'
+ * @import { Question } from './api.js'
+ */
+
+/** @type {Question<Session>} */
+export const SESSION = { path: 'session' };
+
+/** @type {Question<LastHour>} */
+export const LAST_HOUR = { path: 'last-hour' };
+
+/** @type {Question<RolloutStatus>} */
+export const ROLLOUT_STATUS = { path: 'rules' };
+
+/** @type {Question<Following>} */
+export const ROLL_OUT = { path: 'rules/rollout' };
+
+/** @type {Question<Following>} */
+export const ROLL_BACK = { path: 'rules/rollback' };
+
+/** @type {Question<RuleFolderList>} */
+export const RULE_FOLDERS = { path: 'rules/versions' };
+
+/** @type {Question<WhatIfAnswers>} */
+export const WHAT_IF = { path: 'rules/what-if' };
+
+/**
+ * @param {string} version
+ * @returns {Question<OpenedRuleFolder>}
+ */
+export function ruleFolder(version) {
+  return { path: `rules/versions/${encodeURIComponent(version)}` };
+}
+
+/**
+ * @param {string} before
+ * @param {string} after
+ * @returns {Question<RuleDiff>}
+ */
+export function ruleDiff(before, after) {
+  return { path: `rules/diff?${new URLSearchParams({ before, after })}` };
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @returns {Question<FoundDecisions>}
+ */
+export function decisions(query) {
+  return { path: `decisions?${query}` };
+}
+
+/**
+ * @param {string} decisionId
+ * @returns {Question<Explanation>}
+ */
+export function explanation(decisionId) {
+  return { path: `decisions/${encodeURIComponent(decisionId)}/explanation` };
+}
+
+/**
+ * @param {string} clientIdKey
+ * @returns {Question<ClientView>}
+ */
+export function client(clientIdKey) {
+  return { path: `clients/${encodeURIComponent(clientIdKey)}` };
+}
+
+/**
+ * @param {string} clientIdKey
+ * @param {number} limit
+ * @returns {Question<ClientHistory>}
+ */
+export function clientHistory(clientIdKey, limit) {
+  return { path: `clients/${encodeURIComponent(clientIdKey)}/history?limit=${limit}` };
+}
+
+/**
+ * What a person decides about a client; answered with what was set, or with nothing.
+ * @param {string} clientIdKey
+ * @param {'override' | 'binding'} what
+ * @returns {Question<object | null>}
+ */
+export function clientMember(clientIdKey, what) {
+  return { path: `clients/${encodeURIComponent(clientIdKey)}/${what}` };
+}

@@ -1,0 +1,90 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { backtestResult } from '../../../../scripts/screenshots/backtest-result.ts';
+import type { BacktestReport } from '../../../../src/evidence/backtest/backtest.ts';
+import { VERDICTS } from '../../../../src/rules/rule-set.ts';
+import { scoring } from '../../../cli/scoring.ts';
+import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../../../rollout/rule-folders.ts';
+import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Backtest", (tab) => {
+  it('opens the result of a backtest in the browser alone', async () => {
+    await tab.open('#/backtest');
+    const file = tab.page.getByLabel('Result file');
+    const requests: string[] = [];
+    tab.page.on('request', (request) => {
+      if (!request.url().endsWith('/console/icon.svg')) requests.push(request.url());
+    });
+    const upload = (text: string) =>
+      file.setInputFiles({ name: 'result.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+    await upload('{');
+    await tab.page.getByRole('alert').getByText('result.json is not JSON.').waitFor();
+    await upload('{"a": 1}');
+    await tab.page
+      .getByRole('alert')
+      .getByText('result.json is no result of a backtest: it lacks ruleVersion')
+      .waitFor();
+    await upload(JSON.stringify(backtestResult()));
+    await tab.page.getByRole('heading', { name: 'p2.v11 against what was recorded' }).waitFor();
+    expect(await tab.page.locator('.matrix .cell-many').allTextContents()).to.deep.equal(['1,234']);
+    expect(requests).to.deep.equal([]);
+  });
+
+  describe('opens what the backtest command really printed', () => {
+    const folder = temporaryDirectory();
+    const rulesDir = rulesDirectory();
+    const journal = join(folder, 'journal.ndjson');
+    const run = async (...args: readonly string[]) => {
+      const { exitCode, stdout, stderr } = await scoring(args, {
+        ...tab.seeded.environment,
+        RULES_DIR: rulesDir,
+      });
+      expect(exitCode, stderr).to.equal(0);
+      return stdout;
+    };
+    before(() => {
+      addVersion(rulesDir, 'p2.v13', [BLOCK_OTHERWISE], { draft: true });
+      return run('journal', 'export', '--output', journal);
+    });
+
+    for (const mode of ['recorded', 'closed-loop'] as const) {
+      it(`in mode ${mode}, with the same figures`, async () => {
+        const printed = await run(
+          ...['rules', 'backtest', 'p2.v13', '--mode', mode, '--journal', journal, '--json'],
+        );
+        const report: BacktestReport = JSON.parse(printed);
+        expect(report.compared).to.be.above(300);
+        expect(report.changed).to.be.above(0);
+        const file = join(folder, `${mode}.json`);
+        writeFileSync(file, printed);
+        await tab.open('#/backtest');
+        await tab.page.getByLabel('Result file').setInputFiles(file);
+        await tab.page.getByRole('heading', { name: 'p2.v13 against what was recorded' }).waitFor();
+        const english = (value: number) => value.toLocaleString('en');
+        expect(await tab.page.locator('.matrix td.num').allTextContents()).to.deep.equal(
+          VERDICTS.flatMap((from) => VERDICTS.map((to) => english(report.transitions[from][to]))),
+        );
+        const figure = (name: string) =>
+          tab.page
+            .locator('.figures div', { has: tab.page.getByText(name, { exact: true }) })
+            .locator('dd')
+            .textContent();
+        expect(await figure('mode')).to.equal(mode);
+        expect(await figure('compared')).to.equal(english(report.compared));
+        expect(await figure('changed')).to.match(new RegExp(`^${english(report.changed)} `));
+        const changes = tab.page.getByRole('region', { name: 'Changes by rule' }).locator('tbody tr');
+        expect(await changes.locator('td:first-child').allTextContents()).to.deep.equal(
+          report.changes.map((change) => english(change.count)),
+        );
+        const waits = tab.page.getByRole('region', { name: 'After a wait' }).locator('tbody td:nth-child(3)');
+        expect(await waits.allTextContents()).to.deep.equal(
+          [...report.ladder.base, ...report.ladder.candidate].map((level) => english(level.waits)),
+        );
+        expect(await tab.seriousFindings()).to.deep.equal([]);
+        expect(tab.complaints).to.deep.equal([]);
+      });
+    }
+  });
+});

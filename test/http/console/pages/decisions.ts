@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Decisions", (tab) => {
+  it('are filtered, and the filter is part of the address', async () => {
+    await tab.open('#/decisions');
+    await tab.page.getByLabel('verdict').selectOption('BLOCK');
+    await tab.page.getByLabel('rule', { exact: true }).fill('client-blocked');
+    await tab.button('Show').click();
+    await tab.page.getByText(/^\d+ of all \d+ that are kept$/).waitFor();
+    expect(await tab.page.evaluate('location.hash')).to.equal(
+      '#/decisions?verdict=BLOCK&rule=client-blocked',
+    );
+    const rules = await tab.page.locator('.decisions tbody td:nth-child(7)').allTextContents();
+    expect(rules.length).to.be.above(0);
+    expect(new Set(rules)).to.deep.equal(new Set(['client-blocked']));
+  });
+
+  it('say so when none fits', async () => {
+    await tab.open('#/decisions?orderRef=no-such-order');
+    await tab.page.getByText('No decision fits').waitFor();
+    await tab.page.getByText('Nothing of this name is kept.').waitFor();
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page
+      .getByText(/^All \d+ that are kept were looked at\. Names are compared exactly\.$/)
+      .waitFor();
+  });
+
+  it('say how far was looked when there may be more', async () => {
+    await tab.open('#/backtest');
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false };
+      const { decisions } = await answer.json();
+      const json = {
+        decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],
+        lookedAt,
+      };
+      await route.fulfill({ response: answer, json });
+    });
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page
+      .getByText(/^The newest 10,000 were looked at, back to 2026-01-0[12] .*; older ones were not\./)
+      .waitFor();
+    await tab.visit('#/decisions?verdict=WAIT');
+    await tab.page
+      .getByText(/^2 of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/)
+      .waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
+  it('are listed up to a hundred, and more when asked for', async () => {
+    await tab.open('#/decisions');
+    await tab.page.getByText(/^The newest 100, back to /).waitFor();
+    await tab.button('Show up to 500').click();
+    await tab.page.getByText(/^All \d+ that are kept$|^The newest 500, back to /).waitFor();
+    expect(await tab.page.locator('.decisions tbody tr').count()).to.be.above(100);
+  });
+
+  it('open to the explanation with the values that were seen, reproduced, and with a link to hand on', async () => {
+    await tab.open('#/decisions?clientIdKey=impatient-ivan');
+    await tab.page.locator('.decisions tbody a').first().click();
+    await tab.page.getByText('✓ reproduced').waitFor();
+    await tab.page
+      .getByText('asked-too-early matched, because waitRemainingSeconds is 300, above 0')
+      .waitFor();
+    expect(await tab.page.getByRole('img', { name: 'before: level 2 of 3' }).count()).to.equal(1);
+    expect(await tab.page.getByRole('img', { name: 'after: level 3 of 3' }).count()).to.equal(1);
+    const link = await tab.page.getByLabel('Link').inputValue();
+    expect(link).to.equal(tab.page.url());
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Rollout", (tab) => {
+  it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const bringIn = async (mode: string, action: RegExp) => {
+      await tab.page.getByRole('radio', { name: mode }).check();
+      await tab.page.getByLabel('Reason', { exact: true }).fill(`${mode} by the test`);
+      const start = tab.button(action);
+      await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v1');
+      expect(await start.isDisabled()).to.equal(true);
+      await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+      await start.click();
+      await tab.page.getByRole('dialog').getByRole('button').first().click();
+      await tab.page.getByText('Done: 1 of 1 nodes follow.').waitFor();
+      await tab.page.getByRole('cell', { name: `${mode} by the test` }).waitFor();
+    };
+    await tab.page.getByText(/verdicts differ/).waitFor();
+    const differences = tab.page.getByRole('region', { name: 'Differences' }).locator('tbody tr');
+    expect((await differences.allTextContents()).length).to.equal(1);
+    await differences.getByText('WAIT/attempt-unpaid 30 s → WAIT/attempt-unpaid 40 s').waitFor();
+    await differences.getByText(/PAYING \d+, NEW \d+, TRUSTED \d+/).waitFor();
+    await bringIn('canary', /^Start the canary of …$/);
+    await tab.page.getByText('10 %', { exact: true }).first().waitFor();
+    await bringIn('active', /^Promote …$/);
+
+    await tab.page.getByLabel('Reason for taking it back').fill('only a test');
+    await tab.page.getByLabel('Type p2.v11 to take it back').fill('p2.v11');
+    await tab.button('Take back …').click();
+    await tab.button('Take p2.v11 back').click();
+    await tab.page.getByRole('cell', { name: 'only a test' }).waitFor();
+    await tab.page.getByRole('cell', { name: 'rollback', exact: true }).waitFor();
+    const { body } = await tab.shop.ask<{ rollout: { active: { version: string } } }>('GET', 'rules');
+    expect(body.rollout.active.version).to.equal('p2.v10');
+    expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('shows a refused rollout in the service’s words, and changes nothing', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.page.route('**/rules/rollout', (route) =>
+      route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),
+    );
+    await tab.page.getByLabel('Reason', { exact: true }).fill('try');
+    await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+    await tab.button('Shadow …').click();
+    await tab.button('Shadow p2.v11').click();
+    await tab.page.getByRole('dialog').getByRole('alert').getByText('p2.v12 is not sound').waitFor();
+    await tab.page.unroute('**/rules/rollout');
+  });
+
+  it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const effects = tab.page
+      .getByRole('heading', { name: 'What this does' })
+      .locator('..')
+      .getByRole('listitem');
+    await effects.getByText('p2.v11 decides on a copy of each request and is only compared').waitFor();
+    await tab.page.getByRole('radio', { name: 'canary' }).check();
+    await tab.page.getByLabel('Percent of clients').fill('25');
+    await tab.page.getByLabel('Guard, points').fill('');
+    await effects.getByText('p2.v11 decides for 25 % of the clients, always the same ones.').waitFor();
+    await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
+    await effects.getByText(/^The history names key [0-9a-f]{12} of maria, and the reason\.$/).waitFor();
+    await tab.expectNothingSerious();
+  });
+
+  it('lets a key of one platform look, and says which key may change', async () => {
+    await tab.open('#/rollout');
+    await tab.page.getByText('This key may look, and change nothing').waitFor();
+    expect(await tab.page.getByRole('radio').count()).to.equal(0);
+  });
+});
