@@ -1,5 +1,5 @@
 import type { FactValue } from '../facts/fact.ts';
-import { type Condition, type FactRef, factsNamed } from '../rules/condition.ts';
+import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
 import { listText, testText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
@@ -34,15 +34,37 @@ export interface Proofs {
 export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'));
   const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+  const { groups, signals, verdicts } = rules;
   const all = [
-    proveOrdered(rules.groups.rules, anyRequest, otherwiseAt(files, 'groups.yaml')),
+    proveOrdered(groups.rules, anyRequest, otherwiseAt(files, 'groups.yaml')),
     proveSignals(rules, anyRequest, files),
-    proveOrdered(rules.verdicts.rules, aVerdict, otherwiseAt(files, 'verdicts.yaml')),
+    proveOrdered(verdicts.rules, aVerdict, otherwiseAt(files, 'verdicts.yaml')),
+  ];
+  const remarks = [
+    ...[...groups.rules, ...signals.rules].flatMap((rule) => remarksOn(rule, anyRequest)),
+    ...verdicts.rules.flatMap((rule) => remarksOn(rule, aVerdict)),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
-    notes: all.flatMap(({ notes }) => notes),
+    notes: [...all.flatMap(({ notes }) => notes), ...remarks],
   };
+}
+
+/** What looks like a slip in a rule that works all the same. */
+function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
+  return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule)];
+}
+
+/** An amount is a number of currency units, so a limit means nothing before the currency is known. */
+function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
+  const comparisons = comparisonsIn([condition]);
+  if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
+  // Nothing is nothing in every currency.
+  const amounts = comparisons.filter(({ fact, value }) => fact.name === 'amount' && value !== 0);
+  return amounts.map((comparison) => ({
+    at: comparison.at,
+    message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
+  }));
 }
 
 /** Rules of which the first match counts: `rules` are in the order in which they are asked. */
@@ -83,7 +105,7 @@ function found(finding: Finding): Proofs {
 
 function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
   const parts = necessary(conjuncts(rule.condition), (some) => reasoner.find(some).kind === 'none');
-  const together = parts.length === 1 ? `never holds${formHint(parts)}` : 'cannot hold together';
+  const together = parts.length === 1 ? `never holds${whyNever(parts)}` : 'cannot hold together';
   return {
     kind: 'never matches',
     rule: rule.name,
@@ -93,10 +115,34 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
   };
 }
 
-/** Why a text never occurs, when its fact has a form. */
-function formHint([condition]: readonly Condition[]): string {
-  const form = condition?.kind === 'comparison' ? textForm(condition.fact) : null;
-  return form === null ? '' : `; ${form.words}`;
+/** Why a comparison never holds, and what to ask instead, where that is known of its fact. */
+function whyNever([condition]: readonly Condition[]): string {
+  if (condition?.kind !== 'comparison') return '';
+  const why = textForm(condition.fact)?.words ?? WHY_NEVER[condition.fact.name];
+  return why === undefined ? '' : `; ${why}`;
+}
+
+const COUNTS_ITSELF = 'the request that is decided is counted, so without one before it the count is 1';
+
+const WHY_NEVER: Readonly<Record<string, string>> = {
+  isNewClient:
+    'asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
+  verdicts: COUNTS_ITSELF,
+  distinctMethods: COUNTS_ITSELF,
+  distinctAmounts: COUNTS_ITSELF,
+  distinctOrders: COUNTS_ITSELF,
+  distinctSellPoints: COUNTS_ITSELF,
+};
+
+/** Comparisons that never hold in a rule that matches all the same, as in an "any". */
+function partsThatNeverHold({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
+  if (reasoner.find([condition]).kind === 'none') return [];
+  return comparisonsIn([condition])
+    .filter((comparison) => reasoner.find([comparison]).kind === 'none')
+    .map((comparison) => ({
+      at: comparison.at,
+      message: `in "${name}", ${partText(comparison)} never holds${whyNever([comparison])}`,
+    }));
 }
 
 function neverFirst(

@@ -1,6 +1,11 @@
 /** Exit codes of every command: 0 fine, 1 findings, 2 bad usage, 3 environment. */
 export const EXIT = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
 
+/** What was named has faults of its own; the message tells them all. */
+export class FindingsError extends Error {
+  override readonly name = 'FindingsError';
+}
+
 /** The command was called wrongly; the message says what is allowed. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

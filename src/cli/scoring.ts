@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../state/store.ts';
 import { archiveCommands } from './archive/archive.ts';
 import { auditCommand } from './audit.ts';
 import { decisionsCommands } from './decisions/decisions.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
 import { printError } from './print.ts';
@@ -36,6 +36,10 @@ function report(error: unknown): number {
   if (error instanceof UsageError) {
     printError(`error: ${error.message}`);
     return EXIT.usage;
+  }
+  if (error instanceof FindingsError) {
+    printError(`error: ${error.message}`);
+    return EXIT.findings;
   }
   if (error instanceof ConfigError || error instanceof StoreUnavailable) {
     printError(`error: ${error.message}`);

@@ -25,28 +25,30 @@ export const HINT_FACTS = {
     kind: 'plain',
     domain: YES_NO,
     unit: null,
-    description: 'False only when the caller said that the page did not execute JavaScript.',
+    description:
+      'False only when the last score, if it was within 24 hours, said that the page did not execute JavaScript.',
     read: (context) => freshHints(context)?.jsOk !== false,
   },
   userAgentPresent: {
     kind: 'plain',
     domain: YES_NO,
     unit: null,
-    description: 'The last score carried a User-Agent.',
+    description: 'The last score within 24 hours carried a User-Agent.',
     read: (context) => freshHints(context)?.userAgentPresent === true,
   },
   userAgentIsAutomated: {
     kind: 'plain',
     domain: YES_NO,
     unit: null,
-    description: 'The User-Agent of the last score is that of a known crawler, script or headless browser.',
+    description:
+      'The User-Agent of the last score within 24 hours is that of a known crawler, script or headless browser.',
     read: (context) => freshHints(context)?.userAgentIsAutomated === true,
   },
   fingerprintPresent: {
     kind: 'plain',
     domain: YES_NO,
     unit: null,
-    description: 'The last score carried a fingerprint.',
+    description: 'The last score within 24 hours carried a fingerprint.',
     read: (context) => freshHints(context)?.fingerprint != null,
   },
 } as const satisfies Record<string, Fact>;

@@ -23,7 +23,7 @@ function sharing(kind: keyof Sightings, description: string): WindowedFact {
     kind: 'windowed',
     domain: count(REMEMBERED_CLIENTS),
     unit: 'clients',
-    description: `${description} 0 when it is not known. Counted up to ${REMEMBERED_CLIENTS}.`,
+    description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${REMEMBERED_CLIENTS}.`,
     longestWindowMs: LONGEST_SHARING_WINDOW_MS,
     sharing: kind,
     read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,

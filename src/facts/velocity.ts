@@ -1,6 +1,9 @@
 import { LONGEST_EVENT_WINDOW_MS, REMEMBERED_EVENTS, type VerdictEvent } from '../client/client-state.ts';
 import { count, type FactContext, type WindowedFact } from './fact.ts';
 
+/** What a distinct count cannot see: requests before the ones that are remembered. */
+const COUNTED_AMONG = `Counted among the newest ${REMEMBERED_EVENTS} requests.`;
+
 /** How often and how changeably the client asks for verdicts. */
 export const VELOCITY_FACTS = {
   verdicts: velocity('requests', 'Verdict requests of this client.', (events) => events.length),
@@ -11,23 +14,36 @@ export const VELOCITY_FACTS = {
     countWhere(events, (event) => event.early),
   ),
   distinctMethods: distinct('methods', 'Different payment methods asked for.', (event) => event.method),
-  distinctAmounts: distinct('amounts', 'Different amounts asked for.', (event) => event.amount),
+  distinctAmounts: distinct(
+    'amounts',
+    'Different amounts asked for; 10 EUR and 10 USD are two, 10 and 10.00 are one.',
+    (event) => event.amount,
+  ),
   distinctOrders: distinct('orders', 'Different orders asked for.', (event) => event.order),
   distinctSellPoints: distinct('points', 'Different points of sale.', (event) => event.sellPoint),
-  distinctFingerprints: distinct('devices', 'Different fingerprints used.', (event) => event.fingerprint),
-  distinctIps: distinct('addresses', 'Different IP addresses used.', (event) => event.ip),
+  distinctFingerprints: distinct(
+    'devices',
+    'Different fingerprints of the scores that preceded the requests.',
+    (event) => event.fingerprint,
+  ),
+  distinctIps: distinct(
+    'addresses',
+    'Different IP addresses of the scores that preceded the requests.',
+    (event) => event.ip,
+  ),
 } as const satisfies Record<string, WindowedFact>;
 
 function velocity(
   unit: string,
   description: string,
   read: (events: readonly VerdictEvent[]) => number,
+  bound = `Counted up to ${REMEMBERED_EVENTS}.`,
 ): WindowedFact {
   return {
     kind: 'windowed',
     domain: count(REMEMBERED_EVENTS),
     unit,
-    description: `${description} Counted up to ${REMEMBERED_EVENTS}.`,
+    description: `${description} ${bound}`,
     longestWindowMs: LONGEST_EVENT_WINDOW_MS,
     sharing: null,
     read: (context, windowMs) => read(eventsWithin(context, windowMs)),
@@ -39,7 +55,7 @@ function distinct(
   description: string,
   pick: (event: VerdictEvent) => string | null,
 ): WindowedFact {
-  return velocity(unit, description, (events) => countDistinct(events, pick));
+  return velocity(unit, description, (events) => countDistinct(events, pick), COUNTED_AMONG);
 }
 
 /** Events are in time order, so a window is a tail of them. */

@@ -167,6 +167,16 @@ describe('proving a rule set', () => {
       'currency in [eur, usd] (line 70) never holds; a currency is 3 or 4 capital letters or digits',
     ],
     [
+      'asks a verdict for a new client',
+      '{ all: [{ fact: isNewClient, operator: equal, value: true }] }',
+      'isNewClient = true (line 70) never holds; asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
+    ],
+    [
+      'asks for no request although the one decided counts itself',
+      '{ all: [{ fact: verdicts, params: { window: 10m }, operator: equal, value: 0 }] }',
+      'verdicts(10m) = 0 (line 70) never holds; the request that is decided is counted, so without one before it the count is 1',
+    ],
+    [
       'contradicts how facts hang together',
       '{ all: [{ fact: unpaidChain, operator: greaterThanInclusive, value: 3 }, { fact: finalCount, operator: lessThan, value: 3 }] }',
       'unpaidChain >= 3 (line 70) and finalCount < 3 (line 70) cannot hold together',
@@ -194,6 +204,29 @@ describe('proving a rule set', () => {
         example: { waitRemainingSeconds: 61, attemptOpen: false },
       },
     ]);
+  });
+
+  it('notes a part that never holds in a rule that matches all the same', () => {
+    const conditions =
+      '{ any: [{ fact: isNewClient, operator: equal, value: true }, { fact: finalCount, operator: greaterThan, value: 9 }] }';
+    expect(proved({ 'verdicts.yaml': withRule(65, conditions) })).to.deep.equal({
+      findings: [],
+      notes: [
+        'verdicts.yaml:70:54  in "added", isNewClient = true (line 70) never holds; asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
+      ],
+    });
+  });
+
+  it('notes an amount that is compared without a currency', () => {
+    const large = '{ fact: amount, operator: greaterThan, value: 250 }';
+    expect(proved({ 'verdicts.yaml': withRule(65, `{ all: [${large}] }`) })).to.deep.equal({
+      findings: [],
+      notes: [
+        'verdicts.yaml:70:54  "added" asks for amount > 250 (line 70) in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant',
+      ],
+    });
+    const inEuros = `{ all: [${large}, { fact: currency, operator: equal, value: EUR }] }`;
+    expect(proved({ 'verdicts.yaml': withRule(65, inEuros) })).to.deep.equal({ findings: [], notes: [] });
   });
 
   it('does not mind a rule that is covered in part', () => {

@@ -52,7 +52,7 @@ function check(chosen: readonly string[], format: Format): void {
 }
 
 /** A rule set that is sound file by file is also examined as a whole, and its cases are read. */
-function checkFolder(folder: string): Checked {
+export function checkFolder(folder: string): Checked {
   const name = fromHere(folder);
   const remarks = (problems: readonly ProblemWithExample[]) =>
     sortProblems(problems).map((problem) => remark(name, problem));
@@ -95,9 +95,14 @@ function inFormat(checked: readonly Checked[], format: Format): string {
   }
 }
 
+/** Problems as lines, each with its place. */
+export function problemLines(problems: Checked['problems']): string {
+  return problems.map((problem) => line(problem, '')).join('\n');
+}
+
 function inLines({ folder, ruleCount, problems, notes }: Checked): string {
   return [
-    ...problems.map((problem) => line(problem, '')),
+    ...(problems.length === 0 ? [] : [problemLines(problems)]),
     ...notes.map((note) => line(note, 'note: ')),
     `${folder}: ${summary(problems.length, ruleCount)}`,
   ].join('\n');

@@ -3,7 +3,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { ConfigError, readConfig } from '../../config.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
-import { UsageError } from '../exit.ts';
+import { FindingsError, UsageError } from '../exit.ts';
 
 /** Versions by name, or folders by path; without any, all that lie in RULES_DIR. */
 export function chosenFolders(chosen: readonly string[]): readonly string[] {
@@ -28,12 +28,12 @@ export function fromHere(path: string): string {
   return short.startsWith('..') || short === '' ? path : short;
 }
 
-/** The rule set that somebody named on the command line. Throws UsageError with every problem it has. */
+/** The rule set that somebody named on the command line. Throws FindingsError with every problem it has. */
 export function soundRuleSet(chosen: string): RuleSet {
   const [folder = ''] = chosenFolders([chosen]);
   const loaded = loadRuleSet(folder);
   if (loaded.ok) return loaded.ruleSet;
-  throw new UsageError(
+  throw new FindingsError(
     `${basename(folder)} is not sound:\n${formatProblems(fromHere(folder), loaded.problems)}`,
   );
 }

@@ -50,7 +50,7 @@ describe('rules diff', () => {
 
   it('refuses a version that is not sound', async () => {
     const { code, stderr } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v13');
-    expect(code).to.equal(2);
+    expect(code).to.equal(1);
     expect(stderr).to.match(/^error: p2\.v13 is not sound:\n.*bot-signals\.yaml:6:12 {2}/);
   });
 

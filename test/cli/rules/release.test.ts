@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Workplace } from '../../evidence/backtest/backtest-history.ts';
+
+const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }';
+
+describe('rules release', function () {
+  // Each run starts a process.
+  this.timeout(30_000);
+  let place: Workplace;
+  before(() => {
+    place = new Workplace();
+    place.draft('p2.v11');
+    place.draft('p2.v12', { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: four' });
+    place.draft('p2.v13', {
+      file: 'verdicts.yaml',
+      from: TOO_EARLY,
+      to: `${TOO_EARLY}\n        - { fact: attemptOpen, operator: equal, value: true }`,
+    });
+    place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[40s, 5m, 30m]' });
+  });
+  after(() => place.end());
+
+  const released = (version: string) => existsSync(join(place.rulesDir, version, 'release.json'));
+
+  it('fixes a version in which check and test find nothing', async () => {
+    const { code, stdout } = await place.scoring('rules', 'release', 'p2.v11');
+    expect(stdout).to.match(/^p2\.v11 is released: sha256:[0-9a-f]{64}\n$/);
+    expect([code, released('p2.v11')]).to.deep.equal([0, true]);
+  });
+
+  it('exits with 1 for files that are not sound, and releases nothing', async () => {
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v12');
+    expect(stderr).to.match(/^error: p2\.v12 is not sound:\n.*bot-signals\.yaml:6:12 {2}/);
+    expect([code, released('p2.v12')]).to.deep.equal([1, false]);
+  });
+
+  it('exits with 1 for what check proves, and releases nothing', async () => {
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v13');
+    const [first, second] = stderr.split('\n');
+    expect(first).to.equal('error: p2.v13 has findings and is not released; see: rules check p2.v13');
+    expect(second).to.match(/verdicts\.yaml:26:5 {2}"asked-too-early" can never match: /);
+    expect([code, released('p2.v13')]).to.deep.equal([1, false]);
+  });
+
+  it('exits with 1 for cases that fail, and releases nothing', async () => {
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v14');
+    expect(stderr).to.match(
+      /^error: \d+ cases of p2\.v14 failed; it is not released; see: rules test p2\.v14\n$/,
+    );
+    expect([code, released('p2.v14')]).to.deep.equal([1, false]);
+  });
+
+  it('exits with 2 for a version that is released already', async () => {
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v10');
+    expect(code).to.equal(2);
+    expect(stderr).to.match(/^error: p2\.v10 is released already, with digest [0-9a-f]{64}\n$/);
+  });
+});
