@@ -28,6 +28,8 @@ import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service.ts';
+import { healthTexts, servesClients } from './state/health/store-health.ts';
+import { StoreWatch } from './state/health/store-watch.ts';
 import type { Store } from './state/store.ts';
 
 export interface ApplicationParts {
@@ -85,6 +87,11 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const metrics = new Metrics(lastHour);
   if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
   if (parts.shipping !== undefined && parts.shipping !== null) metrics.watchShipping(parts.shipping.report);
+  const watch = new StoreWatch(store, ({ kind, text }) => {
+    if (kind === 'trouble') parts.log.warn({ store: text }, 'the store needs attention');
+    else parts.log.info({ store: text }, 'the store is mended');
+  });
+  metrics.watchStore(() => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
   const keys = new AccessKeys(store.documents, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
   const service = new ScoringService({ ...parts, pseudonym, metrics });
@@ -92,12 +99,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
-    try {
-      await store.ping();
-      return { ready: true };
-    } catch {
-      return { ready: false, why: 'the store cannot be reached' };
-    }
+    const health = await watch.health();
+    return { ready: servesClients(health), why: healthTexts(health).join(' ') };
   };
   const isDraining = () => draining;
   const callers = serverOf(
@@ -122,6 +125,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   });
   const drain = async (graceMs = 0) => {
     draining = true;
+    watch.stop();
     await sleep(graceMs);
     await Promise.all([closeServer(callers), closeServer(platform)]);
   };

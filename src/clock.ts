@@ -3,5 +3,10 @@
  * monotonic clock. Somebody setting the clock must not shorten or skip a payer's wait.
  */
 export function systemClock(): number {
-  return Math.floor(performance.timeOrigin + performance.now());
+  return Math.floor(exactSystemClock());
+}
+
+/** The same with its fractions of a millisecond. */
+export function exactSystemClock(): number {
+  return performance.timeOrigin + performance.now();
 }

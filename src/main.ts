@@ -3,13 +3,14 @@ import { type Application, ListenError, startApplication } from './application.t
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
-import { systemClock } from './clock.ts';
+import { exactSystemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
+import { storeClock } from './state/clock-offset.ts';
 import { openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
 
@@ -25,9 +26,10 @@ async function main(): Promise<void> {
   const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
   try {
     const fleet = new Fleet(store);
-    const node = await startNode(config, fleet, log);
     const shipping = startShippingTo(config, log);
     const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir);
+    const clock = storeClock(exactSystemClock, store);
+    const node = await startNode(config, fleet, clock, log);
     const application = await startApplication({
       ...config,
       store,
@@ -35,7 +37,7 @@ async function main(): Promise<void> {
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
-      clock: systemClock,
+      clock,
       rateLimit: {
         ratePerSecond: config.rateLimitPerSecond,
         burst: config.rateLimitBurst,
@@ -64,6 +66,7 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
 function startNode(
   { rulesDir, dataDir, ruleVersion }: Config,
   fleet: Fleet,
+  clock: () => number,
   log: Logger,
 ): Promise<RolloutNode> {
   return RolloutNode.start({
@@ -71,7 +74,7 @@ function startNode(
     rulesDir,
     dataDir,
     firstVersion: ruleVersion,
-    clock: systemClock,
+    clock,
     onTrouble: (message, error) => log.warn({ err: error }, message),
   });
 }

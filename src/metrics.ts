@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { NodeReport } from './rollout/fleet.ts';
+import { type StoreHealth, WARNING_KINDS } from './state/health/store-health.ts';
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -10,6 +11,12 @@ const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export interface Watcher {
   request(operation: string, status: number, seconds: number): void;
   verdict(decision: Decision): void;
+}
+
+/** What the metrics show of the store. */
+export interface StoreReport {
+  readonly health: StoreHealth;
+  readonly clockOffsetMs: number;
 }
 
 /** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
@@ -167,10 +174,38 @@ export class Metrics {
     );
   }
 
-  #gauge(name: string, help: string, collect: (gauge: Gauge) => void): void {
+  /** Shows, at every scrape, how the store was when it was last looked at. */
+  watchStore(report: () => StoreReport): void {
+    this.#gauge(
+      'scoring_store_clock_offset_seconds',
+      "By how much the store's clock, which decides, is ahead of this node's",
+      (gauge) => gauge.set(report().clockOffsetMs / 1000),
+    );
+    this.#gauge('scoring_store_servers_failing', 'Servers of the store that take no writes', (gauge) =>
+      gauge.set(report().health.filter(({ failure }) => failure !== null).length),
+    );
+    const warnings = () => report().health.flatMap((server) => server.warnings);
+    this.#gauge(
+      'scoring_store_warnings',
+      'Promises that a server of the store does not keep, or that could not be checked',
+      (gauge) => {
+        for (const kind of WARNING_KINDS)
+          gauge.set({ kind }, warnings().filter((warning) => warning.kind === kind).length);
+      },
+      ['kind'],
+    );
+  }
+
+  #gauge(
+    name: string,
+    help: string,
+    collect: (gauge: Gauge) => void,
+    labelNames: readonly string[] = [],
+  ): void {
     new Gauge({
       name,
       help,
+      labelNames,
       registers: [this.registry],
       collect() {
         collect(this);

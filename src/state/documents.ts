@@ -1,4 +1,4 @@
-import type Keyv from 'keyv';
+import Keyv, { type KeyvOptions } from 'keyv';
 import type { RunCall } from './run-call.ts';
 
 /**
@@ -20,7 +20,21 @@ export interface DocumentIndex {
   names(collection: string): Promise<readonly string[]>;
 }
 
-/** Documents in a Keyv that was made with both throw flags on and the key prefix off. */
+/**
+ * A Keyv whose documents expire by the store's clock alone. Keyv would note the end of each by the writer's
+ * clock and delete by the reader's, so that a node whose clock is ahead deletes what all others still need.
+ */
+export function documentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
+  return new Keyv({
+    ...options,
+    useKeyPrefix: false,
+    throwOnErrors: true,
+    serialize: ({ value }) => JSON.stringify({ value }),
+    deserialize: (text) => ({ value: JSON.parse(text).value, expires: undefined }),
+  });
+}
+
+/** Documents in a Keyv that was made by `documentsKeyv`. */
 export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
   return {

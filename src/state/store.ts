@@ -8,6 +8,7 @@ import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
+import type { StoreHealth } from './health/store-health.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
 /**
@@ -75,8 +76,14 @@ export interface Store {
   /** Forgets a client: state, decisions, orders, stored answers, sightings, journal and audit entries. */
   erase(client: ClientKey): Promise<void>;
 
-  /** Resolves when the store answers. */
-  ping(): Promise<void>;
+  /**
+   * By how much the store's clock is ahead of this process's, ms; 0 where they are one. `storeClock` turns a
+   * process's clock into the one that decides.
+   */
+  readonly clockOffsetMs: () => number;
+
+  /** Tries a small write on every server. It never rejects: that nothing works is what it tells. */
+  check(): Promise<StoreHealth>;
 
   close(): Promise<void>;
 }

@@ -20,9 +20,9 @@ const MASTERS = 3;
 const SLOTS = 16384;
 const MASTER_NAME = 'scoring';
 
-export async function startStandalone(): Promise<RedisServers> {
+export async function startStandalone(options = MEMORY_ONLY): Promise<RedisServers> {
   const directory = temporaryDirectory();
-  const node = await startRedis(directory, await freePort(), MEMORY_ONLY);
+  const node = await startRedis(directory, await freePort(), options);
   return {
     url: node.url,
     nodes: [node],

@@ -5,6 +5,7 @@ import type { Sightings } from '../../src/facts/fact.ts';
 import type { AuditLog } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
+import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
@@ -142,8 +143,10 @@ export class SimulatedStore implements Store {
     });
   }
 
-  ping(): Promise<void> {
-    return this.#carry(() => {});
+  readonly clockOffsetMs = (): number => 0;
+
+  check(): Promise<StoreHealth> {
+    return this.#carry(() => [{ server: this.name, failure: null, warnings: [] }]);
   }
 
   async close(): Promise<void> {}

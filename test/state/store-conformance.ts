@@ -52,8 +52,10 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('the journal', () => describeJournal(store));
     describe('the history of a client', () => describeHistory(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
-    it('answers a ping and says which store it is', async () => {
-      await store().ping();
+    it('takes a write on every server when it is asked how it is, and says which store it is', async () => {
+      const health = await store().check();
+      expect(health).not.to.deep.equal([]);
+      expect(health.map(({ failure }) => failure)).to.deep.equal(health.map(() => null));
       expect(store().name).to.be.a('string').and.not.equal('');
     });
   });

@@ -1,5 +1,6 @@
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
+import { APPEND_ONLY } from '../servers/redis-process.ts';
 
 let redis: Promise<RedisServers> | null = null;
 
@@ -8,7 +9,7 @@ let redis: Promise<RedisServers> | null = null;
  * ends with the process.
  */
 export async function emptyRedisUrl(): Promise<string> {
-  redis ??= startStandalone();
+  redis ??= startStandalone(APPEND_ONLY);
   const servers = await redis;
   for (const { port } of servers.nodes) await command(port, ['FLUSHALL']);
   return servers.url;

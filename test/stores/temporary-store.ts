@@ -38,5 +38,5 @@ export function openPatiently(url: string): Promise<Store> {
   const ignore = () => {
     // A failed call tells it.
   };
-  return openRedisStore(url, ignore, PATIENCE_MS);
+  return openRedisStore(url, ignore, { commandTimeoutMs: PATIENCE_MS });
 }

@@ -4,10 +4,11 @@ import { choice, named, shape } from '../../shapes.ts';
 import { word } from '../openapi/words.ts';
 import { jsonAnswer, openOperation } from '../operation/operation.ts';
 
-/** Whether the process should get traffic, and if not, why. */
-export type Readiness = () => Promise<
-  { readonly ready: true } | { readonly ready: false; readonly why: string }
->;
+/**
+ * Whether the process should get traffic. `why` says why not; of a ready process it says which clients cannot
+ * be served and what needs attention, if anything.
+ */
+export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
 export interface HealthParts {
   readonly readiness: Readiness;
@@ -23,7 +24,7 @@ const ReadinessSchema = named(
   'Readiness',
   shape('Whether the process should get traffic', {
     status: choice(['ready', 'not ready'] as const, 'In a word'),
-    why: Type.Optional(word('Only when it should not')),
+    why: Type.Optional(word('Why not; of a ready process, what needs attention')),
   }),
 );
 
@@ -48,19 +49,22 @@ export const readReadiness = openOperation({
   answers: {
     ...jsonAnswer('It should', ReadinessSchema, { status: 'ready' }),
     503: {
-      description: 'It should not: it is shutting down, or its store cannot be reached',
+      description: 'It should not: it is shutting down, or its store takes no writes',
       content: {
         'application/json': {
           shape: ReadinessSchema,
-          example: { status: 'not ready', why: 'the store cannot be reached' },
+          example: {
+            status: 'not ready',
+            why: 'The clients on Redis at 10.0.0.5:6379 get 503: NOREPLICAS Not enough good replicas to write.',
+          },
         },
       },
     },
   },
   answer: async (ctx, { readiness }: HealthParts) => {
-    const state = await readiness();
-    ctx.status = state.ready ? 200 : 503;
-    return state.ready ? { status: 'ready' } : { status: 'not ready', why: state.why };
+    const { ready, why = '' } = await readiness();
+    ctx.status = ready ? 200 : 503;
+    return { status: ready ? 'ready' : 'not ready', ...(why === '' ? {} : { why }) };
   },
 });
 

@@ -1,11 +1,11 @@
 import KeyvRedis from '@keyv/redis';
-import Keyv from 'keyv';
-import { type DocumentIndex, type Documents, keyvDocuments } from '../documents.ts';
+import { type DocumentIndex, type Documents, documentsKeyv, keyvDocuments } from '../documents.ts';
 import { DOCUMENTS, documentNamesKey, documentPrefix } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
+const noteName = new RedisScript('note-document-name-1.lua');
 const documentNames = new RedisScript('document-names-1.lua');
 
 /** A name is written before its document; a name without one is forgotten only after this. */
@@ -17,22 +17,20 @@ const NAME_GRACE_MS = 60_000;
  */
 export function redisDocuments(commands: RedisCommands, run: RunCall): Documents {
   const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
-  const keyv = new Keyv({ store, namespace: DOCUMENTS, useKeyPrefix: false, throwOnErrors: true });
-  return keyvDocuments(keyv, namesIndex(commands), run);
+  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(commands), run);
 }
 
 function namesIndex(commands: RedisCommands): DocumentIndex {
   return {
     add: async (collection, name) => {
-      await commands.zAdd(documentNamesKey(collection), { score: Date.now(), value: name });
+      await noteName.run(commands, [documentNamesKey(collection)], [name]);
     },
     remove: async (collection, name) => {
       await commands.zRem(documentNamesKey(collection), name);
     },
     names: async (collection) => {
-      const keptAfter = Date.now() - NAME_GRACE_MS;
-      const keys = [documentNamesKey(collection)];
-      const names = await documentNames.run(commands, keys, [documentPrefix(collection), String(keptAfter)]);
+      const args = [documentPrefix(collection), String(NAME_GRACE_MS)];
+      const names = await documentNames.run(commands, [documentNamesKey(collection)], args);
       return Array.isArray(names) ? names.map(String) : [];
     },
   };

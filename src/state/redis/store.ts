@@ -1,11 +1,13 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { encodeClientState } from '../../client/state-document.ts';
+import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
+import type { StoreHealth } from '../health/store-health.ts';
 import {
   answerKey,
   claimKey,
@@ -39,9 +41,11 @@ import { NodeCalls } from './connection/node-calls.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { redisDocuments } from './documents.ts';
 import { RedisErasure } from './erasure.ts';
+import { RedisHealth } from './health.ts';
 import { RedisClientHistory } from './journal/client-history.ts';
 import { RedisDecisionSearch } from './journal/decision-search.ts';
 import { RedisJournal } from './journal/journal.ts';
+import { NodeClocks } from './node-clocks.ts';
 import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
 import { RedisScript } from './script.ts';
@@ -61,17 +65,33 @@ const BATCH_RECORDS_MAX = 100;
 
 const loadScript = new RedisScript('load-3.lua');
 
+/** What a test or a simulation may bring of its own. */
+export interface RedisStoreOptions {
+  readonly commandTimeoutMs?: number;
+  /** This process's own clock, epoch ms with fractions. */
+  readonly clock?: () => number;
+}
+
 /**
  * All state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`, `rediss://`, a
- * comma-separated list for a cluster, or `redis-sentinel://`. Throws when the first connection fails;
- * later failures go to `onError`, and the connection comes back by itself.
+ * comma-separated list for a cluster, or `redis-sentinel://`. Throws when the first connection fails or a
+ * server is too old; later failures go to `onError`, and the connection comes back by itself.
  */
 export async function openRedisStore(
   url: string,
   onError: (error: Error) => void,
-  commandTimeoutMs = COMMAND_TIMEOUT_MS,
+  { commandTimeoutMs = COMMAND_TIMEOUT_MS, clock = exactSystemClock }: RedisStoreOptions = {},
 ): Promise<Store> {
-  return new RedisStore(await connectRedis(parseRedisUrl(url), onError), commandTimeoutMs);
+  const connection = await connectRedis(parseRedisUrl(url), onError);
+  const store = new RedisStore(connection, commandTimeoutMs, clock);
+  try {
+    await store.refuseOldServers();
+    await store.check();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 class RedisStore implements Store {
@@ -90,7 +110,11 @@ class RedisStore implements Store {
   readonly #sightings: RedisSightings;
   readonly #erasure: RedisErasure;
 
-  constructor(connection: RedisConnection, commandTimeoutMs: number) {
+  readonly #clock: () => number;
+  readonly #clocks: NodeClocks;
+  readonly #health: RedisHealth;
+
+  constructor(connection: RedisConnection, commandTimeoutMs: number, clock: () => number) {
     this.name = connection.name;
     this.#connection = connection;
     this.#commands = connection.commands;
@@ -106,6 +130,9 @@ class RedisStore implements Store {
     this.#search = new RedisDecisionSearch(connection.commands, this.#calls.on);
     this.#sightings = new RedisSightings(connection, this.#calls.on);
     this.#erasure = new RedisErasure(connection.commands, this.#calls.on);
+    this.#clock = clock;
+    this.#clocks = new NodeClocks(connection.nodes);
+    this.#health = new RedisHealth(connection, this.#calls, this.#clocks, clock);
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
@@ -117,10 +144,14 @@ class RedisStore implements Store {
       idempotencyKey === undefined ? unusedKey(hash) : answerKey(hash, nameOf(idempotencyKey)),
     ];
     return this.#calls.reading(stateKey(hash))(async () => {
+      const sentMs = this.#clock();
       const reply = await loadScript.run(this.#commands, keys, []);
+      const arrivedMs = this.#clock();
       const [time, state, order, answer] = Array.isArray(reply) ? reply : [];
       const texts = { state: textOf(state), order: textOf(order), answer: textOf(answer) };
-      return readSnapshot(texts, Number(time));
+      const storeMs = Number(time);
+      this.#clocks.observe(this.#connection.nodeOf(stateKey(hash)), { sentMs, storeMs, arrivedMs });
+      return readSnapshot(texts, storeMs);
     });
   }
 
@@ -217,8 +248,15 @@ class RedisStore implements Store {
     return this.#erasure.erase(client);
   }
 
-  async ping(): Promise<void> {
-    await this.#calls.on(DOCUMENTS)(() => this.#commands.ping());
+  readonly clockOffsetMs = (): number => this.#clocks.offsetMs;
+
+  check(): Promise<StoreHealth> {
+    return this.#health.check();
+  }
+
+  /** Throws StoreUnavailable when a server is too old to be used. */
+  refuseOldServers(): Promise<void> {
+    return this.#health.refuseOldServers();
   }
 
   close(): Promise<void> {

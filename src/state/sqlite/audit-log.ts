@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { AUDIT_ENTRIES_MAX, type AuditLog } from '../audit-log.ts';
 import type { RunCall } from '../run-call.ts';
 import { UnknownCursor } from '../store.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { GroupCommit } from './file/group-commit.ts';
 
 /** The audit log in the `audit` table. */
 export function sqliteAuditLog(db: DatabaseSync, writes: GroupCommit, run: RunCall): AuditLog {

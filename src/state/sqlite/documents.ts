@@ -1,40 +1,52 @@
 import type { DatabaseSync } from 'node:sqlite';
-import Keyv, { type KeyvStoreAdapter } from 'keyv';
-import { type DocumentIndex, type Documents, keyvDocuments } from '../documents.ts';
+import type { KeyvStoreAdapter } from 'keyv';
+import { type DocumentIndex, type Documents, documentsKeyv, keyvDocuments } from '../documents.ts';
 import type { RunCall } from '../run-call.ts';
+import { textOf } from '../snapshot.ts';
+import type { GroupCommit } from './file/group-commit.ts';
 
-/** Documents in the `documents` table; Keyv's own envelope holds the expiry. */
-export function sqliteDocuments(db: DatabaseSync, run: RunCall): Documents {
-  const keyv = new Keyv({ store: tableAdapter(db), useKeyPrefix: false, throwOnErrors: true });
-  // The adapter turns Keyv's envelope into JSON itself.
-  keyv.serialize = undefined;
-  keyv.deserialize = undefined;
+/** Documents in the `documents` table, which knows when each of them ends. */
+export function sqliteDocuments(
+  db: DatabaseSync,
+  writes: GroupCommit,
+  clock: () => number,
+  run: RunCall,
+): Documents {
+  const keyv = documentsKeyv({ store: tableAdapter(db, writes, clock) });
   return keyvDocuments(keyv, tableIndex(db), run);
 }
 
-function tableAdapter(db: DatabaseSync): KeyvStoreAdapter {
-  const read = db.prepare('SELECT value FROM documents WHERE key = ?');
+function tableAdapter(db: DatabaseSync, writes: GroupCommit, clock: () => number): KeyvStoreAdapter {
+  const read = db.prepare(
+    'SELECT value FROM documents WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)',
+  );
   const write = db.prepare(
-    'INSERT INTO documents (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    'INSERT INTO documents (key, value, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at',
   );
   const remove = db.prepare('DELETE FROM documents WHERE key = ?');
   const clear = db.prepare('DELETE FROM documents');
   const adapter = {
     opts: {},
     get: async (key: string) => {
-      const value = read.get(key)?.['value'];
-      return typeof value === 'string' ? JSON.parse(value) : undefined;
+      const text = textOf(read.get(key, clock())?.['value']);
+      return text === null ? undefined : withoutEnd(text);
     },
-    set: async (key: string, envelope: unknown) => {
-      write.run(key, JSON.stringify(envelope));
+    set: async (key: string, value: string, ttlMs?: number) => {
+      await writes.run(() => write.run(key, value, ttlMs === undefined ? null : clock() + ttlMs));
     },
-    delete: async (key: string) => remove.run(key).changes > 0,
+    delete: (key: string) => writes.run(() => remove.run(key).changes > 0),
     clear: async () => {
-      clear.run();
+      await writes.run(() => clear.run());
     },
     on: () => adapter,
   };
   return adapter;
+}
+
+/** Texts that an earlier version wrote hold when they end, too. */
+function withoutEnd(text: string) {
+  const { value } = JSON.parse(text);
+  return { value };
 }
 
 /** The table is its own index, so nothing needs to be noted. */

@@ -34,13 +34,14 @@ export function trimShipped(sql: Statements, through: number, kept: number, most
   return rows.length;
 }
 
-/** Pushes out what is more than the journal may hold, and notes that it was lost. */
-export function trimOverflow(sql: Statements, most: number): void {
+/** Pushes out what is more than the journal may hold, and notes that it was lost; gives how many entries. */
+export function trimOverflow(sql: Statements, most: number): number {
   const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, RETENTION.journalEntries, most);
-  if (rows.length === 0) return;
+  if (rows.length === 0) return 0;
   const times = rows.map(({ entry }) => readJournalText(String(entry)).at);
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b));
   const position = rows.reduce((most, row) => Math.max(most, Number(row['position'])), 0);
   sql.addJournalLoss.run(rows.length, from, to, position);
+  return rows.length;
 }

@@ -1,6 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-const EXPIRING_TABLES = ['clients', 'decisions', 'orders', 'answers', 'claims', 'sightings'] as const;
+const EXPIRING_TABLES = [
+  'clients',
+  'decisions',
+  'orders',
+  'answers',
+  'claims',
+  'sightings',
+  'documents',
+] as const;
 
 /** Every statement of the store, by what it is for. */
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -63,9 +71,15 @@ export function prepareStatements(db: DatabaseSync) {
       'INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, to_ms = max(to_ms, excluded.to_ms), last_position = excluded.last_position',
     ),
     forgetJournalLoss: sql('DELETE FROM journal_loss WHERE last_position <= ?'),
+    // While the client's answers still tell which they are.
+    eraseClaims: sql(
+      'DELETE FROM claims WHERE platform = ? AND idempotency_key IN (SELECT idempotency_key FROM answers WHERE client = ?)',
+    ),
     erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal', 'audit'].map((table) =>
       sql(`DELETE FROM ${table} WHERE client = ?`),
     ),
+    freePages: sql('PRAGMA freelist_count'),
+    pages: sql('PRAGMA page_count'),
     purge: EXPIRING_TABLES.map((table) => {
       const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
       const columns = key.map(({ name }) => String(name)).join(', ');

@@ -1,11 +1,11 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import { systemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
+import { failureText, type StoreHealth } from '../health/store-health.ts';
 import { aboutClient, journalText } from '../journal-text.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
@@ -23,51 +23,28 @@ import {
   StoreUnavailable,
 } from '../store.ts';
 import { sqliteAuditLog } from './audit-log.ts';
-import { SqliteCheckpoints } from './checkpoints.ts';
 import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments } from './documents.ts';
-import { GroupCommit } from './group-commit.ts';
-import { positionOf, readJournalPage, trimOverflow, trimShipped } from './journal.ts';
-import { makeTables } from './schema.ts';
+import { SqliteCheckpoints } from './file/checkpoints.ts';
+import { GroupCommit } from './file/group-commit.ts';
+import { openSqliteFile, sqlitePath } from './file/open-file.ts';
+import { positionOf, readJournalPage, trimShipped } from './journal.ts';
+import { SqliteRetention } from './retention.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
-/** How long a write waits for another process's write before it gives up. */
-const BUSY_TIMEOUT_MS = 200;
-
-/** How often rows past their retention are removed, and how many at once. */
-const PURGE_INTERVAL_MS = 10_000;
-const PURGE_ROWS = 2000;
-
-/** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
-const CACHE_KIB = 64 * 1024;
-
-/** Pages that are logged before they are put in their place: the same pages come again and again, so later is less. */
-const LOGGED_PAGES = 4000;
-
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
- * share the file. A write is acknowledged after an fsync.
+ * share the file. A write is acknowledged after an fsync. `clock` gives epoch ms.
  */
-export function openSqliteStore(dataDir: string): Store {
-  const path = join(dataDir, 'scoring.sqlite');
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
-    );
-    makeTables(db);
-    return new SqliteStore(db, path);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreUnavailable(
-      `the SQLite file ${path} cannot be used: ${why}; check DATA_DIR and its permissions`,
-      { cause },
-    );
-  }
+export function openSqliteStore(dataDir: string, clock: () => number = systemClock): Store {
+  const path = sqlitePath(dataDir);
+  return new SqliteStore(openSqliteFile(path, dataDir), path, clock);
 }
+
+/** Journal entries that are removed at once: some milliseconds, in which no request is served. */
+const TRIM_ROWS_MAX = 2000;
 
 class SqliteStore implements Store {
   readonly name: string;
@@ -80,15 +57,17 @@ class SqliteStore implements Store {
   readonly #writes: GroupCommit;
   readonly #checkpoints: SqliteCheckpoints;
   readonly #sql: Statements;
-  readonly #purge: NodeJS.Timeout;
+  readonly #retention: SqliteRetention;
+  readonly #clock: () => number;
 
-  constructor(db: DatabaseSync, path: string) {
+  constructor(db: DatabaseSync, path: string, clock: () => number) {
     this.#db = db;
     this.name = `sqlite ${path}`;
     this.#writes = new GroupCommit(db, () => this.#checkpoints.noteWrite());
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
-    this.documents = sqliteDocuments(db, run);
+    this.#clock = clock;
+    this.documents = sqliteDocuments(db, this.#writes, clock, run);
     this.findDecisions = sqliteDecisionSearch(db, run);
     this.auditLog = sqliteAuditLog(db, this.#writes, run);
     this.registers = {
@@ -96,12 +75,12 @@ class SqliteStore implements Store {
       compareAndSet: (name, expected, next) =>
         run(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
     };
-    this.#purge = setInterval(() => this.#removeExpired(), PURGE_INTERVAL_MS).unref();
+    this.#retention = new SqliteRetention(db, this.#sql, this.#writes, clock);
   }
 
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso = {}): Promise<Snapshot> {
     return run(async () => {
-      const now = Date.now();
+      const now = this.#clock();
       const { hash } = client;
       const { state, order, answer } = this.#sql;
       const texts = {
@@ -115,14 +94,14 @@ class SqliteStore implements Store {
   }
 
   commit(change: Change): Promise<'committed' | 'conflict'> {
-    return run(() => this.#writes.run(() => commitChange(this.#sql, change, Date.now())));
+    return run(() => this.#writes.run(() => commitChange(this.#sql, change, this.#clock())));
   }
 
   sightings(ask: SightingsAsk): Promise<Sightings> {
     if (!isNoted(ask)) return run(async () => countSightings(this.#sql, ask));
     return run(() =>
       this.#writes.run(() => {
-        noteSightings(this.#sql, ask, Date.now());
+        noteSightings(this.#sql, ask, this.#clock());
         return countSightings(this.#sql, ask);
       }),
     );
@@ -131,7 +110,7 @@ class SqliteStore implements Store {
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
     return run(() =>
       this.#writes.run(() => {
-        const now = Date.now();
+        const now = this.#clock();
         this.#sql.removeClaim.run(platform, key, now);
         this.#sql.claim.run(platform, key, requestHash, now + RETENTION.idempotencyMs);
         return String(this.#sql.claimed.get(platform, key)?.['request_hash']);
@@ -167,9 +146,9 @@ class SqliteStore implements Store {
 
   async trimJournal(through: string, keptEntries: number): Promise<void> {
     const position = positionOf(through);
-    for (let trimmed = PURGE_ROWS; trimmed === PURGE_ROWS; )
+    for (let trimmed = TRIM_ROWS_MAX; trimmed === TRIM_ROWS_MAX; )
       trimmed = await run(() =>
-        this.#writes.run(() => trimShipped(this.#sql, position, keptEntries, PURGE_ROWS)),
+        this.#writes.run(() => trimShipped(this.#sql, position, keptEntries, TRIM_ROWS_MAX)),
       );
   }
 
@@ -184,52 +163,52 @@ class SqliteStore implements Store {
     });
   }
 
-  erase(client: ClientKey): Promise<void> {
-    return run(() =>
+  async erase(client: ClientKey): Promise<void> {
+    await run(() =>
       this.#writes.run(() => {
+        this.#sql.eraseClaims.run(client.platform, client.hash);
         for (const statement of this.#sql.erase) statement.run(client.hash);
         const { platform, hash } = client;
         const erasure = {
           kind: 'erasure',
-          at: Date.now(),
+          at: this.#clock(),
           platform,
           clientNumber: clientNumber(hash),
         } as const;
         this.#sql.putJournal.run('', journalText(erasure));
       }),
     );
+    await this.#checkpoints.truncate();
   }
 
-  ping(): Promise<void> {
-    return run(async () => {
-      this.#db.prepare('SELECT 1').get();
-    });
+  /** The store's clock is this machine's. */
+  readonly clockOffsetMs = (): number => 0;
+
+  async check(): Promise<StoreHealth> {
+    const failure = await this.#tryToWrite();
+    return [{ server: this.name, failure, warnings: [] }];
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#purge);
-    this.#writes.flush();
+    this.#retention.stop();
+    this.#writes.close();
     await this.#checkpoints.close();
     this.#db.close();
+  }
+
+  async #tryToWrite(): Promise<string | null> {
+    try {
+      await this.#writes.run(() => this.#sql.putRegister.run('probe', String(this.#clock())));
+      return null;
+    } catch (error) {
+      return failureText(error);
+    }
   }
 
   #compareAndSet(name: string, expected: string | null, next: string): boolean {
     if (textOf(this.#sql.register.get(name)?.['value']) !== expected) return false;
     this.#sql.putRegister.run(name, next);
     return true;
-  }
-
-  /** In small bites, so that no request waits long behind it. */
-  #removeExpired(): void {
-    const now = Date.now();
-    this.#writes
-      .run(() => {
-        for (const statement of this.#sql.purge) statement.run(now, PURGE_ROWS);
-        trimOverflow(this.#sql, PURGE_ROWS);
-      })
-      .catch(() => {
-        // The disk is full or another process writes: the next round tries again.
-      });
   }
 }
 
@@ -238,7 +217,7 @@ const run: RunCall = async (call) => {
   try {
     return await call();
   } catch (error) {
-    throw new StoreUnavailable('SQLite could not answer', { cause: error });
+    throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
   }
 };
 

@@ -397,6 +397,7 @@ describe('the API when state cannot be read', () => {
     expect((await call('GET', `${shop.platformUrl}/livez`, {})).body).to.deep.equal({ status: 'live' });
     const { status, body } = await call('GET', `${shop.platformUrl}/readyz`, {});
     expect(status).to.equal(503);
-    expect(body).to.deep.equal({ status: 'not ready', why: 'the store cannot be reached' });
+    const why = `The clients on ${service.store.name} get 503: database is not open.`;
+    expect(body).to.deep.equal({ status: 'not ready', why });
   });
 });

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import { decisionFor, MINUTE_MS, newClient, verdict } from '../clients.ts';
+import { until } from '../../servers/until.ts';
+import { decisionFor, MINUTE_MS, newClient, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
@@ -20,7 +22,8 @@ describeStore('SQLite', async () => {
   };
 });
 
-describe('the SQLite store', () => {
+describe('the SQLite store', function () {
+  this.timeout(40_000);
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'scoring-sqlite-'));
@@ -38,6 +41,136 @@ describe('the SQLite store', () => {
     const seqs = decisions.map(({ seq }) => seq).sort((a, b) => a - b);
     expect(seqs).to.deep.equal(Array.from({ length: 40 }, (_, index) => index + 1));
     for (const store of handles) await store.close();
+  });
+
+  it('answers within 300 ms while another process holds the file, and goes on at once afterwards', async () => {
+    const store = openSqliteStore(directory);
+    const client = newClient();
+    await verdict(store, client, 'order-0');
+    const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    let longestPauseMs = 0;
+    let lookedMs = performance.now();
+    const look = setInterval(() => {
+      longestPauseMs = Math.max(longestPauseMs, performance.now() - lookedMs);
+      lookedMs = performance.now();
+    }, 1);
+    const waits = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        await delay(index * 3);
+        const started = performance.now();
+        const failure = await verdict(store, newClient(), 'order').catch((error: unknown) => error);
+        expect(String(failure)).to.equal('StoreUnavailable: SQLite could not answer: database is locked');
+        return performance.now() - started;
+      }),
+    );
+    clearInterval(look);
+    expect(Math.max(...waits)).to.be.below(300 + longestPauseMs);
+    expect((await store.load(client)).state.seq).to.equal(1);
+    expect((await store.check())[0]?.failure).to.equal('database is locked');
+    await Promise.all([verdict(store, client, 'order-1'), delay(50).then(() => other.exec('COMMIT'))]);
+    expect((await store.load(client)).state.seq).to.equal(2);
+    other.close();
+    await store.close();
+  });
+
+  it('tells that nothing can be written', async () => {
+    const store = openSqliteStore(directory);
+    const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
+    other.exec('DROP TABLE registers');
+    expect((await store.check())[0]?.failure).to.equal('no such table: registers');
+    other.close();
+    await store.close();
+  });
+
+  it('leaves no byte of an erased client in any of its files', async () => {
+    const store = openSqliteStore(directory);
+    const [client, other] = [newClient(), newClient()];
+    for (const each of [client, other]) {
+      for (let count = 0; count < 30; count++) {
+        const change = verdictOn(each, await store.load(each), `order-${count}-of-${each.clientIdKey}`);
+        await store.claimIdempotencyKey(each.platform, `key-${count}-of-${each.clientIdKey}`, 'hash');
+        await store.commit(withAnswer(change, `key-${count}-of-${each.clientIdKey}`));
+      }
+    }
+    expect(filesHold(directory, client.clientIdKey)).to.equal(true);
+    await store.erase(client);
+    expect(filesHold(directory, client.clientIdKey)).to.equal(false);
+    expect(filesHold(directory, client.hash)).to.equal(false);
+    expect(filesHold(directory, other.clientIdKey)).to.equal(true);
+    await store.close();
+  });
+
+  it('removes what is past its retention, far more than 200 rows a second', async () => {
+    const day = 24 * 60 * MINUTE_MS;
+    let aheadMs = -200 * day;
+    const store = openSqliteStore(directory, () => Date.now() + aheadMs);
+    const path = join(directory, 'scoring.sqlite');
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 500 }, () => verdict(store, newClient(), 'order')));
+    }
+    await store.close();
+    aheadMs = 0;
+    const later = openSqliteStore(directory);
+    const reader = new DatabaseSync(path, { readOnly: true });
+    const left = () => Number(reader.prepare('SELECT count(*) AS n FROM decisions').get()?.['n']);
+    expect(left()).to.equal(10_000);
+    // At 200 rows a second, as before, it took 50 s.
+    await until('the decisions are gone', async () => left() === 0, 25_000);
+    expect((await later.check())[0]?.failure).to.equal(null);
+    reader.close();
+    await later.close();
+  });
+
+  it('gives the disk back what is no longer needed', async () => {
+    const path = join(directory, 'scoring.sqlite');
+    const store = openSqliteStore(directory);
+    const filler = new DatabaseSync(path);
+    filler.exec(`
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO documents (key, value, expires_at) SELECT 'document:x/' || i, hex(randomblob(4000)), 1 FROM n`);
+    filler.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const fullBytes = statSync(path).size;
+    expect(fullBytes).to.be.above(40 * 1024 * 1024);
+    const pages = () => Number(filler.prepare('PRAGMA page_count').get()?.['page_count']);
+    await until('the file shrinks', async () => pages() * 4096 < fullBytes / 4, 30_000);
+    filler.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    expect(statSync(path).size).to.be.below(fullBytes / 4);
+    filler.close();
+    await store.close();
+  });
+
+  it('lets a file of an earlier version shrink, too', async () => {
+    const path = join(directory, 'scoring.sqlite');
+    const db = new DatabaseSync(path);
+    db.exec(
+      'PRAGMA journal_mode = WAL; CREATE TABLE documents (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID',
+    );
+    db.prepare('INSERT INTO documents VALUES (?, ?), (?, ?)').run(
+      ...['document:keys/kept', JSON.stringify({ value: { id: 1 } })],
+      ...['document:keys/ended', JSON.stringify({ value: { id: 2 }, expires: Date.now() - 1 })],
+    );
+    db.close();
+    const store = openSqliteStore(directory);
+    expect(await store.documents.list('keys')).to.deep.equal([{ id: 1 }]);
+    const reader = new DatabaseSync(path, { readOnly: true });
+    expect(reader.prepare('PRAGMA auto_vacuum').get()).to.deep.include({ auto_vacuum: 2 });
+    reader.close();
+    await store.close();
+  });
+
+  it('keeps its files and its folder for their owner alone', async () => {
+    const folder = join(directory, 'made', 'here');
+    const store = openSqliteStore(folder);
+    await verdict(store, newClient(), 'order');
+    const files = readdirSync(folder);
+    expect(files.toSorted()).to.deep.equal(['scoring.sqlite', 'scoring.sqlite-shm', 'scoring.sqlite-wal']);
+    for (const file of files) expect(statSync(join(folder, file)).mode & 0o777, file).to.equal(0o600);
+    expect(statSync(folder).mode & 0o777).to.equal(0o700);
+    await store.close();
+    chmodSync(join(folder, 'scoring.sqlite'), 0o644);
+    await openSqliteStore(folder).close();
+    expect(statSync(join(folder, 'scoring.sqlite')).mode & 0o777).to.equal(0o600);
   });
 
   it('remembers everything when it is opened again', async () => {
@@ -126,4 +259,9 @@ function dump(directory: string): string {
   const rows = tables.flatMap(({ name }) => db.prepare(`SELECT * FROM "${String(name)}"`).all());
   db.close();
   return JSON.stringify(rows);
+}
+
+/** Whether a text stands in any file of the folder, in whichever part of it. */
+function filesHold(directory: string, text: string): boolean {
+  return readdirSync(directory).some((file) => readFileSync(join(directory, file)).includes(text));
 }

@@ -1,3 +1,4 @@
+import { failureText } from '../../health/store-health.ts';
 import type { RunCall } from '../../run-call.ts';
 import { StoreUnavailable } from '../../store.ts';
 
@@ -139,5 +140,5 @@ export class CircuitBreaker {
 
 function unavailable(server: string, error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable(`${server} could not answer`, { cause: error });
+  return new StoreUnavailable(`${server} could not answer: ${failureText(error)}`, { cause: error });
 }

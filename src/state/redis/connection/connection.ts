@@ -30,6 +30,12 @@ export interface RedisConnection {
   readonly sharded: boolean;
   /** Names the server that answers for a key. */
   nodeOf(key: string): string;
+  /** All servers that take writes, by the names that `nodeOf` gives. */
+  nodes(): readonly string[];
+  /** A key for which that server answers; null when it answers for none. */
+  keyOn(node: string): string | null;
+  /** What that server tells about itself. */
+  infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or is no longer one of ours. */
   pingNode(node: string): Promise<unknown>;
   close(): Promise<void>;
@@ -49,6 +55,11 @@ const SENTINEL_SCAN_INTERVAL_MS = 1000;
 
 /** How long commands under way may take when the connection is closed. */
 const DRAIN_MS_MAX = 1000;
+
+const PROBE_KEY = 'probe';
+
+/** Enough that each master of a cluster has one of them, however small its share of the slots is. */
+const PROBE_KEYS: readonly string[] = Array.from({ length: 1000 }, (_, number) => `${PROBE_KEY}:${number}`);
 
 const NO_COMMAND_TIMER = { timeout: 0 };
 
@@ -129,6 +140,9 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, er
       commands: client,
       sharded: false,
       nodeOf: () => node,
+      nodes: () => [node],
+      keyOn: () => PROBE_KEY,
+      infoOf: () => client.info(),
       pingNode: () => client.ping(),
       close: () => closeWithin(client),
     },
@@ -147,13 +161,20 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: 
   });
   cluster.on('error', errors.report);
   cluster.on('node-error', errors.report);
+  const addressOf = (key: string) => cluster.slots[clusterKeySlot(key)]?.master.address;
   return {
     connect: () => cluster.connect(),
     connection: {
       name: `Redis Cluster at ${addressesOf(target)}`,
       commands: cluster,
       sharded: true,
-      nodeOf: (key) => cluster.slots[clusterKeySlot(key)]?.master.address ?? 'nobody',
+      nodeOf: (key) => addressOf(key) ?? 'nobody',
+      nodes: () => cluster.masters.map(({ address }) => address),
+      keyOn: (node) => {
+        const owned = PROBE_KEYS.find((key) => addressOf(key) === node);
+        return owned ?? null;
+      },
+      infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       close: () => closeWithin(cluster),
     },
@@ -184,6 +205,9 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, errors
       commands: sentinel,
       sharded: false,
       nodeOf: () => target.masterName,
+      nodes: () => [target.masterName],
+      keyOn: () => PROBE_KEY,
+      infoOf: () => sentinel.info(),
       pingNode: () => sentinel.ping(),
       close: () => closeWithin(sentinel),
     },

@@ -16,8 +16,10 @@ export class NodeCalls {
   }
 
   /** For calls on the server that answers for a key. */
-  readonly on = (key: string): RunCall =>
-    this.#closed ? refuse : this.#breakerOf(this.#connection.nodeOf(key)).run;
+  readonly on = (key: string): RunCall => this.onNode(this.#connection.nodeOf(key));
+
+  /** For calls on one server. */
+  readonly onNode = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
 
   /** The same for calls that change nothing. */
   readonly reading = (key: string): RunCall =>

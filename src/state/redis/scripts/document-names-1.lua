@@ -4,12 +4,14 @@
   KEYS[1] names of the collection by when they were last written, epoch ms
 
   ARGV[1] what stands before a name in its document's key; in the same slot
-  ARGV[2] names written after this are kept, epoch ms: a document is written right after its name
+  ARGV[2] names written within this are kept, ms: a document is written right after its name
 
   Returns the names.
 ]]
 local prefix = ARGV[1]
-local kept_after = tonumber(ARGV[2])
+local grace_ms = tonumber(ARGV[2])
+local time = redis.call('TIME')
+local kept_after = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - grace_ms
 local names = {}
 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
   if redis.call('EXISTS', prefix .. name) == 1 then

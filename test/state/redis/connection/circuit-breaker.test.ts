@@ -20,7 +20,7 @@ describe('the circuit breaker', () => {
     const failure = await failureOf(breaker.run(() => Promise.reject(cause)));
     expect(failure)
       .to.be.instanceOf(StoreUnavailable)
-      .with.property('message', 'the server could not answer');
+      .with.property('message', 'the server could not answer: refused');
     expect(failure.cause).to.equal(cause);
   });
 

@@ -35,8 +35,9 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
   CREATE INDEX IF NOT EXISTS sightings_expiry ON sightings (expires_at);
   CREATE TABLE IF NOT EXISTS documents (
-    key TEXT PRIMARY KEY, value TEXT NOT NULL
+    key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS documents_expiry ON documents (expires_at) WHERE expires_at IS NOT NULL;
   CREATE TABLE IF NOT EXISTS registers (
     name TEXT PRIMARY KEY, value TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
@@ -68,12 +69,25 @@ const WITHOUT_DECISION_NAMES = `
   COMMIT;
 `;
 
+/** The end of a document stood in its text, and each reader compared it with a clock of its own. */
+const WITH_DOCUMENT_ENDS = `
+  BEGIN IMMEDIATE;
+  ALTER TABLE documents ADD COLUMN expires_at INTEGER;
+  UPDATE documents SET expires_at = json_extract(value, '$.expires');
+  COMMIT;
+`;
+
 /** Makes the tables, or brings those of an earlier version up to date. */
 export function makeTables(db: DatabaseSync): void {
-  db.exec(hasDecisionNames(db) ? WITHOUT_DECISION_NAMES : SCHEMA);
+  if (hasTable(db, 'documents') && !hasColumn(db, 'documents', 'expires_at')) db.exec(WITH_DOCUMENT_ENDS);
+  // Files made before decisions were found by client and number alone.
+  db.exec(hasColumn(db, 'decisions', 'id') ? WITHOUT_DECISION_NAMES : SCHEMA);
 }
 
-/** Files made before decisions were found by client and number alone. */
-function hasDecisionNames(db: DatabaseSync): boolean {
-  return db.prepare("SELECT 1 FROM pragma_table_info('decisions') WHERE name = 'id'").get() !== undefined;
+function hasTable(db: DatabaseSync, table: string): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
+}
+
+function hasColumn(db: DatabaseSync, table: string, column: string): boolean {
+  return db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== undefined;
 }

@@ -1,0 +1,44 @@
+/** An offset beyond this is told to the operator: somebody's clock is wrong. */
+export const CLOCK_OFFSET_MS_MAX = 2000;
+
+/** When a store told its time: this process's clock before and after, and the store's between the two. */
+export interface ClockReading {
+  readonly sentMs: number;
+  readonly storeMs: number;
+  readonly arrivedMs: number;
+}
+
+/**
+ * By how much a store's clock is ahead of this process's. A reading proves that the offset lies between
+ * `storeMs - arrivedMs` and `storeMs + 1 - sentMs` (the store tells whole milliseconds). The greatest lower
+ * end is kept: it comes from the fastest answer, and a clock that is corrected by it does not lead the store's.
+ * A reading that contradicts it begins anew: one of the clocks was set.
+ */
+export class ClockOffset {
+  #offsetMs: number | null = null;
+
+  /** Null before the first reading. */
+  get offsetMs(): number | null {
+    return this.#offsetMs;
+  }
+
+  observe({ sentMs, storeMs, arrivedMs }: ClockReading): void {
+    const least = storeMs - arrivedMs;
+    const most = storeMs + 1 - sentMs;
+    const known = this.#offsetMs;
+    this.#offsetMs = known === null || known > most ? least : Math.max(known, least);
+  }
+}
+
+/** The middle one, so that a single server with a wrong clock decides nothing; of two the earlier. */
+export function medianOffset(offsets: readonly number[]): number {
+  return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
+}
+
+/** A process's clock as the store's would read. */
+export function storeClock(
+  local: () => number,
+  store: { readonly clockOffsetMs: () => number },
+): () => number {
+  return () => Math.floor(local() + store.clockOffsetMs());
+}

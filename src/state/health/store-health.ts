@@ -1,0 +1,49 @@
+/** A promise that a server does not keep, or that could not be checked. */
+export type WarningKind = 'clock' | 'version' | 'eviction' | 'append-only' | 'unchecked';
+
+export const WARNING_KINDS = [
+  'clock',
+  'version',
+  'eviction',
+  'append-only',
+  'unchecked',
+] as const satisfies readonly WarningKind[];
+
+export interface StoreWarning {
+  readonly kind: WarningKind;
+  /** For the operator: what is wrong, and what to do. */
+  readonly text: string;
+}
+
+/** How one server of the store was when a small write was tried on it. */
+export interface ServerHealth {
+  /** For people: kind and address, without credentials. */
+  readonly server: string;
+  /** Why the clients that it keeps get 503; null when writes work. */
+  readonly failure: string | null;
+  readonly warnings: readonly StoreWarning[];
+}
+
+/** How the store was, server by server: one, or each master of a cluster. */
+export type StoreHealth = readonly ServerHealth[];
+
+/** Whether there are clients who can be served. */
+export function servesClients(health: StoreHealth): boolean {
+  return health.some(({ failure }) => failure === null);
+}
+
+/** What does not work, and what is not as it should be, each in one sentence. */
+export function healthTexts(health: StoreHealth): readonly string[] {
+  return health.flatMap(({ server, failure, warnings }) => [
+    ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
+    ...warnings.map(({ text }) => text),
+  ]);
+}
+
+/** Why a server did not take a write, in its own words where it has some. */
+export function failureText(error: unknown): string {
+  const { cause } = error instanceof Error ? error : { cause: undefined };
+  const told = cause instanceof Error ? cause : error;
+  // Redis adds which line of which script it refused.
+  return told instanceof Error ? told.message.replace(/\.?( script: [0-9a-f]{40}.*)?$/, '') : String(told);
+}

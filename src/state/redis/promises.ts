@@ -1,0 +1,57 @@
+import type { StoreWarning } from '../health/store-health.ts';
+
+/** The oldest Redis whose scripts, options and replies the service was written for. */
+const MAJOR_VERSION_MIN = 7;
+
+/** Why a server cannot be used at all, or null; told from its INFO. */
+export function tooOld(server: string, info: string): string | null {
+  const version = fieldOf(info, 'redis_version');
+  if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;
+  return `${server} is version ${version}, and ${MAJOR_VERSION_MIN}.0 or newer is needed; upgrade it, or set REDIS_URL to another`;
+}
+
+/** What a server's INFO tells about the promises that need its settings; null when INFO could not be had. */
+export function brokenPromises(server: string, info: string | null): readonly StoreWarning[] {
+  const field = (name: string) => (info === null ? null : fieldOf(info, name));
+  const policy = field('maxmemory_policy');
+  const appendOnly = field('aof_enabled');
+  const old = info === null ? null : tooOld(server, info);
+  return [
+    ...(old === null ? [] : [{ kind: 'version', text: `${old}.` } as const]),
+    ...evictionWarning(server, policy),
+    ...appendOnlyWarning(server, appendOnly),
+    ...uncheckedWarning(server, {
+      'its version': field('redis_version'),
+      'maxmemory-policy': policy,
+      appendonly: appendOnly,
+    }),
+  ];
+}
+
+function evictionWarning(server: string, policy: string | null): readonly StoreWarning[] {
+  if (policy === null || policy === 'noeviction') return [];
+  const text = `${server} has maxmemory-policy ${policy}: short of memory it forgets payers, who then look new; set noeviction.`;
+  return [{ kind: 'eviction', text }];
+}
+
+function appendOnlyWarning(server: string, enabled: string | null): readonly StoreWarning[] {
+  if (enabled === null || enabled === '1') return [];
+  const text = `${server} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`;
+  return [{ kind: 'append-only', text }];
+}
+
+function uncheckedWarning(
+  server: string,
+  fields: Readonly<Record<string, string | null>>,
+): readonly StoreWarning[] {
+  const unknown = Object.entries(fields)
+    .filter(([, value]) => value === null)
+    .map(([name]) => name);
+  if (unknown.length === 0) return [];
+  const text = `${server} does not tell ${unknown.join(', ')}: whether it keeps the promises could not be checked; allow INFO, or look yourself.`;
+  return [{ kind: 'unchecked', text }];
+}
+
+function fieldOf(info: string, name: string): string | null {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
+}

@@ -1,0 +1,72 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreUnavailable } from '../../store.ts';
+import { makeTables } from './schema.ts';
+
+/** How long the start waits for another process that changes the tables. */
+const OPEN_TIMEOUT_MS = 2000;
+
+/** SQLite waits by standing still, so it waits next to nothing; GroupCommit tries again. */
+const BUSY_TIMEOUT_MS = 5;
+
+/** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
+const CACHE_KIB = 64 * 1024;
+
+/** Pages that are logged before they are put in their place: the same pages come again and again, so later is less. */
+const LOGGED_PAGES = 4000;
+
+/** A file of an earlier version that is larger is rewritten by hand, because the service would start late. */
+const REWRITTEN_AT_START_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Owner only: who reads the file knows every payer. */
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/** Where the state of a DATA_DIR lies. */
+export function sqlitePath(dataDir: string): string {
+  return join(dataDir, 'scoring.sqlite');
+}
+
+/** Opens the file, or makes it; throws StoreUnavailable when it cannot be used. */
+export function openSqliteFile(path: string, folder: string): DatabaseSync {
+  try {
+    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+    keepForOwner(path);
+    const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
+    // In a new file this must come first: later it takes a rewrite.
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
+    );
+    makeTables(db);
+    letShrink(db);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return db;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreUnavailable(
+      `the SQLite file ${path} cannot be used: ${why}; check DATA_DIR and its permissions`,
+      { cause },
+    );
+  }
+}
+
+/** SQLite gives the files beside it the mode of the file itself. */
+function keepForOwner(path: string): void {
+  closeSync(openSync(path, 'a', FILE_MODE));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (isOurs(file)) chmodSync(file, FILE_MODE);
+}
+
+/** Who shares a file of somebody else's goes on with it as it is. */
+function isOurs(file: string): boolean {
+  return existsSync(file) && statSync(file).uid === process.getuid?.();
+}
+
+/** A file of an earlier version keeps what it once took; rewriting it lets it shrink from then on. */
+function letShrink(db: DatabaseSync): void {
+  const pragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
+  if (pragma('auto_vacuum') !== 0) return;
+  if (pragma('page_count') * pragma('page_size') > REWRITTEN_AT_START_BYTES_MAX) return;
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
+}

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { exactSystemClock } from '../../../src/clock.ts';
+import { healthTexts, type StoreHealth, servesClients } from '../../../src/state/health/store-health.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { until } from '../../servers/until.ts';
+
+const IGNORED = () => {};
+
+describeWithServer('redis-server', 'the health of Redis', function () {
+  this.timeout(30_000);
+  let servers: RedisServers;
+  let store: Store;
+  const port = () => servers.nodes[0]?.port ?? 0;
+  const set = (name: string, value: string) => command(port(), ['CONFIG', 'SET', name, value]);
+  const texts = async () => healthTexts(await store.check());
+
+  beforeEach(async () => {
+    servers = await startStandalone(APPEND_ONLY);
+    store = await openRedisStore(servers.url, IGNORED);
+  });
+  afterEach(async () => {
+    for (const node of servers.nodes) node.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('is good when writes work and every promise is kept', async () => {
+    expect(await texts()).to.deep.equal([]);
+    expect(servesClients(await store.check())).to.equal(true);
+  });
+
+  it('tells that too few replicas take part', async () => {
+    await set('min-replicas-to-write', '1');
+    expect(servesClients(await store.check())).to.equal(false);
+    expect(await texts()).to.deep.equal([
+      `The clients on ${store.name} get 503: NOREPLICAS Not enough good replicas to write.`,
+    ]);
+    await set('min-replicas-to-write', '0');
+    expect(await texts()).to.deep.equal([]);
+  });
+
+  it('tells that there is no memory left', async () => {
+    await set('maxmemory', '1');
+    expect(servesClients(await store.check())).to.equal(false);
+    expect((await texts())[0]).to.match(/get 503: OOM command not allowed when used memory > 'maxmemory'\.$/);
+  });
+
+  it('tells that a replica takes no writes', async () => {
+    const other = await startStandalone();
+    try {
+      await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
+      expect(servesClients(await store.check())).to.equal(false);
+      expect((await texts())[0]).to.match(
+        /get 503: (READONLY You can't write against a read only replica|MASTERDOWN|LOADING)/,
+      );
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('tells that Redis hangs', async () => {
+    servers.nodes[0]?.suspend();
+    expect(await texts()).to.deep.equal([
+      `The clients on ${store.name} get 503: ${store.name} did not answer within 200 ms.`,
+    ]);
+  });
+
+  it('warns of settings with which the promises cannot be kept', async () => {
+    await set('maxmemory-policy', 'allkeys-lru');
+    await set('appendonly', 'no');
+    const another = await openRedisStore(servers.url, IGNORED);
+    const health = await another.check();
+    await another.close();
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health)).to.deep.equal([
+      `${store.name} has maxmemory-policy allkeys-lru: short of memory it forgets payers, who then look new; set noeviction.`,
+      `${store.name} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`,
+    ]);
+  });
+
+  it('checks the settings where CONFIG is forbidden, and says what it cannot check where INFO is, too', async () => {
+    const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
+    await command(port(), user);
+    const url = servers.url.replace('//', '//managed:secret@');
+    const withInfo = await openRedisStore(url, IGNORED);
+    expect(healthTexts(await withInfo.check())).to.deep.equal([]);
+    await withInfo.close();
+    await command(port(), [...user, '-info']);
+    const withoutInfo = await openRedisStore(url, IGNORED);
+    expect(healthTexts(await withoutInfo.check())).to.deep.equal([
+      `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
+    ]);
+    await withoutInfo.close();
+  });
+
+  for (const [ahead, side] of [
+    [15_000, 'ahead of'],
+    [-600_000, 'behind'],
+  ] as const) {
+    it(`warns that the clock of this node is ${Math.abs(ahead) / 1000} s ${side} the store's, and corrects it`, async () => {
+      const skewed = await openRedisStore(servers.url, IGNORED, { clock: () => exactSystemClock() + ahead });
+      expect(skewed.clockOffsetMs()).to.be.within(-ahead - 1000, -ahead + 1);
+      const [warning] = healthTexts(await skewed.check());
+      const seconds = (Math.abs(ahead) / 1000).toFixed(1);
+      expect(warning).to.equal(
+        `The clock of this node is ${seconds} s ${side} that of ${store.name}; the store's clock decides. Set both by NTP.`,
+      );
+      await skewed.close();
+    });
+  }
+});
+
+describeWithServer('redis-server', 'the health of a Redis Cluster with one hanging master', function () {
+  this.timeout(60_000);
+  let servers: RedisServers;
+  let store: Store;
+  before(async () => {
+    servers = await startCluster();
+    store = await openRedisStore(servers.url, IGNORED);
+  });
+  after(async () => {
+    for (const node of servers.nodes) node.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('names that master alone, and stays fit for the clients of the others', async () => {
+    const before = await store.check();
+    expect(before.map(({ failure }) => failure)).to.deep.equal([null, null, null]);
+    const [hanging] = servers.nodes;
+    hanging?.suspend();
+    const health = await store.check();
+    expect(failing(health)).to.deep.equal([`Redis at 127.0.0.1:${hanging?.port}`]);
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health)[0]).to.equal(
+      `The clients on Redis at 127.0.0.1:${hanging?.port} get 503: Redis at 127.0.0.1:${hanging?.port} did not answer within 200 ms.`,
+    );
+    await until('a replica took over', async () => failing(await store.check()).length === 0, 30_000);
+  });
+});
+
+describeWithServer('redis-server', 'the health of Redis behind Sentinel', function () {
+  this.timeout(40_000);
+
+  it('is that of the master', async () => {
+    const servers = await startSentinel();
+    const store = await openRedisStore(servers.url, IGNORED);
+    const health = await store.check();
+    expect(health.map(({ server, failure }) => [server, failure])).to.deep.equal([
+      ['Redis at scoring', null],
+    ]);
+    await store.close();
+    await servers.stop();
+  });
+});
+
+describeWithServer('redis-server', 'a Redis that is too old', () => {
+  it('is refused, with what to do', async () => {
+    const servers = await startStandalone();
+    const proxy = await asVersion(servers.nodes[0]?.port ?? 0, '6');
+    const address = proxy.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const failure = await openRedisStore(`redis://127.0.0.1:${port}`, IGNORED).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.instanceOf(Error);
+    expect(String(failure)).to.match(
+      /^StoreUnavailable: Redis at 127\.0\.0\.1:\d+ is version 6\.0\.\d+, and 7\.0 or newer is needed; upgrade it, or set REDIS_URL to another$/,
+    );
+    proxy.close();
+    await servers.stop();
+  });
+});
+
+/** A real Redis behind a proxy that changes the version in its INFO, of the same length. */
+async function asVersion(port: number, major: string): Promise<Server> {
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const redis = connect(port, '127.0.0.1');
+    sockets.add(client).add(redis);
+    client.pipe(redis);
+    redis.setEncoding('latin1').on('data', (text: string) => {
+      client.write(text.replace(/redis_version:\d/, `redis_version:${major}`), 'latin1');
+    });
+    for (const socket of [client, redis]) socket.on('error', IGNORED);
+    client.on('close', () => redis.destroy());
+    redis.on('close', () => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return proxy;
+}
+
+function failing(health: StoreHealth): readonly string[] {
+  return health.filter(({ failure }) => failure !== null).map(({ server }) => server);
+}

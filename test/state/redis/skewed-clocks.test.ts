@@ -1,0 +1,147 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { AccessKeys } from '../../../src/access/access-keys.ts';
+import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { exactSystemClock, systemClock } from '../../../src/clock.ts';
+import { Fleet } from '../../../src/rollout/fleet.ts';
+import { storeClock } from '../../../src/state/clock-offset.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { until } from '../../servers/until.ts';
+import { issueKey } from '../../service/issued-key.ts';
+import { SIGNAL_SECRET } from '../../service/running-service.ts';
+import { type ServiceProcess, spawnService } from '../../service/service-process.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { emptyRedisUrl } from '../../stores/empty-redis.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const IGNORED = () => {};
+
+describeWithServer('redis-server', 'a node with a wrong clock', function () {
+  this.timeout(30_000);
+  let url: string;
+  let right: Store;
+  const opened: Store[] = [];
+  const openAhead = async (aheadMs: number) => {
+    const store = await openRedisStore(url, IGNORED, { clock: () => exactSystemClock() + aheadMs });
+    opened.push(store);
+    return store;
+  };
+  beforeEach(async () => {
+    url = await emptyRedisUrl();
+    right = await openAhead(0);
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+  });
+
+  it('15 s ahead still sees the heartbeats of the others', async () => {
+    const report = {
+      ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
+      ...{ versions: [], refused: [], trouble: null, counts: null },
+    };
+    await new Fleet(right).report(report);
+    await ahead(15_000, async () => {
+      expect(await new Fleet(right).nodes()).to.deep.equal([report]);
+    });
+    expect(await new Fleet(right).nodes()).to.deep.equal([report]);
+  });
+
+  it("200 days ahead deletes no one's access key, and keys that it issues live as long as they should", async () => {
+    const skewed = await openAhead(200 * DAY_MS);
+    const keys = new AccessKeys(right.documents, systemClock);
+    const { key } = await keys.issue(platformName('shop'), ['score'], 90 * DAY_MS);
+    const clock = storeClock(() => exactSystemClock() + 200 * DAY_MS, skewed);
+    await ahead(200 * DAY_MS, async () => {
+      const theirs = new AccessKeys(skewed.documents, clock);
+      expect(await theirs.authenticate(key)).not.to.equal(null);
+      const issued = await theirs.issue(platformName('shop'), ['verdict'], DAY_MS);
+      expect(Date.parse(issued.record.expiresAt ?? '') - systemClock()).to.be.within(DAY_MS - 5000, DAY_MS);
+    });
+    expect(await new AccessKeys(right.documents, systemClock).authenticate(key)).not.to.equal(null);
+    expect(await keys.list()).to.have.length(2);
+  });
+
+  it('200 days ahead forgets no name of a document that another node is just writing', async () => {
+    await ahead(200 * DAY_MS, async () => {
+      await right.documents.list('nodes');
+      await right.documents.set('nodes', 'a', { id: 1 }, 60_000);
+      expect(await right.documents.list('nodes')).to.deep.equal([{ id: 1 }]);
+    });
+  });
+});
+
+describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', function () {
+  this.timeout(60_000);
+  const directory = temporaryDirectory();
+  const services: ServiceProcess[] = [];
+  after(async () => {
+    for (const service of services) await service.stop();
+    removeDirectory(directory);
+  });
+
+  it('lets no wait be skipped, dates nothing ahead of the store, and says so in log, readyz and metrics', async () => {
+    const redisUrl = await emptyRedisUrl();
+    const dataDir = join(directory, 'data');
+    const key = await issueKey({ dataDir, redisUrl });
+    const env = { REDIS_URL: redisUrl, SIGNAL_SECRET };
+    const right = await spawnService(dataDir, env);
+    const wrong = await spawnService(dataDir, { ...env, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) });
+    services.push(right, wrong);
+    const [here, there] = [new Tenant(right, key), new Tenant(wrong, key)];
+
+    expect((await here.verdict()).body.verdict).to.equal('GET_NEW');
+    const first = (await here.verdict()).body;
+    expect([first.verdict, first.waitSeconds]).to.deep.equal(['WAIT', 30]);
+    // Ten minutes later by its own clock; the wait of 30 s is not over by the store's.
+    const second = (await there.verdict()).body;
+    expect(second.verdict).to.equal('WAIT');
+    expect(second.waitSeconds).to.be.above(30);
+    const store = await openRedisStore(redisUrl, IGNORED);
+    const { state, stamp } = await store.load(clientKey(platformName('shop'), 'payer-1'));
+    await store.close();
+    expect(state.lastAt).to.be.at.most(stamp.storeTimeMs);
+    expect(stamp.storeTimeMs - state.lastAt).to.be.below(30_000);
+
+    const readyz = await fetch(`${wrong.platformUrl}/readyz`);
+    const { status, why } = JSON.parse(await readyz.text());
+    expect(status).to.equal('ready');
+    expect(why).to.match(
+      /^The clock of this node is 600\.0 s ahead of that of Redis at \S+; the store's clock decides\./,
+    );
+    const metrics = await (await fetch(`${wrong.platformUrl}/metrics`)).text();
+    expect(metrics).to.match(/^scoring_store_clock_offset_seconds -(600|599\.99)/m);
+    expect(metrics).to.include('scoring_store_warnings{kind="clock"} 1\n');
+    const told = 'The clock of this node is 600.0 s ahead of';
+    await until('the log says so', async () => wrong.stderr().includes(told));
+    expect(right.stderr()).not.to.include('The clock of this node');
+  });
+});
+
+/** Runs something while Date.now() of this process is ahead: that is what libraries look at. */
+async function ahead(ms: number, run: () => Promise<void>): Promise<void> {
+  const { now } = Date;
+  Date.now = () => now() + ms;
+  try {
+    await run();
+  } finally {
+    Date.now = now;
+  }
+}
+
+/** NODE_OPTIONS that set the clock of a process ahead before anything of it runs. */
+function skewedBy(directory: string, ms: number): string {
+  const file = join(directory, 'skew.mjs');
+  writeFileSync(
+    file,
+    `const { now } = Date;
+Date.now = () => now() + ${ms};
+Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + ${ms} });
+`,
+  );
+  return `--import=${file}`;
+}
