@@ -42,7 +42,7 @@ describeWithServer('redis-server', 'a node with a wrong clock', function () {
   it('15 s ahead still sees the heartbeats of the others', async () => {
     const report = {
       ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-      ...{ active: 'p2.v10', versions: [], refused: [], trouble: null, counts: null },
+      ...{ active: { version: 'p2.v10', digest: 'd' }, versions: [], refused: [], trouble: null, counts: null },
     };
     await new Fleet(right).report(report);
     await ahead(15_000, async () => {
