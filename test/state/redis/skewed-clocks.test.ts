@@ -11,6 +11,7 @@ import type { Store } from '../../../src/state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
+import { currentRules } from '../../service/current-rules.ts';
 import { issueKey } from '../../service/issued-key.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
 import { type ServiceProcess, spawnService } from '../../service/service-process.ts';
@@ -40,9 +41,10 @@ describeWithServer('redis-server', 'a node with a wrong clock', function () {
   });
 
   it('15 s ahead still sees the heartbeats of the others', async () => {
+    const { version, digest } = currentRules();
     const report = {
       ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-      ...{ active: { version: 'p2.v10', digest: 'd' }, versions: [], refused: [], trouble: null, counts: null },
+      ...{ active: { version, digest }, versions: [], refused: [], trouble: null, counts: null },
     };
     await new Fleet(right).report(report);
     await ahead(15_000, async () => {
