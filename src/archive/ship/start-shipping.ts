@@ -48,6 +48,8 @@ export function startShipping(
       stopping = true;
       if (restart !== null) clearTimeout(restart);
       const { promise, resolve } = Promise.withResolvers<void>();
+      // Until now it did not keep the process alive; its last step must.
+      thread.ref();
       thread.once('exit', () => resolve());
       thread.postMessage('stop');
       await promise;
