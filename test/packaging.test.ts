@@ -162,7 +162,10 @@ describe('the container files', () => {
 
   it('copy into the image what the service needs, and run it as nobody special', () => {
     const dockerfile = text('Dockerfile');
-    expect(dockerfile).to.include('npm ci --omit=dev --omit=optional');
+    expect(dockerfile).to.include('npm ci --omit=dev --ignore-scripts');
+    const { optionalDependencies }: { optionalDependencies: object } = JSON.parse(text('package.json'));
+    const runtimes = Object.keys(optionalDependencies).map((name) => `node_modules/${name}`);
+    for (const runtime of runtimes) expect(dockerfile).to.include(runtime);
     expect(dockerfile).to.match(/^USER node$/m);
     const ignored = text('.dockerignore').split('\n');
     for (const [, sources] of dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)) {

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { NotAQuery, QueryTooSlow } from '../../../src/archive/duck.ts';
+import { exportQuery, queryArchive } from '../../../src/archive/read/query.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { newClient, T0, verdict } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
+
+describe('a query over the archive', () => {
+  let place: ArchivedStore;
+  before(async () => {
+    place = await ArchivedStore.open();
+    const client = newClient();
+    for (let count = 1; count <= 3; count += 1)
+      await verdict(place.store, client, `order-${count}`, T0 + count * 1000);
+    await place.shipAll();
+  });
+  after(() => place?.close());
+
+  const ask = (sql: string, limits = LIMITS) => queryArchive(place.archive.folder, sql, limits);
+
+  it('gives columns and rows', async () => {
+    const { columns, rows, more } = await ask('SELECT order_ref, seq FROM decisions ORDER BY seq');
+    expect(columns).to.deep.equal(['order_ref', 'seq']);
+    expect(rows).to.deep.equal([
+      ['order-1', 1n],
+      ['order-2', 2n],
+      ['order-3', 3n],
+    ]);
+    expect(more).to.equal(false);
+  });
+
+  it('finds the columns of a table that nothing was shipped to', async () => {
+    expect((await ask('SELECT * FROM overrides')).rows).to.deep.equal([]);
+  });
+
+  it('says when there are more rows than it gives', async () => {
+    const { rows, more } = await ask('SELECT seq FROM decisions', { ...LIMITS, rowsMax: 2 });
+    expect([rows.length, more]).to.deep.equal([2, true]);
+  });
+
+  it('shows the day and the facts by name', async () => {
+    const { rows } = await ask('SELECT decided_at, fact_paidCount FROM decisions WHERE seq = 1');
+    expect(rows).to.deep.equal([[new Date(T0 + 1000), 0n]]);
+  });
+
+  for (const sql of [
+    'SELECT 1; SELECT 2',
+    "ATTACH 'x.db'",
+    'CREATE TABLE t AS SELECT 1',
+    'SET lock_configuration = false',
+  ]) {
+    it(`refuses ${sql}`, async () => {
+      expect(await ask(sql).catch((error: unknown) => error)).to.be.instanceOf(NotAQuery);
+    });
+  }
+
+  it('changes no table', async () => {
+    const answer = await ask('DELETE FROM decisions').catch((error: unknown) => error);
+    expect(answer).to.be.instanceOf(Error);
+    expect((await ask('SELECT seq FROM decisions')).rows).to.have.length(3);
+  });
+
+  for (const sql of [
+    "SELECT * FROM read_text('/etc/hostname')",
+    "SELECT * FROM glob('/etc/*')",
+    "SELECT getenv('HOME')",
+    "SELECT * FROM read_csv('http://127.0.0.1:1/x.csv')",
+  ]) {
+    it(`does not let ${sql} out of the archive`, async () => {
+      const answer = await ask(sql).catch((error: unknown) => error);
+      if (!(answer instanceof Error)) expect(answer).to.have.property('rows').that.deep.equals([]);
+    });
+  }
+
+  it('ends when it takes too long', async () => {
+    const slow =
+      'SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11';
+    const error = await ask(slow, { ...LIMITS, timeoutMs: 200 }).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(QueryTooSlow);
+    expect(String(error)).to.include('the query took longer than 0.2 s');
+  });
+
+  it('is written to a Parquet file', async () => {
+    const output = join(temporaryDirectory(), 'answer.parquet');
+    await exportQuery(place.archive.folder, 'SELECT order_ref FROM decisions', output, LIMITS);
+    expect(readFileSync(output).subarray(0, 4).toString()).to.equal('PAR1');
+  });
+});

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { columnsText } from '../../src/archive/columns-text.ts';
+
+describe('the guide of the archive', () => {
+  it('names every table and column as they are', () => {
+    const text = readFileSync(new URL('../../src/archive/README.md', import.meta.url), 'utf8');
+    const [, shown = ''] = /<!-- columns -->\n([\s\S]*?)\n<!-- \/columns -->/.exec(text) ?? [];
+    expect(shown).to.equal(columnsText());
+  });
+});
