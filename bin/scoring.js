@@ -38,7 +38,9 @@ if (node === null) {
 }
 const hooks = pathToFileURL(join(here, 'type-stripping.js')).href;
 const command = join(here, '..', 'src', 'cli', 'scoring.ts');
-const child = spawn(node, [...OPTIONS, '--import', hooks, command, ...process.argv.slice(2)], { stdio: 'inherit' });
+const child = spawn(node, [...OPTIONS, '--import', hooks, command, ...process.argv.slice(2)], {
+  stdio: 'inherit',
+});
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // A terminal sends SIGINT to both; the command ends by it, and this process with the command.
 process.on('SIGINT', () => {});

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 
@@ -53,6 +53,19 @@ function describePackage(): void {
   cpSync(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
 }
 
+/** Whether the folder may be emptied: it is new, empty, or holds an earlier client. */
+function mayBeEmptied(): boolean {
+  if (!existsSync(target)) return true;
+  const names = readdirSync(target);
+  return names.length === 0 || names.includes('client.d.ts');
+}
+
+if (!mayBeEmptied()) {
+  console.error(
+    `error: ${target} holds something else than a built client, and would be emptied; name another folder`,
+  );
+  process.exit(2);
+}
 const status = compile();
 if (status === 0) {
   nameJavaScriptInDeclarations();

@@ -26,6 +26,14 @@ function isThere(page: string, path: string): boolean {
   return [...places, chaos, platform, openapi].some((place) => existsSync(join(place, path)));
 }
 
+describe('the settings for editors', () => {
+  it('name every schema of rule files', () => {
+    const settings = text('.vscode/settings.json');
+    const schemas = readdirSync(join(ROOT, 'rules', 'schema'));
+    expect(schemas.filter((name) => !settings.includes(`./rules/schema/${name}`))).to.deep.equal([]);
+  });
+});
+
 describe('the pages for contributors', () => {
   for (const page of PAGES) {
     it(`name files that are there: ${page}`, () => {

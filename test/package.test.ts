@@ -7,11 +7,12 @@ import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-describe('the package', () => {
+describe('the package', function () {
+  // Each test starts programs, which a busy machine does not get to at once.
+  this.timeout(60_000);
   let project: string;
   let files: readonly string[];
-  before(function () {
-    this.timeout(60_000);
+  before(() => {
     project = temporaryDirectory();
     const npm = spawnSync('npm', ['pack', '--json', '--pack-destination', project], { cwd: ROOT });
     expect(npm.status, npm.stderr.toString()).to.equal(0);

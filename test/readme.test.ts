@@ -42,7 +42,9 @@ function section(guide: string, heading: string): string {
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-describe('README.md', () => {
+describe('README.md', function () {
+  // Each test starts a dozen programs, which a busy machine does not get to at once.
+  this.timeout(120_000);
   let service: ServiceProcess;
   let dataDir: string;
   before(async () => {
@@ -73,8 +75,7 @@ describe('README.md', () => {
     return stdout.split('--- next block\n').slice(0, -1);
   }
 
-  it('shows four first tasks that work in order and print what it says', async function () {
-    this.timeout(120_000);
+  it('shows four first tasks that work in order and print what it says', async () => {
     const blocks = blocksOf(section(README, 'Four first tasks')).filter(({ language }) => language === 'sh');
     expect(blocks.length).to.be.above(8);
     const printed = await run(blocks);
@@ -85,8 +86,7 @@ describe('README.md', () => {
     }
   });
 
-  it('shows a checkout that runs to its end', async function () {
-    this.timeout(120_000);
+  it('shows a checkout that runs to its end', async () => {
     const blocks = blocksOf(section(README, 'For programs')).filter(({ language }) => language === 'sh');
     const printed = await run(blocks);
     expect(printed.join('')).to.match(/outcome recorded: the payer is PAYING now, payment score 0\.\d{4}/);
@@ -105,12 +105,12 @@ describe('README.md', () => {
   });
 });
 
-describe('TypeScript in the guides', () => {
+describe('TypeScript in the guides', function () {
+  this.timeout(60_000);
   const guides = ['README.md', 'src/sdk/README.md'];
 
   for (const guide of guides) {
-    it(`compiles in ${guide}, as strictly as this project`, function () {
-      this.timeout(30_000);
+    it(`compiles in ${guide}, as strictly as this project`, () => {
       const blocks = blocksOf(readFileSync(join(ROOT, guide), 'utf8')).filter(
         ({ language }) => language === 'ts',
       );

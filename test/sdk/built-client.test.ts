@@ -79,12 +79,13 @@ function install(folder: string, project: string): void {
   expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]).status).to.equal(0);
 }
 
-describe('the built client', () => {
+describe('the built client', function () {
+  // Each test starts compilers or programs, which a busy machine does not get to at once.
+  this.timeout(60_000);
   let service: RunningService;
   let project: string;
   let installed: string;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     service = await startService();
     project = temporaryDirectory();
     installed = join(project, 'node_modules', packageFile.name);
@@ -146,6 +147,16 @@ describe('the built client', () => {
     expect(
       complaints('own.mts', OWN_SIGNAL_AND_FETCH, ...options, '--lib', 'es2022,dom', '--types', ''),
     ).to.equal('');
+  });
+
+  it('is never built over a folder that holds something else', () => {
+    const folder = temporaryDirectory();
+    writeFileSync(join(folder, 'diary.txt'), 'dear diary');
+    const script = join(ROOT, 'scripts', 'build-client.ts');
+    const { status, stderr } = spawnSync(process.execPath, [script, folder]);
+    expect(status).to.equal(2);
+    expect(stderr.toString()).to.match(/^error: .* holds something else than a built client/);
+    expect(readdirSync(folder)).to.deep.equal(['diary.txt']);
   });
 
   it('is compiled code with its guide, its license and no dependencies', () => {
