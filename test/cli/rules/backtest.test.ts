@@ -132,7 +132,7 @@ describe('rules backtest', () => {
     [
       'an unknown kind of entry',
       '{"kind":"letter","at":1,"platform":"demo","clientIdKey":"ann"}\n',
-      'the line is no journal entry: "kind" must be one of score, verdict, outcome, binding, override',
+      'the line is no journal entry: "kind" must be one of score, verdict, outcome, binding, override, erasure',
     ],
     [
       'a verdict without its facts',
