@@ -746,7 +746,7 @@ export const BAD_RULES: readonly BadRules[] = [
   {
     title: 'no threshold',
     files: { 'bot-signals.yaml': swap('threshold: 4\n', '') },
-    problems: ['bot-signals.yaml:7:1  bot-signals.yaml lacks "threshold"'],
+    problems: ['bot-signals.yaml:13:1  bot-signals.yaml lacks "threshold"'],
   },
   {
     title: 'a threshold that all signals together do not reach',
