@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
-import { issueBenchKey } from './bench/access-key.ts';
+import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
+import { issueKey } from '../test/service/issued-key.ts';
 import { type Figure, judge, ratiosFirst } from './bench/figure.ts';
 import { figureTable } from './bench/figure-table.ts';
 import { loadTool } from './bench/load.ts';
@@ -91,10 +89,9 @@ async function run({ json, quick, clients, rounds, parts }: Options): Promise<vo
 
 async function measure(parts: readonly Part[], effort: Effort): Promise<readonly Figure[]> {
   const onProgress = (text: string) => process.stderr.write(`${text}\n`);
-  const dataDir = mkdtempSync(join(tmpdir(), 'scoring-bench-'));
+  const dataDir = temporaryDirectory();
   const tool = loadTool();
   const figures: Figure[] = [];
-  process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT.environment));
   const measures: Readonly<Record<Part, () => Promise<readonly Figure[]>>> = {
@@ -125,7 +122,7 @@ async function measureOnRedis(
   const redis = await startStandalone();
   try {
     const redisPort = redis.nodes[0]?.port ?? 0;
-    const accessKey = await issueBenchKey(redis.url, dataDir);
+    const accessKey = await issueKey({ redisUrl: redis.url, dataDir });
     const cost = await measureCost({ ...effort, tool, redisPort, dataDir, accessKey, onProgress });
     onProgress('cost: counting commands');
     return [...cost, ...(await measureRoundTrips(redisPort, dataDir, accessKey))];

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../src/cli/exit.ts';
-import type { Figure, Scenario } from './chaos/scenario.ts';
+import type { Figure } from './chaos/figure.ts';
+import { allPass, type Outcome, outcomeTable } from './chaos/outcome-table.ts';
+import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
-import { allPass, type Outcome, table } from './chaos/table.ts';
 
 interface Options {
   readonly quick?: true;
@@ -64,7 +65,7 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
     process.stderr.write(`${scenario.name}: ${scenario.does}\n`);
     outcomes.push(await runApart(scenario, quick === true));
   }
-  console.log(json === true ? JSON.stringify(outcomes) : table(outcomes));
+  console.log(json === true ? JSON.stringify(outcomes) : outcomeTable(outcomes));
   process.exitCode = interrupted === null ? exitCode(outcomes) : 130;
 }
 

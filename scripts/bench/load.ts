@@ -1,9 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import autocannon from 'autocannon';
+import { temporaryDirectory } from '../../test/servers/temporary-directory.ts';
 
 const run = promisify(execFile);
 
@@ -60,16 +60,11 @@ function headersOf({ accessKey }: LoadPlan) {
 }
 
 async function runWrk(plan: LoadPlan, prefix: string): Promise<LoadResult> {
-  const directory = mkdtempSync(join(tmpdir(), 'scoring-bench-'));
-  try {
-    const script = join(directory, 'verdicts.lua');
-    writeFileSync(script, wrkScript(plan, prefix));
-    const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
-    const { stdout } = await run('wrk', [...args, `${plan.url}/v1/client/verdict`]);
-    return parseWrk(stdout);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  const script = join(temporaryDirectory(), 'verdicts.lua');
+  writeFileSync(script, wrkScript(plan, prefix));
+  const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
+  const { stdout } = await run('wrk', [...args, `${plan.url}/v1/client/verdict`]);
+  return parseWrk(stdout);
 }
 
 function wrkScript(plan: LoadPlan, prefix: string): string {

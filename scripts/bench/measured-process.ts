@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { end, own } from '../../test/servers/own-process.ts';
 
 /** A server in a process of its own. */
 export interface MeasuredProcess {
@@ -15,12 +16,6 @@ export interface MeasuredProcess {
 
 const START_LIMIT_MS = 20_000;
 
-const running = new Set<ChildProcess>();
-
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
 /** Starts a script that prints `callers <url>,` when it listens; its log lines go nowhere. */
 export async function startMeasured(
   script: string,
@@ -32,17 +27,13 @@ export async function startMeasured(
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
   });
-  running.add(child);
-  const exited = once(child, 'exit').then(() => running.delete(child));
+  own(child);
   const url = await urlOf(child, script);
   return {
     url,
     cpuMicros: () => ask(child, 'cpu'),
     heapBytes: () => ask(child, 'heap'),
-    stop: async () => {
-      child.kill('SIGKILL');
-      await exited;
-    },
+    stop: () => end(child),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Figure } from './scenario.ts';
+import type { Figure } from './figure.ts';
 import { scenarios } from './scenarios.ts';
 
 /**
@@ -6,9 +6,10 @@ import { scenarios } from './scenarios.ts';
  * figures go to standard output as JSON, what it says meanwhile to standard error.
  */
 async function main(): Promise<void> {
-  // Leaving by process.exit ends what the scenario started.
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
+  // What belongs to this process never keeps it alive, and a scenario may wait for nothing else.
+  setInterval(() => {}, 1000);
   const [name, ...flags] = process.argv.slice(2);
   const scenario = scenarios.find((one) => one.name === name);
   if (scenario === undefined) throw new Error(`there is no scenario "${name}"`);

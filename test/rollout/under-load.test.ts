@@ -100,7 +100,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   const rollback = () => operate(1, 'rollback', {});
 
   it('answers every request by one rule set while versions come and go', async function () {
-    this.timeout(120_000);
+    this.timeout(300_000);
     const load = new Load(tenants, 400);
     const steps = [
       () => rollout({ version: 'p2.v11', mode: 'shadow' }),
@@ -137,7 +137,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   });
 
   it('takes a guarded canary back by itself when it strays, and says so in the history', async function () {
-    this.timeout(60_000);
+    this.timeout(300_000);
     const load = new Load(tenants, 1_000_000);
     const answer = await rollout({ version: 'p2.v12', mode: 'canary', percent: 50, guard: 5 });
     expect(answer?.status).to.equal(200);

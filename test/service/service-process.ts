@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { type EndedProcess, runNode, startNode } from '../servers/node-process.ts';
 import type { HeaderList } from './http-call.ts';
@@ -6,6 +7,7 @@ const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
 /** The whole service as a process of its own, as `npm start` runs it. */
 export interface ServiceProcess {
+  readonly child: ChildProcess;
   readonly callerUrl: string;
   readonly platformUrl: string;
   stdout(): string;
@@ -31,6 +33,7 @@ export async function spawnService(dataDir: string, env: HeaderList = {}): Promi
   }
   const [, callerUrl = '', platformUrl = ''] = first;
   return {
+    child,
     callerUrl,
     platformUrl,
     stdout,

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueBenchKey } from '../access-key.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, median } from '../figure.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
@@ -21,7 +21,7 @@ export interface SqlitePlan {
 export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'sqlite');
   mkdirSync(dataDir);
-  const accessKey = await issueBenchKey(null, dataDir);
+  const accessKey = await issueKey({ dataDir });
   const service = await startMeasured('src/main.ts', { ...OPEN_SERVICE, DATA_DIR: dataDir, REDIS_URL: '' });
   try {
     const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds: plan.seconds, rate: null };

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { type Figure, never, reported } from '../figure.ts';
 import { notRun } from '../processes/needed-programs.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 
 const HOUR_SECONDS = 3600;
 /** A wait is over in its last second, rounded up. */
@@ -20,7 +21,6 @@ export interface Told {
 interface SettableClock {
   readonly env: Readonly<Record<string, string>>;
   set(offsetSeconds: number): Promise<void>;
-  remove(): void;
 }
 
 export const clockJumps: Scenario = {
@@ -31,19 +31,14 @@ export const clockJumps: Scenario = {
     const library = faketimeLibrary();
     if (library === null) return [notRun('install libfaketime (the package faketime)', run.report)];
     const clock = settableClock(library);
-    const service = await startService({ env: { ...clock.env } });
-    try {
-      return [...(await whileRunning(service, clock, run)), ...(await overRestarts(service, clock, run))];
-    } finally {
-      await service.stop();
-      clock.remove();
-    }
+    const service = await startServiceNode({ env: { ...clock.env } });
+    return [...(await whileRunning(service, clock, run)), ...(await overRestarts(service, clock, run))];
   },
 };
 
 /** Three payers wait at once, so that the real seconds of a wait pass only once. */
 async function whileRunning(
-  service: ServiceProcess,
+  service: ServiceNode,
   clock: SettableClock,
   { report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
@@ -77,7 +72,7 @@ async function whileRunning(
  * tell it that the clock was wrong. What happens then is only told.
  */
 async function overRestarts(
-  service: ServiceProcess,
+  service: ServiceNode,
   clock: SettableClock,
   { report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
@@ -96,13 +91,13 @@ async function overRestarts(
   ];
 }
 
-async function restart(service: ServiceProcess): Promise<void> {
+async function restart(service: ServiceNode): Promise<void> {
   await service.kill('SIGTERM');
   await service.restart();
 }
 
 /** Two verdicts without a payment: the second is told to wait. */
-async function sendToWait(service: ServiceProcess, payers: readonly string[]): Promise<Told> {
+async function sendToWait(service: ServiceNode, payers: readonly string[]): Promise<Told> {
   let last: Told = { verdict: 'nobody asked' };
   for (const payer of payers) {
     await verdict(service, payer);
@@ -117,25 +112,14 @@ export function isWaiting({ verdict, waitSeconds = 0 }: Told): boolean {
   return verdict === 'WAIT' && waitSeconds > 0;
 }
 
-async function verdict({ callerUrl, key }: ServiceProcess, payer: string): Promise<Told> {
-  const answer = await fetch(`${callerUrl}/v1/client/verdict`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-KA-Access-Key': key },
-    body: JSON.stringify({
-      sellPointKey: 'shop-1',
-      clientIdKey: payer,
-      method: 'card',
-      amountRequested: '25.00',
-      orderRef: `order-of-${payer}`,
-    }),
-  });
-  const told: Told = JSON.parse(await answer.text());
-  if (answer.status !== 200) throw new Error(`${payer} got ${answer.status}`);
-  return told;
+async function verdict({ shop }: ServiceNode, payer: string): Promise<Told> {
+  const { status, body } = await shop.verdict({ clientIdKey: payer, orderRef: `order-of-${payer}` });
+  if (status !== 200) throw new Error(`${payer} got ${status}`);
+  return body;
 }
 
 /** How far the clock of the service process is off, as its Date header tells. */
-async function serverOffsetSeconds({ platformUrl }: ServiceProcess): Promise<number> {
+async function serverOffsetSeconds({ platformUrl }: ServiceNode): Promise<number> {
   const answer = await fetch(`${platformUrl}/livez`);
   await answer.arrayBuffer();
   return Math.round((Date.parse(answer.headers.get('Date') ?? '') - Date.now()) / 1000);
@@ -159,7 +143,6 @@ function settableClock(library: string): SettableClock {
       // Node writes the Date header from a copy that it renews every second.
       await delay(SLACK_MS);
     },
-    remove: () => removeDirectory(folder),
   };
 }
 

@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts';
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { startDurableRedis } from '../processes/durable-redis.ts';
+import { atMost, type Figure, never, reported } from '../figure.ts';
 import { missingPrograms, notRun } from '../processes/needed-programs.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';
 import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
 
@@ -67,46 +69,29 @@ export const diskFull: Scenario = {
 
 async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   const disk = requireDisk();
-  try {
-    const service = await startService({ dataDir: join(disk.folder, 'data') });
-    try {
-      const seen = await fillUnderLoad('SQLite', service, disk, run);
-      // Whatever only memory held is gone after this.
-      await service.kill();
-      await service.restart();
-      return await figures('SQLite', service, seen);
-    } finally {
-      await service.stop();
-    }
-  } finally {
-    disk.remove();
-  }
+  const service = await startServiceNode({ dataDir: join(disk.folder, 'data') });
+  const seen = await fillUnderLoad('SQLite', service, disk, run);
+  // Whatever only memory held is gone after this.
+  await service.kill();
+  await service.restart();
+  return figures('SQLite', service, seen);
 }
 
 async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   const disk = requireDisk();
-  try {
-    const redis = await startDurableRedis(disk.folder);
-    const service = await startService({ redisUrl: redis.url });
-    try {
-      const seen = await fillUnderLoad('Redis', service, disk, run);
-      await delay(FLUSHED_AFTER_MS);
-      await redis.kill();
-      await redis.restart();
-      return await figures('Redis', service, seen);
-    } finally {
-      await service.stop();
-      await redis.kill();
-    }
-  } finally {
-    disk.remove();
-  }
+  const redis = await startRedis(disk.folder, await freePort(), APPEND_ONLY);
+  const service = await startServiceNode({ redisUrl: redis.url });
+  const seen = await fillUnderLoad('Redis', service, disk, run);
+  await delay(FLUSHED_AFTER_MS);
+  await redis.kill();
+  await redis.restart();
+  return figures('Redis', service, seen);
 }
 
 /** Load throughout: until the disk is full, while it is, and after there is space again. */
 async function fillUnderLoad(
   store: string,
-  service: ServiceProcess,
+  service: ServiceNode,
   disk: SmallDisk,
   { quick, report }: ScenarioRun,
 ): Promise<FullDisk> {
@@ -117,27 +102,23 @@ async function fillUnderLoad(
     ratePerSecond: RATE_PER_SECOND,
     ask: (n) => ({ clientIdKey: `payer-${store}-${n}`, orderRef: `full-${store}-${n}` }),
   });
-  try {
-    const isFull = async () => failed(load.samples).length > 0;
-    await until(`the disk under ${store} is full`, isFull, FULL_LIMIT_MS);
-    const fullAtMs = performance.now();
-    report(`${store}: the disk is full after ${load.samples.length} verdicts`);
-    await delay(quick ? QUICK_FULL_FOR_MS : FULL_FOR_MS);
-    disk.free();
-    const freedAtMs = performance.now();
-    const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
-    await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
-      // The figure tells it as a miss.
-      report(String(error));
-    });
-    await delay(AFTERWARDS_MS);
-    return { samples: await load.stop(), fullAtMs, freedAtMs, crashed: !service.isRunning() };
-  } finally {
-    await load.stop();
-  }
+  const isFull = async () => failed(load.samples).length > 0;
+  await until(`the disk under ${store} is full`, isFull, FULL_LIMIT_MS);
+  const fullAtMs = performance.now();
+  report(`${store}: the disk is full after ${load.samples.length} verdicts`);
+  await delay(quick ? QUICK_FULL_FOR_MS : FULL_FOR_MS);
+  disk.free();
+  const freedAtMs = performance.now();
+  const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
+  await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
+    // The figure tells it as a miss.
+    report(String(error));
+  });
+  await delay(AFTERWARDS_MS);
+  return { samples: await load.stop(), fullAtMs, freedAtMs, crashed: !service.isRunning() };
 }
 
-async function figures(store: string, service: ServiceProcess, seen: FullDisk): Promise<readonly Figure[]> {
+async function figures(store: string, service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
   const { samples, fullAtMs, freedAtMs } = seen;
   const orderRefs = samples.map(({ orderRef }) => orderRef);
   const kept = account(samples, await recordedDecisions(service, orderRefs));

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisServers, startCluster, startSentinel } from '../../../test/servers/redis.ts';
-import { startService } from '../processes/service-process.ts';
-import { atLeast, atMost, type Figure, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { atLeast, atMost, type Figure, reported } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
 import { type Recorded, recordedDecisions } from '../traffic/records.ts';
 
@@ -35,27 +36,24 @@ async function failOver(
   watchMs: number,
   report: (line: string) => void,
 ): Promise<readonly Figure[]> {
-  try {
-    const service = await startService({ redisUrl: redis.url });
-    const load = new Load({
-      target: service,
-      connections: CONNECTIONS,
-      ratePerSecond: RATE_PER_SECOND,
-      ask: payersInTurn(CLIENTS),
-    });
-    await delay(WARM_UP_MS);
-    await redis.nodes[0]?.kill();
-    const killedAtMs = performance.now();
-    await delay(watchMs);
-    const samples = await load.stop();
-    report(`seconds since the kill, and refusals in each: ${refusalsBySecond(samples, killedAtMs)}`);
-    const orders = samples.filter(({ status }) => status === 200).map(({ orderRef }) => orderRef);
-    const recorded = await recordedDecisions(service, orders);
-    await service.stop();
-    return figuresOf(kind, samples, recorded, killedAtMs);
-  } finally {
-    await redis.stop();
-  }
+  const service = await startServiceNode({ redisUrl: redis.url });
+  const load = new Load({
+    target: service,
+    connections: CONNECTIONS,
+    ratePerSecond: RATE_PER_SECOND,
+    ask: payersInTurn(CLIENTS),
+  });
+  await delay(WARM_UP_MS);
+  await redis.nodes[0]?.kill();
+  const killedAtMs = performance.now();
+  await delay(watchMs);
+  const samples = await load.stop();
+  report(`seconds since the kill, and refusals in each: ${refusalsBySecond(samples, killedAtMs)}`);
+  const orders = samples.filter(({ status }) => status === 200).map(({ orderRef }) => orderRef);
+  const recorded = await recordedDecisions(service, orders);
+  await service.kill();
+  await redis.stop();
+  return figuresOf(kind, samples, recorded, killedAtMs);
 }
 
 function figuresOf(

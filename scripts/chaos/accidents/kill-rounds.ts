@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServiceProcess } from '../processes/service-process.ts';
+import type { ServiceNode } from '../processes/service-node.ts';
 import type { ScenarioRun } from '../scenario.ts';
 import { Load, payersInTurn, type Sample } from '../traffic/load.ts';
 import { doubled, firstSuccess, lost, recordedDecisions, retryAll } from '../traffic/records.ts';
@@ -16,7 +16,7 @@ const RECOVERY_LIMIT_MS = 10_000;
 
 /** What dies in each round, and under which load. */
 export interface KillPlan {
-  readonly service: ServiceProcess;
+  readonly service: ServiceNode;
   /** Killed at once and started again on the same port: the service itself, or its store. */
   readonly victim: { kill(): Promise<void>; restart(): Promise<void> };
   /** Null: callers that never pause. */

@@ -1,15 +1,9 @@
-import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
-import { startDurableRedis } from '../processes/durable-redis.ts';
-import { startService } from '../processes/service-process.ts';
-import {
-  atLeast,
-  atMost,
-  type Figure,
-  never,
-  reported,
-  type Scenario,
-  type ScenarioRun,
-} from '../scenario.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { latencyPercentile, percentile } from '../traffic/load.ts';
 import { type KillRound, killAgainAndAgain } from './kill-rounds.ts';
 
@@ -31,26 +25,19 @@ export const redisKills: Scenario = {
 };
 
 async function run(run: ScenarioRun): Promise<readonly Figure[]> {
-  const folder = temporaryDirectory();
-  const redis = await startDurableRedis(folder);
-  try {
-    const service = await startService({ redisUrl: redis.url });
-    const rounds = await killAgainAndAgain(
-      {
-        service,
-        victim: redis,
-        ratePerSecond: RATE_PER_SECOND,
-        mostRetried: MOST_RETRIED_A_ROUND,
-        longLoad: LONG_LOAD,
-      },
-      run,
-    );
-    await service.stop();
-    return figures(rounds);
-  } finally {
-    await redis.kill();
-    removeDirectory(folder);
-  }
+  const redis = await startRedis(temporaryDirectory(), await freePort(), APPEND_ONLY);
+  const service = await startServiceNode({ redisUrl: redis.url });
+  const rounds = await killAgainAndAgain(
+    {
+      service,
+      victim: redis,
+      ratePerSecond: RATE_PER_SECOND,
+      mostRetried: MOST_RETRIED_A_ROUND,
+      longLoad: LONG_LOAD,
+    },
+    run,
+  );
+  return figures(rounds);
 }
 
 function figures(rounds: readonly KillRound[]): readonly Figure[] {

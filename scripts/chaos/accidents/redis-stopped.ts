@@ -1,15 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import {
-  atLeast,
-  atMost,
-  type Figure,
-  never,
-  reported,
-  type Scenario,
-  type ScenarioRun,
-} from '../scenario.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { KeepAliveConnection } from '../traffic/keep-alive.ts';
 import {
   askOnce,
@@ -54,61 +47,56 @@ interface Stop {
 async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   const stoppedMs = quick ? 3_000 : 10_000;
   const redis = await startStandalone();
-  try {
-    // The rate limit asks Redis, too, and waits for it before anything else does.
-    const env = { RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' };
-    const service = await startService({ redisUrl: redis.url, env });
-    const [node] = redis.nodes;
-    if (node === undefined) throw new Error('Redis has no node');
-    const loneMs = await loneRequests(service, node);
-    const load = new Load({
-      target: service,
-      connections: CONNECTIONS,
-      ratePerSecond: RATE_PER_SECOND,
-      ask: payersInTurn(CLIENTS),
-    });
-    const memory: { readonly atMs: number; readonly mib: number }[] = [];
-    const watch = setInterval(
-      () => memory.push({ atMs: performance.now(), mib: service.memoryMib() }),
-      MEMORY_EVERY_MS,
-    );
-    await delay(WARM_UP_MS);
-    report(`stopping Redis for ${stoppedMs / 1000} s`);
-    node.suspend();
-    const fromMs = performance.now();
-    await delay(stoppedMs);
-    node.resume();
-    const untilMs = performance.now();
-    const firstSuccessMs = await firstSuccess(service, 'after', RECOVERY_LIMIT_MS);
-    await delay(SETTLE_MS);
-    clearInterval(watch);
-    const samples = await load.stop();
-    const before = memory.filter(({ atMs }) => atMs > fromMs - SETTLE_MS && atMs < fromMs);
-    const during = memory.filter(({ atMs }) => atMs >= fromMs);
-    const figures = await figuresOf(service, {
-      loneMs,
-      samples,
-      fromMs,
-      untilMs,
-      firstSuccessMs,
-      memoryBeforeMib: percentile(
-        before.map(({ mib }) => mib),
-        50,
-      ),
-      memoryPeakMib: percentile(
-        during.map(({ mib }) => mib),
-        100,
-      ),
-    });
-    await service.stop();
-    return figures;
-  } finally {
-    await redis.stop();
-  }
+  // The rate limit asks Redis, too, and waits for it before anything else does.
+  const env = { RATE_LIMIT_PER_SECOND: '1000000', RATE_LIMIT_BURST: '1000000' };
+  const service = await startServiceNode({ redisUrl: redis.url, env });
+  const [node] = redis.nodes;
+  if (node === undefined) throw new Error('Redis has no node');
+  const loneMs = await loneRequests(service, node);
+  const load = new Load({
+    target: service,
+    connections: CONNECTIONS,
+    ratePerSecond: RATE_PER_SECOND,
+    ask: payersInTurn(CLIENTS),
+  });
+  const memory: { readonly atMs: number; readonly mib: number }[] = [];
+  const watch = setInterval(
+    () => memory.push({ atMs: performance.now(), mib: service.memoryMib() }),
+    MEMORY_EVERY_MS,
+  );
+  await delay(WARM_UP_MS);
+  report(`stopping Redis for ${stoppedMs / 1000} s`);
+  node.suspend();
+  const fromMs = performance.now();
+  await delay(stoppedMs);
+  node.resume();
+  const untilMs = performance.now();
+  const firstSuccessMs = await firstSuccess(service, 'after', RECOVERY_LIMIT_MS);
+  await delay(SETTLE_MS);
+  clearInterval(watch);
+  const samples = await load.stop();
+  const before = memory.filter(({ atMs }) => atMs > fromMs - SETTLE_MS && atMs < fromMs);
+  const during = memory.filter(({ atMs }) => atMs >= fromMs);
+  const figures = await figuresOf(service, {
+    loneMs,
+    samples,
+    fromMs,
+    untilMs,
+    firstSuccessMs,
+    memoryBeforeMib: percentile(
+      before.map(({ mib }) => mib),
+      50,
+    ),
+    memoryPeakMib: percentile(
+      during.map(({ mib }) => mib),
+      100,
+    ),
+  });
+  return figures;
 }
 
 async function loneRequests(
-  service: ServiceProcess,
+  service: ServiceNode,
   node: { suspend(): void; resume(): void },
 ): Promise<readonly number[]> {
   const tookMs: number[] = [];

@@ -4,13 +4,14 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../../test/servers/free-port.ts';
-import { end, own } from '../../../test/servers/own-process.ts';
+import { own } from '../../../test/servers/own-process.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
-import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
+import { type Figure, never, reported } from '../figure.ts';
 import { missingPrograms } from '../processes/needed-programs.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
 import { doubled, lost, recordedDecisions } from '../traffic/records.ts';
 
@@ -22,12 +23,6 @@ const CLIENTS = 500;
 /** The load goes on between two restarts, so that each meets warm connections. */
 const PAUSE_MS = 1000;
 
-/** The load balancer in front of the nodes. */
-interface Balancer {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
 export const rollingRestart: Scenario = {
   name: 'rolling-restart',
   does: 'restarts each of two nodes behind HAProxy in turn, ten times under load: no request may fail',
@@ -36,53 +31,42 @@ export const rollingRestart: Scenario = {
     const missing = missingPrograms(['haproxy', 'redis-server'], run);
     if (missing !== null) return [missing];
     const redis = await startStandalone();
-    const nodes: ServiceProcess[] = [];
-    try {
-      nodes.push(await startService({ redisUrl: redis.url }));
-      for (const { key } of [...nodes]) nodes.push(await startService({ redisUrl: redis.url, key }));
-      return await restartInTurn(nodes, run);
-    } finally {
-      await Promise.all(nodes.map((node) => node.stop()));
-      await redis.stop();
-    }
+    const one = await startServiceNode({ redisUrl: redis.url });
+    const other = await startServiceNode({ redisUrl: redis.url, key: one.key });
+    return restartInTurn([one, other], run);
   },
 };
 
-async function restartInTurn(nodes: readonly ServiceProcess[], run: ScenarioRun): Promise<readonly Figure[]> {
+async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): Promise<readonly Figure[]> {
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
-  const balancer = await startBalancer(nodes);
+  const callerUrl = await startBalancer(nodes);
   const load = new Load({
-    target: { callerUrl: balancer.url, platformUrl: first.platformUrl, key: first.key },
+    target: { callerUrl, platformUrl: first.platformUrl, key: first.key },
     connections: CONNECTIONS,
     ratePerSecond: RATE_PER_SECOND,
     ask: payersInTurn(CLIENTS),
   });
-  try {
-    await delay(PAUSE_MS);
-    const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
-    for (let round = 1; round <= restarts; round++) {
-      for (const node of nodes) {
-        await node.kill('SIGTERM');
-        await node.restart();
-        await until('HAProxy knows that the node is back', () => isReady(node));
-        await delay(PAUSE_MS);
-      }
-      run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} failed so far`);
+  await delay(PAUSE_MS);
+  const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
+  for (let round = 1; round <= restarts; round++) {
+    for (const node of nodes) {
+      await node.kill('SIGTERM');
+      await node.restart();
+      await until('HAProxy knows that the node is back', () => isReady(node));
+      await delay(PAUSE_MS);
     }
-    const samples = await load.stop();
-    const recorded = await recordedDecisions(
-      first,
-      samples.map(({ orderRef }) => orderRef),
-    );
-    return figures(samples, restarts * nodes.length, {
-      lost: lost(samples, recorded).length,
-      doubled: doubled(recorded).length,
-    });
-  } finally {
-    await load.stop();
-    await balancer.stop();
+    run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} failed so far`);
   }
+  const samples = await load.stop();
+  const recorded = await recordedDecisions(
+    first,
+    samples.map(({ orderRef }) => orderRef),
+  );
+  return figures(samples, restarts * nodes.length, {
+    lost: lost(samples, recorded).length,
+    doubled: doubled(recorded).length,
+  });
 }
 
 function figures(
@@ -109,34 +93,26 @@ export function countsByStatus(samples: readonly Sample[]): string {
     .join(', ');
 }
 
-async function isReady({ platformUrl }: ServiceProcess): Promise<boolean> {
+async function isReady({ platformUrl }: ServiceNode): Promise<boolean> {
   const answer = await fetch(`${platformUrl}/readyz`);
   await answer.arrayBuffer();
   return answer.ok;
 }
 
-/** HAProxy asks the platform listener whether a node is ready, and sends again only what it could not connect. */
-async function startBalancer(nodes: readonly ServiceProcess[]): Promise<Balancer> {
-  const folder = temporaryDirectory();
+/** HAProxy asks the platform listener whether a node is ready. Gives the address where it takes requests. */
+async function startBalancer(nodes: readonly ServiceNode[]): Promise<string> {
   const port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
+  const file = join(temporaryDirectory(), 'haproxy.cfg');
   writeFileSync(file, balancerConfig(port, nodes));
-  const child = spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' });
-  own(child);
+  own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
   await until('HAProxy listens', () => accepts(port));
-  return {
-    url: `http://127.0.0.1:${port}`,
-    stop: async () => {
-      await end(child);
-      removeDirectory(folder);
-    },
-  };
+  return `http://127.0.0.1:${port}`;
 }
 
 /** The configuration that operators are advised to use: nothing in it repeats a request that was sent. */
 export function balancerConfig(
   port: number,
-  nodes: readonly Pick<ServiceProcess, 'callerUrl' | 'platformUrl'>[],
+  nodes: readonly Pick<ServiceNode, 'callerUrl' | 'platformUrl'>[],
 ): string {
   const servers = nodes.map(({ callerUrl, platformUrl }, index) => {
     const check = `check port ${new URL(platformUrl).port} inter 50ms fastinter 20ms rise 1 fall 1`;

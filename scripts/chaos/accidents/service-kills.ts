@@ -1,5 +1,6 @@
-import { startService } from '../processes/service-process.ts';
-import { atLeast, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { atLeast, type Figure, never, reported } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { killAgainAndAgain } from './kill-rounds.ts';
 
 const MOST_A_ROUND = 2_000;
@@ -13,24 +14,20 @@ export const serviceKills: Scenario = {
 };
 
 async function run(run: ScenarioRun): Promise<readonly Figure[]> {
-  const service = await startService();
-  try {
-    const plan = { service, victim: service, ratePerSecond: null, mostSamples: MOST_A_ROUND };
-    const rounds = await killAgainAndAgain(plan, run);
-    const acknowledged = rounds.flatMap((round) => round.acknowledged);
-    const unanswered = rounds.flatMap((round) => round.refused);
-    const butTaken = rounds.flatMap((round) => round.refusedButTaken);
-    const lost = rounds.flatMap((round) => [...round.lost, ...round.lostOnRetry]);
-    const doubled = rounds.flatMap((round) => round.doubled);
-    return [
-      reported('kills', String(rounds.length)),
-      atLeast('verdicts acknowledged before a kill', acknowledged.length, rounds.length),
-      reported('requests that a kill left without an answer', String(unanswered.length)),
-      reported('of these, steps that had been taken', String(butTaken.length)),
-      never('acknowledged verdicts lost', lost.length),
-      never('verdicts doubled, every unanswered one retried under its key', doubled.length),
-    ];
-  } finally {
-    await service.stop();
-  }
+  const service = await startServiceNode();
+  const plan = { service, victim: service, ratePerSecond: null, mostSamples: MOST_A_ROUND };
+  const rounds = await killAgainAndAgain(plan, run);
+  const acknowledged = rounds.flatMap((round) => round.acknowledged);
+  const unanswered = rounds.flatMap((round) => round.refused);
+  const butTaken = rounds.flatMap((round) => round.refusedButTaken);
+  const lost = rounds.flatMap((round) => [...round.lost, ...round.lostOnRetry]);
+  const doubled = rounds.flatMap((round) => round.doubled);
+  return [
+    reported('kills', String(rounds.length)),
+    atLeast('verdicts acknowledged before a kill', acknowledged.length, rounds.length),
+    reported('requests that a kill left without an answer', String(unanswered.length)),
+    reported('of these, steps that had been taken', String(butTaken.length)),
+    never('acknowledged verdicts lost', lost.length),
+    never('verdicts doubled, every unanswered one retried under its key', doubled.length),
+  ];
 }

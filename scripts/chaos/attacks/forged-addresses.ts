@@ -2,8 +2,9 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { localRateBuckets } from '../../../src/state/rate-buckets.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { atMost, type Figure, never, reported } from '../figure.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { KeepAliveConnection } from '../traffic/keep-alive.ts';
 import { scoreRequest } from '../traffic/requests.ts';
 
@@ -49,42 +50,34 @@ async function forge(
   { quick, report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const service = await startLimited(trustedProxies);
-  try {
-    const patient = await oneByOne(service, header, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
-    const flood = await floodWith(service, header);
-    report(`${where}: ${flood.answered} of ${flood.sent} answered in ${Math.round(flood.tookMs)} ms`);
-    return [
-      atMost(
-        `${where}: answers to ${patient.sent} values one by one on one socket`,
-        patient.answered,
-        mostAnswers(patient),
-      ),
-      atMost(
-        `${where}: answers to ${flood.sent} values at once, reconnecting`,
-        flood.answered,
-        mostAnswers(flood),
-      ),
-      never(`${where}: service crashed`, service.isRunning() ? 0 : 1),
-    ];
-  } finally {
-    await service.stop();
-  }
+  const patient = await oneByOne(service, header, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
+  const flood = await floodWith(service, header);
+  report(`${where}: ${flood.answered} of ${flood.sent} answered in ${Math.round(flood.tookMs)} ms`);
+  return [
+    atMost(
+      `${where}: answers to ${patient.sent} values one by one on one socket`,
+      patient.answered,
+      mostAnswers(patient),
+    ),
+    atMost(
+      `${where}: answers to ${flood.sent} values at once, reconnecting`,
+      flood.answered,
+      mostAnswers(flood),
+    ),
+    never(`${where}: service crashed`, service.isRunning() ? 0 : 1),
+  ];
 }
 
 /** Trusting a proxy that is not there lets every caller write its own address: a mistake nobody can see. */
 async function aroundTheProxy({ quick }: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startLimited('1');
-  try {
-    const { sent, answered } = await oneByOne(service, forgedAddress, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
-    return [
-      reported(
-        'TRUSTED_PROXIES=1 without a proxy: answered',
-        `${answered} of ${sent} (each value is its own bucket)`,
-      ),
-    ];
-  } finally {
-    await service.stop();
-  }
+  const { sent, answered } = await oneByOne(service, forgedAddress, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
+  return [
+    reported(
+      'TRUSTED_PROXIES=1 without a proxy: answered',
+      `${answered} of ${sent} (each value is its own bucket)`,
+    ),
+  ];
 }
 
 /** The same table as the service's, without the network between. */
@@ -113,7 +106,7 @@ export function mostAnswers({ tookMs }: Pick<Forged, 'tookMs'>): number {
 }
 
 /** Each value after the answer to the one before: never dropped, and never faster than the bucket. */
-async function oneByOne(service: ServiceProcess, header: HeaderOf, values: number): Promise<Forged> {
+async function oneByOne(service: ServiceNode, header: HeaderOf, values: number): Promise<Forged> {
   const connection = new KeepAliveConnection(service.callerUrl);
   const startedMs = performance.now();
   let answered = 0;
@@ -126,7 +119,7 @@ async function oneByOne(service: ServiceProcess, header: HeaderOf, values: numbe
 }
 
 /** All values as fast as they go, without waiting for answers; a dropped socket is opened again. */
-async function floodWith(service: ServiceProcess, header: HeaderOf): Promise<Forged> {
+async function floodWith(service: ServiceNode, header: HeaderOf): Promise<Forged> {
   const startedMs = performance.now();
   let answered = 0;
   for (let sent = 0; sent < VALUES; sent += AT_ONCE) {
@@ -158,7 +151,7 @@ export function countAnswers(text: string): number {
   return text.match(/^HTTP\/1\.1 \d{3} /gm)?.length ?? 0;
 }
 
-function requestFrom(service: ServiceProcess, forwardedFor: string): string {
+function requestFrom(service: ServiceNode, forwardedFor: string): string {
   return scoreRequest(service, 'payer-1', [`X-Forwarded-For: ${forwardedFor}`]);
 }
 
@@ -167,8 +160,8 @@ export function forgedAddress(n: number): string {
   return `11.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 
-function startLimited(trustedProxies: string): Promise<ServiceProcess> {
-  return startService({
+function startLimited(trustedProxies: string): Promise<ServiceNode> {
+  return startServiceNode({
     env: {
       RATE_LIMIT_PER_SECOND: String(RATE_PER_SECOND),
       RATE_LIMIT_BURST: String(BURST),

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
+import { atLeast, atMost, type Figure, reported } from '../figure.ts';
 import { missingPrograms } from '../processes/needed-programs.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { atLeast, atMost, type Figure, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
 
 const TIMES = [2, 5, 10] as const;
@@ -44,29 +45,20 @@ export interface Measured {
 }
 
 async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
-  const service = await startService();
-  try {
-    return await overloadOn('SQLite', service, run);
-  } finally {
-    await service.stop();
-  }
+  const service = await startServiceNode();
+  return await overloadOn('SQLite', service, run);
 }
 
 async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   const redis = await startStandalone();
-  try {
-    const service = await startService({ redisUrl: redis.url });
-    const figures = await overloadOn('Redis', service, run);
-    await service.stop();
-    return figures;
-  } finally {
-    await redis.stop();
-  }
+  const service = await startServiceNode({ redisUrl: redis.url });
+  const figures = await overloadOn('Redis', service, run);
+  return figures;
 }
 
 async function overloadOn(
   store: string,
-  service: ServiceProcess,
+  service: ServiceNode,
   { quick, report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const loadMs = quick ? QUICK_LOAD_MS : LOAD_MS;
@@ -104,7 +96,7 @@ function scoresAndVerdicts(payers: number, prefix: string): (n: number) => Ask {
 }
 
 async function measure(
-  service: ServiceProcess,
+  service: ServiceNode,
   connections: number,
   loadMs: number,
   ask: (n: number) => Ask,

@@ -1,15 +1,8 @@
 import { connect } from 'node:net';
 import { SeededRandom } from '../../../test/simulation/seeded-random.ts';
-import { startService } from '../processes/service-process.ts';
-import {
-  atLeast,
-  atMost,
-  type Figure,
-  never,
-  reported,
-  type Scenario,
-  type ScenarioRun,
-} from '../scenario.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { KeepAliveConnection } from '../traffic/keep-alive.ts';
 import { firstSuccess } from '../traffic/records.ts';
 import { post, type Target } from '../traffic/requests.ts';
@@ -40,21 +33,17 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   const requests = quick ? 5_000 : 100_000;
   const seed = Math.floor(Math.random() * 2 ** 31);
   report(`seed ${seed}`);
-  const service = await startService();
+  const service = await startServiceNode();
   const totals: Totals = { statuses: new Map(), serverErrors: 0, unanswered: 0, slowestMs: 0 };
-  try {
-    await firstSuccess(service, 'before', TIMEOUT_MS);
-    await Promise.all(
-      Array.from({ length: CALLERS }, (_, index) =>
-        caller(service, new SeededRandom(seed + index), Math.ceil(requests / CALLERS), totals),
-      ),
-    );
-    const survived = service.isRunning();
-    if (survived) await firstSuccess(service, 'after', TIMEOUT_MS);
-    return figuresOf(totals, seed, survived);
-  } finally {
-    await service.stop();
-  }
+  await firstSuccess(service, 'before', TIMEOUT_MS);
+  await Promise.all(
+    Array.from({ length: CALLERS }, (_, index) =>
+      caller(service, new SeededRandom(seed + index), Math.ceil(requests / CALLERS), totals),
+    ),
+  );
+  const survived = service.isRunning();
+  if (survived) await firstSuccess(service, 'after', TIMEOUT_MS);
+  return figuresOf(totals, seed, survived);
 }
 
 function figuresOf(totals: Totals, seed: number, survived: boolean): readonly Figure[] {

@@ -3,17 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { end, isRunning, own } from '../../../test/servers/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
 import { missingPrograms, notRun } from '../processes/needed-programs.ts';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import {
-  atLeast,
-  atMost,
-  type Figure,
-  never,
-  reported,
-  type Scenario,
-  type ScenarioRun,
-} from '../scenario.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, percentile } from '../traffic/load.ts';
 
 const SOCKETS = 1000;
@@ -37,7 +30,7 @@ const NOT_SLOW = CONNECTIONS + 1;
 const TCP_TABLE = '/proc/net/tcp';
 const ESTABLISHED = '01';
 /** Takes the attack in the service's stead, in a process of its own. */
-const CONTROL = 'scripts/chaos/bare-server.ts';
+const CONTROL = 'scripts/chaos/processes/bare-server.ts';
 
 /** One way of being slow, with what slowhttptest is told to do it. */
 interface Attack {
@@ -80,16 +73,12 @@ export const slowClients: Scenario = {
     const missing = missingPrograms(['slowhttptest'], run);
     if (missing !== null) return [missing];
     if (!existsSync(TCP_TABLE)) return [notRun('run on Linux, which tells open sockets', run.report)];
-    const service = await startService();
-    try {
-      return await attackInTurn(service, run);
-    } finally {
-      await service.stop();
-    }
+    const service = await startServiceNode();
+    return attackInTurn(service, run);
   },
 };
 
-async function attackInTurn(service: ServiceProcess, run: ScenarioRun): Promise<readonly Figure[]> {
+async function attackInTurn(service: ServiceNode, run: ScenarioRun): Promise<readonly Figure[]> {
   const windowMs = run.quick ? QUICK_WINDOW_MS : WINDOW_MS;
   // What compiles its code first would flatter every attack.
   await healthyLoad(service, windowMs, nothing);
@@ -150,7 +139,7 @@ function attacksWith(key: string): readonly Attack[] {
 }
 
 /** Three windows in a row, so that the same machine is met in each. */
-async function compare(service: ServiceProcess, attack: Attack, windowMs: number): Promise<Compared> {
+async function compare(service: ServiceNode, attack: Attack, windowMs: number): Promise<Compared> {
   const answer = await fetch(service.callerUrl + attack.path);
   const { byteLength } = await answer.arrayBuffer();
   const nobody = await healthyLoad(service, windowMs, nothing);
@@ -172,7 +161,7 @@ async function nothing(): Promise<void> {
 
 /** The window begins with what happens beside it; the load goes on until both are over. */
 async function healthyLoad<T>(
-  target: ServiceProcess,
+  target: ServiceNode,
   windowMs: number,
   beside: () => Promise<T>,
 ): Promise<Healthy<T>> {

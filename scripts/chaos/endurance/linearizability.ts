@@ -3,8 +3,9 @@ import type { VerdictAnswer } from '../../../src/decision/decision.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import type { RedisProcess } from '../../../test/servers/redis-process.ts';
 import { SeededRandom } from '../../../test/simulation/seeded-random.ts';
-import { startService } from '../processes/service-process.ts';
-import { atLeast, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { atLeast, type Figure, never, reported } from '../figure.ts';
+import { startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type Exchange, KeepAliveConnection } from '../traffic/keep-alive.ts';
 import { type Recorded, recordedDecisions } from '../traffic/records.ts';
 import { post, type Target, verdictRequest } from '../traffic/requests.ts';
@@ -42,31 +43,26 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   report(`seed ${seed}`);
   const random = new SeededRandom(seed);
   const redis = await startStandalone();
-  try {
-    const [node] = redis.nodes;
-    if (node === undefined) throw new Error('Redis has no node');
-    const one = await startService({ redisUrl: redis.url });
-    const other = await startService({ redisUrl: redis.url, key: one.key });
-    const callers = [one, other].flatMap((target) =>
-      Array.from({ length: CALLERS_A_NODE }, () => new Caller(target)),
-    );
-    const totals: Totals = { operations: 0, unknown: 0, refusedOrders: [], violations: 0 };
-    for (let n = 0; n < histories; n++) {
-      const stalled = n % EVERY_NTH_STALLS === EVERY_NTH_STALLS - 1 ? node : null;
-      const history = await makeHistory(callers, `payer-${n}`, random, stalled);
-      count(totals, history);
-      const checked = history.flatMap(({ operation }) => operation ?? []);
-      if (isLinearizable(checked, WAITS_SECONDS)) continue;
-      totals.violations++;
-      report(`history ${n} is not linearizable: ${JSON.stringify(checked)}`);
-    }
-    for (const caller of callers) caller.close();
-    const recorded = await recordedDecisions(one, totals.refusedOrders);
-    await Promise.all([one.stop(), other.stop()]);
-    return figuresOf(totals, recorded, histories, seed);
-  } finally {
-    await redis.stop();
+  const [node] = redis.nodes;
+  if (node === undefined) throw new Error('Redis has no node');
+  const one = await startServiceNode({ redisUrl: redis.url });
+  const other = await startServiceNode({ redisUrl: redis.url, key: one.key });
+  const callers = [one, other].flatMap((target) =>
+    Array.from({ length: CALLERS_A_NODE }, () => new Caller(target)),
+  );
+  const totals: Totals = { operations: 0, unknown: 0, refusedOrders: [], violations: 0 };
+  for (let n = 0; n < histories; n++) {
+    const stalled = n % EVERY_NTH_STALLS === EVERY_NTH_STALLS - 1 ? node : null;
+    const history = await makeHistory(callers, `payer-${n}`, random, stalled);
+    count(totals, history);
+    const checked = history.flatMap(({ operation }) => operation ?? []);
+    if (isLinearizable(checked, WAITS_SECONDS)) continue;
+    totals.violations++;
+    report(`history ${n} is not linearizable: ${JSON.stringify(checked)}`);
   }
+  for (const caller of callers) caller.close();
+  const recorded = await recordedDecisions(one, totals.refusedOrders);
+  return figuresOf(totals, recorded, histories, seed);
 }
 
 function figuresOf(totals: Totals, recorded: Recorded, histories: number, seed: number): readonly Figure[] {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ServiceProcess, startService } from '../processes/service-process.ts';
-import { atMost, type Figure, never, reported, type Scenario, type ScenarioRun } from '../scenario.ts';
+import { atMost, type Figure, never, reported } from '../figure.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, percentile } from '../traffic/load.ts';
 
 const SOAK_SECONDS = 600;
@@ -28,17 +29,13 @@ export const soak: Scenario = {
   does: 'ten minutes at half of the load that the service can bear: heap and handles stay flat',
   limitSeconds: 800,
   run: async (run) => {
-    const service = await startService();
-    try {
-      return await soakAtHalfLoad(service, run);
-    } finally {
-      await service.stop();
-    }
+    const service = await startServiceNode();
+    return await soakAtHalfLoad(service, run);
   },
 };
 
 async function soakAtHalfLoad(
-  service: ServiceProcess,
+  service: ServiceNode,
   { quick, report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const atFull = startLoad(service, null, 0);
@@ -106,7 +103,7 @@ export function flatness(looks: readonly Look[]): readonly Figure[] {
   ];
 }
 
-function startLoad(target: ServiceProcess, ratePerSecond: number | null, from: number): Load {
+function startLoad(target: ServiceNode, ratePerSecond: number | null, from: number): Load {
   return new Load({
     target,
     connections: CONNECTIONS,
@@ -122,7 +119,7 @@ function soakSeconds(): number {
   throw new Error(`SOAK_SECONDS must be a number from ${QUICK_SOAK_SECONDS} on, not "${given}"`);
 }
 
-async function lookAt({ platformUrl }: ServiceProcess): Promise<Look> {
+async function lookAt({ platformUrl }: ServiceNode): Promise<Look> {
   const answer = await fetch(`${platformUrl}/metrics`, { headers: { Connection: 'close' } });
   return lookOf(await answer.text());
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Figure, reported, type ScenarioRun } from '../scenario.ts';
+import { type Figure, reported } from '../figure.ts';
+import type { ScenarioRun } from '../scenario.ts';
 
 /**
  * The figure of a scenario that cannot run here because programs are missing, said loudly as well; null

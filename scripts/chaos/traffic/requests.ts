@@ -1,7 +1,7 @@
-import type { ServiceProcess } from '../processes/service-process.ts';
+import type { ServiceNode } from '../processes/service-node.ts';
 
 /** Where requests go, and the key that opens it. */
-export type Target = Pick<ServiceProcess, 'callerUrl' | 'platformUrl' | 'key'>;
+export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 
 /** The bytes of a request for a verdict (contract, section 2.3). Its order is also its request id. */
 export function verdictRequest(

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { atLeast, atMost, never, reported } from '../../../scripts/chaos/scenario.ts';
-import { allPass, table } from '../../../scripts/chaos/table.ts';
+import { atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
+import { allPass, outcomeTable } from '../../../scripts/chaos/outcome-table.ts';
 
 describe('a figure', () => {
   it('passes at its bound and misses beyond it', () => {
@@ -25,13 +25,12 @@ describe('a figure', () => {
 
 describe('the table of a run', () => {
   it('has aligned columns, and a line for a scenario that broke off', () => {
-    const text = table([
+    const text = outcomeTable([
       { scenario: 'kills', figures: [never('lost', 0), reported('kills', '50')], trouble: null },
       { scenario: 'stop', figures: [], trouble: 'no, given up after 5 s' },
     ]);
     expect(text.split('\n')).to.deep.equal([
       'scenario  figure          seen                    target',
-      '--------  --------------  ----------------------  ------  ----',
       'kills     lost            0                       0       pass',
       'kills     kills           50',
       'stop      ran to its end  no, given up after 5 s  yes     miss',

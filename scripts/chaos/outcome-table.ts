@@ -1,4 +1,5 @@
-import type { Figure } from './scenario.ts';
+import { table } from '../../src/cli/table.ts';
+import type { Figure } from './figure.ts';
 
 /** The figures of one scenario, and why there are no more of them when it did not get through. */
 export interface Outcome {
@@ -10,20 +11,9 @@ export interface Outcome {
 
 const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
-/** The one table of a run, its columns aligned. A scenario that broke off is a line that missed. */
-export function table(outcomes: readonly Outcome[]): string {
-  const rows = outcomes.flatMap(rowsOf);
-  const widths = TITLES.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return [TITLES, widths.map((width) => '-'.repeat(width)), ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+/** The one table of a run. A scenario that broke off is a line that missed. */
+export function outcomeTable(outcomes: readonly Outcome[]): string {
+  return table(TITLES, outcomes.flatMap(rowsOf));
 }
 
 function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
