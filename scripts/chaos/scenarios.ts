@@ -9,6 +9,12 @@ import { forgedAddresses } from './attacks/forged-addresses.ts';
 import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
 import { slowClients } from './attacks/slow-clients.ts';
+import { corruptDocuments } from './damage/corrupt-documents.ts';
+import { eviction } from './damage/eviction.ts';
+import { hangingMaster } from './damage/hanging-master.ts';
+import { heavyDraft } from './damage/heavy-draft.ts';
+import { skewedNode } from './damage/skewed-node.ts';
+import { unreadableRules } from './damage/unreadable-rules.ts';
 import { linearizability } from './endurance/linearizability.ts';
 import { soak } from './endurance/soak.ts';
 import type { Scenario } from './scenario.ts';
@@ -27,5 +33,11 @@ export const scenarios: readonly Scenario[] = [
   clockJumps,
   rollingRestart,
   diskFull,
+  skewedNode,
+  hangingMaster,
+  corruptDocuments,
+  unreadableRules,
+  heavyDraft,
+  eviction,
   soak,
 ];

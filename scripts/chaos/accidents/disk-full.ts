@@ -7,7 +7,7 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms, notRun } from '../processes/needed-programs.ts';
+import { missingPrograms, notRun } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';

@@ -9,7 +9,7 @@ import { startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/needed-programs.ts';
+import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { atLeast, atMost, type Figure, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/needed-programs.ts';
+import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';

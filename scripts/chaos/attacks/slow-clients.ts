@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { end, isRunning, own } from '../../../test/servers/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms, notRun } from '../processes/needed-programs.ts';
+import { missingPrograms, notRun } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, percentile } from '../traffic/load.ts';

@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import { call } from '../../../test/service/http-call.ts';
+import { type Figure, never, reported } from '../figure.ts';
+import { missingPrograms } from '../processes/missing-programs.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
+
+const PRELOAD = join(import.meta.dirname, '..', 'processes', 'skewed-clock.ts');
+const DAY_SECONDS = 86_400;
+const OFFSETS = [
+  { name: '15 s ahead', seconds: 15 },
+  { name: '10 min ahead', seconds: 600 },
+  { name: '200 days ahead', seconds: 200 * DAY_SECONDS },
+] as const;
+
+const PAYERS = 20;
+/** The skewed node has sent heartbeats and looked at those of the other by then. */
+const HEARTBEATS_MS = 4_000;
+/** The first wait of rules/p2.v10/ladder.yaml, and what a test may be late. */
+const FIRST_WAIT_SECONDS = 30;
+const SLACK_SECONDS = 2;
+
+/** One of two nodes has a wrong clock: payers and keys must not notice. */
+export const skewedNode: Scenario = {
+  name: 'skewed-node',
+  does: 'one of two nodes on a Redis runs 15 s, 10 minutes and 200 days ahead: no wait is skipped or grows, no key is lost, the fleet stays whole, and the node warns',
+  limitSeconds: 180,
+  run: async (run) => {
+    const missing = missingPrograms(['redis-server'], run);
+    if (missing !== null) return [missing];
+    const figures: Figure[] = [];
+    for (const { name, seconds } of OFFSETS) figures.push(...(await besideNode(name, seconds, run)));
+    return figures;
+  },
+};
+
+async function besideNode(
+  name: string,
+  seconds: number,
+  { quick, report }: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const redis = await startStandalone();
+  const right = await startServiceNode({ redisUrl: redis.url });
+  const skewed = await startServiceNode({
+    redisUrl: redis.url,
+    key: right.key,
+    env: { NODE_OPTIONS: `--import ${PRELOAD}`, CLOCK_OFFSET_MS: String(seconds * 1000), LOG_LEVEL: 'warn' },
+  });
+  await delay(HEARTBEATS_MS);
+  report(`${name}: the clock of one node is off by ${await offsetSeconds(skewed)} s`);
+  const waits = await waitsOf(right, skewed, quick ? PAYERS / 4 : PAYERS);
+  const skewedNodes = await nodesSeen(skewed);
+  const rightNodes = await nodesSeen(right);
+  const keyWorks = await Promise.all([right, skewed].map(async ({ shop }) => (await shop.score()).status));
+  const figures = [
+    never(`${name}: clocks that are not off`, Math.abs(await offsetSeconds(skewed)) >= seconds / 2 ? 0 : 1),
+    never(
+      `${name}: waits skipped, of ${waits.length} asked for on the other node`,
+      waits.filter((told) => told === null).length,
+    ),
+    never(
+      `${name}: waits that are not about the first of the ladder`,
+      waits.filter((told) => told !== null && told.early > FIRST_WAIT_SECONDS + SLACK_SECONDS).length,
+    ),
+    never(
+      `${name}: nodes that do not see both`,
+      [skewedNodes, rightNodes].filter((seen) => seen !== 2).length,
+    ),
+    never(`${name}: nodes that do not know the key`, keyWorks.filter((status) => status !== 200).length),
+    never(`${name}: logs of the skewed node without a warning`, /clock/i.test(skewed.log()) ? 0 : 1),
+    reported(`${name}: what the skewed node says first`, firstMessage(skewed.log())),
+  ];
+  await Promise.all([right.kill(), skewed.kill()]);
+  await redis.stop();
+  return figures;
+}
+
+/** What a payer was told who had begun on the other node; null when the wait was skipped. */
+interface Wait {
+  readonly early: number;
+}
+
+/** Payers begin on one node, are sent to wait there, and ask on the other. */
+async function waitsOf(
+  right: ServiceNode,
+  skewed: ServiceNode,
+  payers: number,
+): Promise<readonly (Wait | null)[]> {
+  const waits: (Wait | null)[] = [];
+  for (const [from, to, prefix] of [
+    [right, skewed, 'to-skewed'],
+    [skewed, right, 'from-skewed'],
+  ] as const) {
+    for (let n = 0; n < payers; n++) {
+      const ask = { clientIdKey: `${prefix}-${n}`, orderRef: `order-${prefix}-${n}` };
+      await from.shop.verdict(ask);
+      const sent = await from.shop.verdict(ask);
+      const asked = await to.shop.verdict(ask);
+      waits.push(asked.body.verdict === 'WAIT' ? { early: sent.body.waitSeconds ?? Number.NaN } : null);
+    }
+  }
+  return waits;
+}
+
+async function nodesSeen({ shop }: ServiceNode): Promise<number> {
+  const { body } = await shop.ask<{ readonly nodes: readonly unknown[] }>('GET', 'rules');
+  return body.nodes.length;
+}
+
+/** By the Date header of the process. */
+async function offsetSeconds({ platformUrl }: ServiceNode): Promise<number> {
+  const { headers } = await call('GET', `${platformUrl}/livez`, {});
+  return Math.round((Date.parse(headers.get('Date') ?? '') - Date.now()) / 1000);
+}
+
+function firstMessage(log: string): string {
+  const [line = ''] = log.split('\n').filter((each) => /clock/i.test(each));
+  if (line === '') return 'nothing';
+  const { msg, reason }: { readonly msg?: string; readonly reason?: string } = JSON.parse(line);
+  return reason ?? msg ?? line;
+}
