@@ -13,6 +13,7 @@ import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import type { RequestState } from './http/request/request-state.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
+import { answerNodeRefusals, hasOneHost } from './http/server/node-refusals.ts';
 import { cutOffSlowReaders } from './http/server/slow-readers.ts';
 import {
   HEADERS_TIMEOUT_MS,
@@ -145,8 +146,10 @@ function serverOf(
       requestTimeout,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      requireHostHeader: false,
     },
     (req, res) => {
+      if (!hasOneHost(req, res)) return;
       // A caller that keeps asking on an open connection would otherwise keep the drain from ending.
       if (isDraining()) res.setHeader('Connection', 'close');
       return answer(req, res);
@@ -154,6 +157,7 @@ function serverOf(
   );
   server.maxConnections = CONNECTIONS_MAX;
   cutOffSlowReaders(server, unreadTimeout);
+  answerNodeRefusals(server);
   return server;
 }
 

@@ -1,5 +1,5 @@
-/** What a decimal-string is (contract, section 2): digits and an optional fraction, no sign, exponent or blank. */
-export const DECIMAL_PATTERN = '^[0-9]{1,20}(\\.[0-9]{1,10})?$';
+/** What a decimal-string is (interface, section 2): up to 38 digits and an optional fraction of up to 18; no sign, exponent or blank. */
+export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
 /** One text for equal amounts: `010.50` and `10.5` are both `10.5`. */
 export function normalAmount(amount: string): string {

@@ -5,7 +5,7 @@ import { type Fact, YES_NO } from './fact.ts';
 export const REQUEST_FACTS = {
   amount: {
     kind: 'plain',
-    domain: { type: 'number', integer: false, min: 0, max: 1e20 },
+    domain: { type: 'number', integer: false, min: 0, max: 1e38 },
     unit: 'currency units',
     description: 'The requested amount.',
     read: ({ request }) => request.amount,

@@ -7,10 +7,14 @@ import { type Grant, grantLists, grantRefusals } from '../request/authenticate.t
 import { BODY_TOO_LARGE, UNSUPPORTED_TYPE } from '../request/body.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import {
+  HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
   METHOD_NOT_ALLOWED,
+  NO_HTTP,
   NOTHING_THERE,
   STATE_AWAY,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
 import { Components } from './components.ts';
@@ -110,6 +114,11 @@ const HEADERS = {
     required: true,
     schema: { type: 'integer', minimum: 0 },
   },
+  'WWW-Authenticate': {
+    description: 'Names the header that the access key belongs into',
+    required: true,
+    schema: { type: 'string' },
+  },
   Allow: {
     description: 'Only with 405: the methods that the path takes',
     schema: { type: 'string' },
@@ -189,7 +198,15 @@ function operationObject(
       ),
       default: refusalResponse(
         'Any other refusal',
-        [INTERNAL_ERROR, NOTHING_THERE, METHOD_NOT_ALLOWED],
+        [
+          INTERNAL_ERROR,
+          NOTHING_THERE,
+          METHOD_NOT_ALLOWED,
+          NO_HTTP,
+          TOO_SLOW,
+          UNKNOWN_EXPECTATION,
+          HEADERS_TOO_LARGE,
+        ],
         ['Allow'],
         components,
       ),
@@ -238,14 +255,14 @@ function refusalsByStatus(
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       String(status),
-      refusalResponse(
-        group.map(({ when }) => when).join(' '),
-        group,
-        status === 503 ? ['Retry-After'] : [],
-        components,
-      ),
+      refusalResponse(group.map(({ when }) => when).join(' '), group, headersOf(Number(status)), components),
     ]),
   );
+}
+
+function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
+  if (status === 401) return ['WWW-Authenticate'];
+  return status === 503 ? ['Retry-After'] : [];
 }
 
 function refusalResponse(

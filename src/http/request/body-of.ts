@@ -1,40 +1,79 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { TSchema } from 'typebox';
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type TSchema, Type } from 'typebox';
 import { toEpochMs } from '../../client/instant.ts';
 import type { Shape } from '../../shapes.ts';
-import { malformedBody } from './problems.ts';
+import { type HttpProblem, malformedBody, type PointedDetail } from './problems.ts';
 
-// Members that no schema knows are taken out, so that nothing later meets what was never checked.
-const ajv = new Ajv2020({ allErrors: false, strict: true, removeAdditional: 'all' });
-ajv.addKeyword({
-  keyword: 'wellFormed',
-  type: 'string',
-  schemaType: 'boolean',
-  validate: (_schema: boolean, value: string) => value.isWellFormed(),
-});
-ajv.addKeyword({
-  keyword: 'instant',
-  schemaType: 'boolean',
-  validate: (_schema: boolean, value: unknown) => toEpochMs(value) !== null,
-});
+/** How many faults one answer lists. */
+const FAULTS_LISTED_MAX = 20;
 
-/** A validator that gives the members the schema knows, and throws 400 with a pointer at what is wrong. */
+/**
+ * Stops at the first fault, because most bodies have none and looking for all costs time. Members that no schema
+ * knows are taken out, so that nothing later meets what was never checked.
+ */
+const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
+
+/** Finds all faults of a body that was refused. Bodies are small, and so is what there can be to find. */
+const thoroughAjv = bodyAjv({ allErrors: true });
+
+function bodyAjv(options: Options): Ajv2020 {
+  const made = new Ajv2020({ strict: true, ...options });
+  made.addKeyword({
+    keyword: 'wellFormed',
+    type: 'string',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: string) => value.isWellFormed(),
+  });
+  made.addKeyword({
+    keyword: 'instant',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: unknown) => toEpochMs(value) !== null,
+  });
+  return made;
+}
+
+/**
+ * A validator that gives the members the schema knows, and throws 400 with a pointer at everything that is wrong.
+ * An optional member that is null or empty counts as absent, because many languages write absent members so.
+ */
 export function bodyOf<S extends TSchema>(schema: S): (value: unknown) => Shape<S> {
   const validate: ValidateFunction<Shape<S>> = ajv.compile<Shape<S>>(schema);
+  const findFaults = thoroughAjv.compile(schema);
   return (value) => {
     if (validate(value)) return value;
-    throw refusal(validate.errors?.[0]);
+    leaveOutBlanks(schema, value);
+    if (validate(value)) return value;
+    findFaults(value);
+    throw refusalOf(findFaults.errors ?? []);
   };
 }
 
-function refusal(error: ErrorObject | undefined) {
-  if (error === undefined) return malformedBody('The body is not valid for the operation.');
+/** Takes optional members that are null or '' out of an object, and out of the objects in it. */
+function leaveOutBlanks(schema: TSchema, value: unknown): void {
+  if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(schema.properties)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const given: unknown = Reflect.get(value, name);
+    const isBlank = given === null || given === '';
+    if (isBlank && !schema.required?.includes(name)) Reflect.deleteProperty(value, name);
+    else leaveOutBlanks(member, given);
+  }
+}
+
+function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
+  const faults = errors.slice(0, FAULTS_LISTED_MAX).map(faultOf);
+  const [first] = faults;
+  if (first === undefined) return malformedBody('The body is not valid for the operation.');
+  const where = first.pointer === '' ? 'The body' : first.pointer;
+  const others = errors.length === 1 ? '' : ` There are ${errors.length} faults; see errors.`;
+  return malformedBody(`${where} ${first.detail}.${others}`, faults);
+}
+
+function faultOf(error: ErrorObject): PointedDetail {
   const missing: unknown = error.params['missingProperty'];
   const pointer =
     error.keyword === 'required' ? `${error.instancePath}/${String(missing)}` : error.instancePath;
-  const detail = explain(error);
-  const where = pointer === '' ? 'The body' : pointer;
-  return malformedBody(`${where} ${detail}.`, [{ pointer, detail }]);
+  return { pointer, detail: explain(error) };
 }
 
 /** What is wrong and what is allowed, in words. */
@@ -57,7 +96,7 @@ function explain({ keyword, params, message, instancePath }: ErrorObject): strin
     case 'pattern':
       return instancePath.endsWith('toPayCurrency')
         ? 'must be 3 or 4 letters or digits, like "EUR"'
-        : 'must be a decimal number of at most 20 digits and 10 decimals, like "250.00", without sign, exponent or blank';
+        : 'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
     default:
       return message ?? 'is not valid';
   }

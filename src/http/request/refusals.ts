@@ -2,12 +2,13 @@ import { HttpProblem, notFound, refusal, unavailable } from './problems.ts';
 
 /** The refusals that more than one operation shares. Those of a single one stand beside it. */
 
-const TITLE_401 = 'unknown X-KA-Access-Key';
-
 export const UNKNOWN_KEY = refusal(
   'unknownKey',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
-  (detail: string) => new HttpProblem(401, TITLE_401, detail),
+  (detail: string) =>
+    new HttpProblem(401, 'unknown X-KA-Access-Key', detail, {
+      headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' },
+    }),
   'The header X-KA-Access-Key is missing.',
 );
 
@@ -63,3 +64,35 @@ export const METHOD_NOT_ALLOWED = refusal(
 export const OVERLOADED = refusal('overloaded', 'The service has more to do than it can.', () =>
   unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
 );
+
+/** What Node refuses before any route is asked: the connection ends with each of these. */
+
+export const NO_HTTP = refusal('noHttp', 'What was sent is no HTTP/1.1 request.', () =>
+  endOfConnection(
+    400,
+    'bad request',
+    'What was sent is not a well-formed HTTP/1.1 request with one Host header.',
+  ),
+);
+
+export const TOO_SLOW = refusal('tooSlow', 'The request did not arrive in time.', () =>
+  endOfConnection(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
+);
+
+export const UNKNOWN_EXPECTATION = refusal(
+  'unknownExpectation',
+  'The header Expect asks for something else than 100-continue.',
+  () => endOfConnection(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
+);
+
+export const HEADERS_TOO_LARGE = refusal('headersTooLarge', 'The headers are too large.', () =>
+  endOfConnection(
+    431,
+    'headers too large',
+    'Request line and headers must have less than 16384 bytes together.',
+  ),
+);
+
+function endOfConnection(status: number, title: string, detail: string): HttpProblem {
+  return new HttpProblem(status, title, detail, { headers: { Connection: 'close' } });
+}

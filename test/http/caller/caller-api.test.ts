@@ -51,6 +51,11 @@ describe('the API for callers', () => {
       }
     });
 
+    it('is asked for by the header that HTTP has for it', async () => {
+      const answer = await call<Problem>('POST', url('/v1/client/verdict'), {}, verdictBody());
+      expect(answer.headers.get('WWW-Authenticate')).to.equal('ApiKey header="X-KA-Access-Key"');
+    });
+
     it('is not looked for anywhere else', async () => {
       await refused({ Authorization: `Bearer ${shop.key}` }, 'The header X-KA-Access-Key is missing.');
     });

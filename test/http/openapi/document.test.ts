@@ -536,7 +536,7 @@ describe('the contract in the document for callers', () => {
     expect(limits('ScoreBody')).to.have.members([
       'sellPointKey 256',
       'clientIdKey 256',
-      'amountRequested ^[0-9]{1,20}(\\.[0-9]{1,10})?$',
+      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$',
       'selectedMethodKey 256',
       'toPayCurrency ^[A-Za-z0-9]{3,4}$',
       'fingerprint 256',
@@ -548,7 +548,7 @@ describe('the contract in the document for callers', () => {
       'sellPointKey 256',
       'clientIdKey 256',
       'method 256',
-      'amountRequested ^[0-9]{1,20}(\\.[0-9]{1,10})?$',
+      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$',
       'orderRef 256',
       'toPayCurrency ^[A-Za-z0-9]{3,4}$',
     ]);

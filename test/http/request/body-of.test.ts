@@ -32,19 +32,22 @@ const REQUIRED: Readonly<Record<Operation, readonly string[]>> = {
   verdict: ['sellPointKey', 'clientIdKey', 'method', 'amountRequested', 'orderRef'],
 };
 
-const NO_TEXTS: readonly unknown[] = [0, 7, true, null, [], ['a'], {}];
-const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, null, [], {}];
+const NO_TEXTS: readonly unknown[] = [0, 7, true, [], ['a'], {}];
+const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, [], {}];
 
 const NO_DECIMAL =
-  'must be a decimal number of at most 20 digits and 10 decimals, like "250.00", without sign, exponent or blank';
+  'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
 const NO_CURRENCY = 'must be 3 or 4 letters or digits, like "EUR"';
 
 const NO_DECIMALS: readonly string[] = [
   ...['1e5', '-1', '+1', ' 1', '1 ', '', '.5', '1.', '1.2.3', '1,5', '0x10', 'NaN', 'Infinity', '1_000'],
-  ...['١', '１', '½', '1\n', 'abc', '1'.repeat(21), `0.${'1'.repeat(11)}`],
+  ...['١', '１', '½', '1\n', 'abc', '1'.repeat(39), `0.${'1'.repeat(19)}`],
 ];
 
-const DECIMALS: readonly string[] = ['0', '25', '25.00', '007.50', '0.0000000001', '9'.repeat(20)];
+const DECIMALS: readonly string[] = [
+  ...['0', '25', '25.00', '007.50', '0.0000000001'],
+  ...['9'.repeat(38), `0.${'0'.repeat(17)}1`, `${'9'.repeat(20)}.${'9'.repeat(18)}`],
+];
 
 const operations: readonly Operation[] = ['score', 'verdict'];
 
@@ -88,14 +91,15 @@ describe('the members of a request body', () => {
       }
 
       for (const [member, maxLength] of Object.entries(TEXT_MEMBERS[operation])) {
+        const isRequired = REQUIRED[operation].includes(member);
         it(`${operation} with a ${member} that is no text`, async () => {
-          for (const value of NO_TEXTS) {
+          for (const value of isRequired ? [...NO_TEXTS, null] : NO_TEXTS) {
             await refuse({ operation, member, value, detail: 'must be a JSON string' });
           }
         });
 
-        it(`${operation} with a ${member} that is empty, too long, or has a lone surrogate`, async () => {
-          await refuse({ operation, member, value: '', detail: 'must not be empty' });
+        it(`${operation} with a ${member} that is too long, has a lone surrogate, or is empty where it is required`, async () => {
+          if (isRequired) await refuse({ operation, member, value: '', detail: 'must not be empty' });
           const tooLong = `must have at most ${maxLength} characters`;
           await refuse({ operation, member, value: 'a'.repeat(maxLength + 1), detail: tooLong });
           await refuse({ operation, member, value: '😀'.repeat(maxLength + 1), detail: tooLong });
@@ -106,7 +110,7 @@ describe('the members of a request body', () => {
       }
 
       it(`${operation} with an amount that is no JSON string`, async () => {
-        for (const value of [25, 25.5, 0, ...NO_TEXTS.slice(2)]) {
+        for (const value of [25, 25.5, 0, null, ...NO_TEXTS.slice(2)]) {
           await refuse({ operation, member: 'amountRequested', value, detail: 'must be a JSON string' });
         }
       });
@@ -118,10 +122,9 @@ describe('the members of a request body', () => {
       });
 
       it(`${operation} with a currency of another form`, async () => {
-        for (const value of ['', 'EU', 'EUROS', 'E R', '€€€', 'EU\ud800']) {
+        for (const value of ['EU', 'EUROS', 'E R', '€€€', 'EU\ud800']) {
           await refuse({ operation, member: 'toPayCurrency', value, detail: NO_CURRENCY });
         }
-        await refuse({ operation, member: 'toPayCurrency', value: null, detail: 'must be a JSON string' });
         await refuse({ operation, member: 'toPayCurrency', value: 978, detail: 'must be a JSON string' });
       });
 
@@ -139,12 +142,18 @@ describe('the members of a request body', () => {
 
       it(`${operation} whose members come only from a __proto__ member`, async () => {
         const text = `{"__proto__":${JSON.stringify(bodyOf(operation, {}))}}`;
-        expect((await shop.post(operation, text)).body.detail).to.equal('/sellPointKey is required.');
+        const { detail, errors = [] } = (await shop.post(operation, text)).body;
+        const missing = REQUIRED[operation].map((member) => ({
+          pointer: `/${member}`,
+          detail: 'is required',
+        }));
+        expect(detail).to.equal(`/sellPointKey is required. There are ${missing.length} faults; see errors.`);
+        expect(errors).to.have.deep.members(missing);
       });
     }
 
     it('score with clientHints that are no object', async () => {
-      for (const value of ['jsOk', 7, true, null, []]) {
+      for (const value of ['jsOk', 7, true, []]) {
         await refuse({ operation: 'score', member: 'clientHints', value, detail: 'must be a JSON object' });
       }
     });
@@ -158,6 +167,68 @@ describe('the members of a request body', () => {
           expect(body.errors).to.deep.equal([{ pointer, detail: 'must be true or false' }]);
         }
       }
+    });
+  });
+
+  describe('several of which are wrong', () => {
+    it('are all named, the first of them also in words', async () => {
+      const body = verdictBody({ amountRequested: 25, orderRef: '', method: undefined, toPayCurrency: 'E' });
+      const answer = await shop.post('verdict', body);
+      expect(answer.body.detail).to.equal('/method is required. There are 4 faults; see errors.');
+      expect(answer.body.errors).to.have.deep.members([
+        { pointer: '/method', detail: 'is required' },
+        { pointer: '/amountRequested', detail: 'must be a JSON string' },
+        { pointer: '/orderRef', detail: 'must not be empty' },
+        { pointer: '/toPayCurrency', detail: NO_CURRENCY },
+      ]);
+    });
+
+    it('are named up to a bound, with how many there are', async () => {
+      const acceptorKeys = Array.from({ length: 10_000 }, () => 1);
+      const { body } = await shop.ask('PUT', 'clients/a/binding', { requisiteRef: 'r', acceptorKeys });
+      expect(body.errors).to.have.length(20);
+      expect(body.detail).to.match(/ There are 10001 faults; see errors\.$/);
+    });
+  });
+
+  describe('that are optional and null or empty', () => {
+    it('count as absent in a score, also within its hints', async () => {
+      const blank = { toPayCurrency: '', fingerprint: null, ip: '', userAgent: null };
+      for (const clientHints of [null, '', {}, { jsOk: null, honeypotTriggered: '' }]) {
+        const members = { clientIdKey: 'blank-score', ...blank, clientHints };
+        expect((await shop.post('score', scoreBody(members))).status).to.equal(200);
+      }
+      const history = await shop.ask<{ entries: readonly { request: object }[] }>(
+        'GET',
+        'clients/blank-score/history',
+      );
+      expect(history.body.entries[0]?.request).to.deep.include({
+        currency: null,
+        jsOk: null,
+        fingerprintPresent: false,
+        ipPresent: false,
+        userAgentPresent: false,
+      });
+    });
+
+    it('make the same verdict request as without them', async () => {
+      const key = { 'Idempotency-Key': 'blank' };
+      const first = await shop.verdict({ clientIdKey: 'blank-verdict' }, key);
+      const again = await shop.verdict({ clientIdKey: 'blank-verdict', toPayCurrency: null }, key);
+      expect(again.headers.get('Idempotent-Replayed')).to.equal('true');
+      expect(again.body).to.deep.equal(first.body);
+    });
+
+    it('count as absent in what the platform reports', async () => {
+      const report = { clientIdKey: 'b', orderRef: 'b-1', outcome: 'PAID', cause: null, occurredAt: '' };
+      expect((await shop.ask('POST', 'outcomes', report)).status).to.equal(200);
+      const binding = { requisiteRef: 'r', acceptorKeys: ['a'], method: '', expiresAt: null };
+      expect((await shop.ask('PUT', 'clients/b/binding', binding)).body).to.deep.equal({
+        requisiteRef: 'r',
+        acceptorKeys: ['a'],
+        method: null,
+        expiresAt: null,
+      });
     });
   });
 

@@ -274,8 +274,8 @@ describe('a request body', () => {
     it('refuses moments that do not exist or are of another form', async () => {
       const moments = [
         ...['2025-02-29T10:00:00Z', '2025-02-30T10:00:00Z', '2025-04-31T10:00:00Z', '2025-13-01T10:00:00Z'],
-        ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '', '1735689600000'],
-        ...['1960-01-01T00:00:00Z', -1, 1.5, 1e300, true, null, [], {}],
+        ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '1735689600000'],
+        ...['1960-01-01T00:00:00Z', -1, 1.5, 1e300, true, [], {}],
       ];
       for (const moment of moments) {
         const { status, body } = await at(moment);
