@@ -90,7 +90,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<ClientHistory> {
     checkLimit(query);
-    const path = `${clientPath(clientIdKey)}/history${queryText(query)}`;
+    const path = clientPath(clientIdKey, '/history', query);
     return jsonOf(await this.#send('GET', path, undefined, options));
   }
 
@@ -100,19 +100,19 @@ export class PlatformClient {
   }
 
   async bind(clientIdKey: string, binding: NewBinding, options?: CallOptions): Promise<Binding> {
-    return jsonOf(await this.#send('PUT', `${clientPath(clientIdKey)}/binding`, binding, options));
+    return jsonOf(await this.#send('PUT', clientPath(clientIdKey, '/binding'), binding, options));
   }
 
   async unbind(clientIdKey: string, options?: CallOptions): Promise<void> {
-    await this.#send('DELETE', `${clientPath(clientIdKey)}/binding`, undefined, options);
+    await this.#send('DELETE', clientPath(clientIdKey, '/binding'), undefined, options);
   }
 
   async setOverride(clientIdKey: string, override: NewOverride, options?: CallOptions): Promise<Override> {
-    return jsonOf(await this.#send('PUT', `${clientPath(clientIdKey)}/override`, override, options));
+    return jsonOf(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
   }
 
   async liftOverride(clientIdKey: string, options?: CallOptions): Promise<void> {
-    await this.#send('DELETE', `${clientPath(clientIdKey)}/override`, undefined, options);
+    await this.#send('DELETE', clientPath(clientIdKey, '/override'), undefined, options);
   }
 
   /** Of an order, of a client, or with neither of all: those that fit, newest first, and how far was looked. */
@@ -203,8 +203,10 @@ function reported(report: OutcomeReport, line: Line | undefined): ReportedOutcom
     : { report, error: line.error, detail: line.detail };
 }
 
-function clientPath(clientIdKey: string): string {
-  return `clients/${pathSegment('clientIdKey', clientIdKey)}`;
+/** The client stands in the query, because URL parsers and proxies rewrite paths, and would make one id of another. */
+function clientPath(clientIdKey: string, below = '', query: object = {}): string {
+  checkKey('clientIdKey', clientIdKey);
+  return `client${below}${queryText({ clientIdKey, ...query })}`;
 }
 
 function decisionPath(decisionId: string): string {

@@ -66,16 +66,16 @@ export class Tenant {
 
   bind(clientIdKey: string, more: object = {}) {
     const binding = { requisiteRef: 'requisite-7', acceptorKeys: ['acceptor-1', 'acceptor-2'], ...more };
-    return this.ask('PUT', `clients/${encodeURIComponent(clientIdKey)}/binding`, binding);
+    return this.ask('PUT', `client/binding?clientIdKey=${encodeURIComponent(clientIdKey)}`, binding);
   }
 
   override(clientIdKey: string, group: 'BLOCKED' | 'TRUSTED', more: object = {}) {
     const override = { group, reason: 'looked at by hand', by: 'ann', ...more };
-    return this.ask('PUT', `clients/${encodeURIComponent(clientIdKey)}/override`, override);
+    return this.ask('PUT', `client/override?clientIdKey=${encodeURIComponent(clientIdKey)}`, override);
   }
 
   client(clientIdKey: string): Promise<Answer<ClientBody>> {
-    return this.ask('GET', `clients/${encodeURIComponent(clientIdKey)}`);
+    return this.ask('GET', `client?clientIdKey=${encodeURIComponent(clientIdKey)}`);
   }
 
   async decisions(query: Readonly<Record<string, string>> = {}): Promise<readonly Decision[]> {

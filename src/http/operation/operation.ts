@@ -54,7 +54,7 @@ export interface Asked<Body> {
   readonly body: () => Promise<Body>;
 }
 
-interface KeyedSpec<Parts, Body> extends OperationSpec {
+export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: Grant;
   readonly body?: RequestBody<Body>;
   readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;

@@ -154,7 +154,7 @@ describeOnStores('the API for the platform', (store) => {
         [{ requisiteRef: '' }, '/requisiteRef must not be empty.'],
         [{ acceptorKeys: 'a' }, '/acceptorKeys must be a JSON array.'],
         [{ acceptorKeys: ['a', 7] }, '/acceptorKeys/1 must be a JSON string.'],
-        [{ method: null }, '/method must be a JSON string.'],
+        [{ method: 7 }, '/method must be a JSON string.'],
       ];
       for (const [members, detail] of refusals) {
         const answer: Answer<Problem> = await shop.ask('PUT', 'clients/bad-binding/binding', {
@@ -293,7 +293,7 @@ describeOnStores('the API for the platform', (store) => {
     });
   });
 
-  describe('a clientIdKey in the path', () => {
+  describe('a clientIdKey in the query or in the path', () => {
     for (const clientIdKey of [
       'a/b',
       '100%',
@@ -316,7 +316,7 @@ describeOnStores('the API for the platform', (store) => {
         expect(body.clientIdKey).to.equal(clientIdKey);
         expect(body.decisionCount).to.equal(1);
         expect(await odd.decisions({ clientIdKey })).to.have.length(1);
-        const path = `clients/${encodeURIComponent(clientIdKey)}`;
+        const path = `client?clientIdKey=${encodeURIComponent(clientIdKey)}`;
         expect((await odd.ask('DELETE', path)).status).to.equal(204);
         expect((await odd.client(clientIdKey)).status).to.equal(404);
       });

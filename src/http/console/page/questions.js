@@ -67,7 +67,7 @@ export function explanation(decisionId) {
  * @returns {Question<ClientView>}
  */
 export function client(clientIdKey) {
-  return { path: `clients/${encodeURIComponent(clientIdKey)}` };
+  return { path: `client?clientIdKey=${encodeURIComponent(clientIdKey)}` };
 }
 
 /**
@@ -76,7 +76,7 @@ export function client(clientIdKey) {
  * @returns {Question<ClientHistory>}
  */
 export function clientHistory(clientIdKey, limit) {
-  return { path: `clients/${encodeURIComponent(clientIdKey)}/history?limit=${limit}` };
+  return { path: `client/history?clientIdKey=${encodeURIComponent(clientIdKey)}&limit=${limit}` };
 }
 
 /**
@@ -86,5 +86,5 @@ export function clientHistory(clientIdKey, limit) {
  * @returns {Question<object | null>}
  */
 export function clientMember(clientIdKey, what) {
-  return { path: `clients/${encodeURIComponent(clientIdKey)}/${what}` };
+  return { path: `client/${what}?clientIdKey=${encodeURIComponent(clientIdKey)}` };
 }

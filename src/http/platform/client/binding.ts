@@ -3,9 +3,9 @@ import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
 import { instant, key, list, named, nullable, shape } from '../../../shapes.ts';
 import { epochMs, word } from '../../openapi/words.ts';
-import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
+import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
-import { BAD_CLIENT_PATH, CLIENT_ID_KEY } from './client-id-key.ts';
+import { clientOperation } from './client-id-key.ts';
 
 export interface BindingParts {
   readonly service: ScoringService;
@@ -28,15 +28,13 @@ export const BindingSchema = named(
   }),
 );
 
-export const bindClient = operation({
+export const bindClient = clientOperation({
   method: 'put',
-  path: '/v1/platform/clients/{clientIdKey}/binding',
+  below: '/binding',
   operationId: 'bindClient',
   summary: 'Binds a client to a requisite',
   description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY],
   body: jsonBody('BindingBody', BindingBodySchema, {
     requisiteRef: 'requisite-7',
     acceptorKeys: ['acceptor-1'],
@@ -47,9 +45,8 @@ export const bindClient = operation({
     method: null,
     expiresAt: null,
   }),
-  refusals: [malformed('/requisiteRef', 'is required'), BAD_CLIENT_PATH],
-  answer: async ({ ctx, key: { platform }, body }, { service }: BindingParts) => {
-    const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  refusals: [malformed('/requisiteRef', 'is required')],
+  answer: async ({ key: { platform }, body, clientIdKey }, { service }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     await service.setBinding(platform, clientIdKey, binding);
@@ -57,17 +54,15 @@ export const bindClient = operation({
   },
 });
 
-export const unbindClient = operation({
+export const unbindClient = clientOperation({
   method: 'delete',
-  path: '/v1/platform/clients/{clientIdKey}/binding',
+  below: '/binding',
   operationId: 'unbindClient',
   summary: 'Lifts a binding',
   description: 'The client is no longer bound.',
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY],
   answers: DONE,
-  refusals: [BAD_CLIENT_PATH],
-  answer: ({ ctx, key }, { service }: BindingParts) =>
-    service.setBinding(key.platform, CLIENT_ID_KEY.read(ctx), null),
+  refusals: [],
+  answer: ({ key, clientIdKey }, { service }: BindingParts) =>
+    service.setBinding(key.platform, clientIdKey, null),
 });

@@ -1,33 +1,105 @@
 import { KEY_CHARACTERS_MAX } from '../../../shapes.ts';
-import { type Parameter, requireKey } from '../../operation/parameters.ts';
-import { badRequest, refusal } from '../../request/problems.ts';
+import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
+import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
+import type { Grant } from '../../request/authenticate.ts';
+import { badRequest, type HttpProblem, refusal } from '../../request/problems.ts';
 
-export const BAD_CLIENT_PATH = refusal(
+const BAD_CLIENT_PATH = refusal(
   'badClientIdKey',
-  'The clientIdKey in the path is too long or not percent-encoded UTF-8.',
-  () => badRequest('The path is not percent-encoded UTF-8; encode the clientIdKey in it.'),
+  'The clientIdKey in the path is too long, not percent-encoded UTF-8, or one that a path cannot carry safely.',
+  (detail: string) => badRequest(detail),
+  'The path is not percent-encoded UTF-8; encode the clientIdKey in it.',
 );
 
+const BAD_CLIENT_QUERY = refusal(
+  'badClientIdKey',
+  'The clientIdKey is missing, too long, or not well-formed Unicode.',
+  (detail: string) => badRequest(detail),
+  'The parameter clientIdKey is required.',
+);
+
+/** What stands below a client in a path. */
+type Below = '' | '/history' | '/binding' | '/override';
+
+const BELOW: readonly Below[] = ['/history', '/binding', '/override'];
+
 /** The client that a path names. */
-export const CLIENT_ID_KEY: Parameter<string> = {
+const IN_PATH: Parameter<string> = {
   name: 'clientIdKey',
   in: 'path',
   required: true,
-  description: 'As the caller chose it, percent-encoded',
+  description: 'As the caller chose it, percent-encoded; ids that a path cannot carry go into a query',
   schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
   read: ({ path, params }) => {
-    requireDecodable(path);
+    requireDecodable(path, BAD_CLIENT_PATH, 'path');
     const clientIdKey = params['clientIdKey'] ?? '';
     requireKey(clientIdKey, 'clientIdKey');
+    if (!isSafeInPath(clientIdKey)) throw unsafe(clientIdKey);
     return clientIdKey;
   },
 };
 
-/** The router takes what it cannot decode as it is, so two paths would name one client. */
-function requireDecodable(path: string): void {
+/** The client that a query names, whatever its id is. */
+const IN_QUERY: Parameter<string> = {
+  ...queryText('clientIdKey', 'As the caller chose it'),
+  required: true,
+  read: (ctx) => {
+    requireDecodable(ctx.querystring, BAD_CLIENT_QUERY, 'query');
+    const clientIdKey = queryText('clientIdKey', '').read(ctx);
+    if (clientIdKey === null) throw BAD_CLIENT_QUERY.problem('The parameter clientIdKey is required.');
+    return clientIdKey;
+  },
+};
+
+/** What cannot be decoded is taken as it is, or with U+FFFD for it, so two addresses would name one client. */
+function requireDecodable(text: string, bad: typeof BAD_CLIENT_PATH, part: 'path' | 'query'): void {
   try {
-    decodeURIComponent(path);
+    decodeURIComponent(text);
   } catch {
-    throw BAD_CLIENT_PATH.problem();
+    throw bad.problem(`The ${part} is not percent-encoded UTF-8; encode the clientIdKey in it.`);
   }
+}
+
+/**
+ * Whether no client library and no proxy can make another id of it. URL parsers take `.` and `..` for steps in the
+ * path also when they are encoded, so a request about `.` and its binding arrives as one about a client `binding`;
+ * proxies that decode a path take the other characters for its structure.
+ */
+function isSafeInPath(clientIdKey: string): boolean {
+  const isStep = clientIdKey === '.' || clientIdKey === '..';
+  return !isStep && !BELOW.some((below) => below === `/${clientIdKey}`) && !/[/\\%?#]/.test(clientIdKey);
+}
+
+function unsafe(clientIdKey: string): HttpProblem {
+  return BAD_CLIENT_PATH.problem(
+    `A path cannot carry the clientIdKey ${JSON.stringify(clientIdKey)} safely; name it in the query: /v1/platform/client?clientIdKey=${encodeURIComponent(clientIdKey)}.`,
+  );
+}
+
+/** An operation about one client; its path and its parameter for the client are added. */
+interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'path' | 'tag' | 'answer' | 'grant'> {
+  readonly below: Below;
+  readonly grant: Grant;
+  readonly answer: (asked: Asked<Body> & { readonly clientIdKey: string }, parts: Parts) => Promise<unknown>;
+}
+
+/** Declares an operation about one client twice: with the client in the path, and with the client in the query. */
+export function clientOperation<Parts, Body = never>(
+  spec: ClientSpec<Parts, Body>,
+): readonly [Operation<Parts>, Operation<Parts>] {
+  const { below, parameters = [], refusals, answer, operationId, ...rest } = spec;
+  const by = (parameter: Parameter<string>, path: string, suffix: string, bad: typeof BAD_CLIENT_PATH) =>
+    operation<Parts, Body>({
+      ...rest,
+      path,
+      tag: 'Clients',
+      operationId: `${operationId}${suffix}`,
+      parameters: [parameter, ...parameters],
+      refusals: [...refusals, bad],
+      answer: async (asked, parts) => answer({ ...asked, clientIdKey: parameter.read(asked.ctx) }, parts),
+    });
+  return [
+    by(IN_PATH, `/v1/platform/clients/{clientIdKey}${below}`, '', BAD_CLIENT_PATH),
+    by(IN_QUERY, `/v1/platform/client${below}`, 'ByQuery', BAD_CLIENT_QUERY),
+  ];
 }

@@ -1,10 +1,10 @@
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service.ts';
-import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
+import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
-import { BAD_CLIENT_PATH, CLIENT_ID_KEY } from './client-id-key.ts';
+import { clientOperation } from './client-id-key.ts';
 import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
 export interface ClientParts {
@@ -21,59 +21,52 @@ const UNKNOWN_CLIENT = refusal('unknownClient', 'Nothing is known of the client.
   notFound('Nothing is known of this client.'),
 );
 
-export const readClient = operation({
+export const readClient = clientOperation({
   method: 'get',
-  path: '/v1/platform/clients/{clientIdKey}',
+  below: '',
   operationId: 'readClient',
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY],
   answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
-  refusals: [BAD_CLIENT_PATH, UNKNOWN_CLIENT],
-  answer: async ({ ctx, key: { platform } }, { records }: ClientParts) => {
-    const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ key: { platform }, clientIdKey }, { records }: ClientParts) => {
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
     return viewOfClient(platform, clientIdKey, view);
   },
 });
 
-export const readClientHistory = operation({
+export const readClientHistory = clientOperation({
   method: 'get',
-  path: '/v1/platform/clients/{clientIdKey}/history',
+  below: '/history',
   operationId: 'readClientHistory',
   summary: 'What happened to a client',
   description:
     'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing are left out. Fingerprints and IPs are not kept.',
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY, LIMIT],
+  parameters: [LIMIT],
   answers: jsonAnswer(
     'As far back as is kept and wanted; `complete` says whether that is all',
     ClientHistorySchema,
     HISTORY_EXAMPLE,
   ),
-  refusals: [BAD_CLIENT_PATH, UNKNOWN_CLIENT],
-  answer: async ({ ctx, key: { platform } }, { records }: ClientParts) => {
-    const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ ctx, key: { platform }, clientIdKey }, { records }: ClientParts) => {
     const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));
     if (history === null) throw UNKNOWN_CLIENT.problem();
     return viewOfHistory(clientIdKey, history);
   },
 });
 
-export const eraseClient = operation({
+export const eraseClient = clientOperation({
   method: 'delete',
-  path: '/v1/platform/clients/{clientIdKey}',
+  below: '',
   operationId: 'eraseClient',
   summary: 'Forgets a client',
   description: 'State, decisions, outcomes, stored answers and journal entries: all that is kept.',
-  tag: 'Clients',
   grant: 'erase',
-  parameters: [CLIENT_ID_KEY],
   answers: DONE,
-  refusals: [BAD_CLIENT_PATH],
-  answer: ({ ctx, key }, { service }: ClientParts) => service.erase(key.platform, CLIENT_ID_KEY.read(ctx)),
+  refusals: [],
+  answer: ({ key, clientIdKey }, { service }: ClientParts) => service.erase(key.platform, clientIdKey),
 });

@@ -5,9 +5,9 @@ import type { ScoringService } from '../../../service.ts';
 import { choice, instant, key, named, nullable, shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { epochMs, word } from '../../openapi/words.ts';
-import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
+import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
-import { BAD_CLIENT_PATH, CLIENT_ID_KEY } from './client-id-key.ts';
+import { clientOperation } from './client-id-key.ts';
 
 export interface OverrideParts {
   readonly service: ScoringService;
@@ -31,15 +31,13 @@ export const OverrideSchema = named(
   }),
 );
 
-export const overrideClient = operation({
+export const overrideClient = clientOperation({
   method: 'put',
-  path: '/v1/platform/clients/{clientIdKey}/override',
+  below: '/override',
   operationId: 'overrideClient',
   summary: 'Blocks or trusts a client by decision',
   description: "A person's decision, which goes before what the rules count.",
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY],
   body: jsonBody('OverrideBody', OverrideBodySchema, {
     group: 'BLOCKED',
     reason: 'chargebacks',
@@ -52,26 +50,23 @@ export const overrideClient = operation({
     at: AT_EXAMPLE,
     expiresAt: null,
   }),
-  refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`), BAD_CLIENT_PATH],
-  answer: async ({ ctx, key: { platform }, body }, { service }: OverrideParts) => {
-    const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
+  answer: async ({ key: { platform }, body, clientIdKey }, { service }: OverrideParts) => {
     const { expiresAt, ...override } = await body();
     return service.setOverride(platform, clientIdKey, { ...override, expiresAt: toEpochMs(expiresAt) });
   },
 });
 
-export const liftOverride = operation({
+export const liftOverride = clientOperation({
   method: 'delete',
-  path: '/v1/platform/clients/{clientIdKey}/override',
+  below: '/override',
   operationId: 'liftOverride',
   summary: 'Lifts an override',
   description: 'The rules decide about the client again.',
-  tag: 'Clients',
   grant: 'clients',
-  parameters: [CLIENT_ID_KEY],
   answers: DONE,
-  refusals: [BAD_CLIENT_PATH],
-  answer: async ({ ctx, key }, { service }: OverrideParts) => {
-    await service.setOverride(key.platform, CLIENT_ID_KEY.read(ctx), null);
+  refusals: [],
+  answer: async ({ key, clientIdKey }, { service }: OverrideParts) => {
+    await service.setOverride(key.platform, clientIdKey, null);
   },
 });

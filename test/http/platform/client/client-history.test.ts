@@ -13,7 +13,8 @@ import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 type History = ReturnType<typeof viewOfHistory>;
 
 function historyOf(shop: Tenant, clientIdKey: string, query = '') {
-  return shop.ask<History>('GET', `clients/${encodeURIComponent(clientIdKey)}/history${query}`);
+  const path = `client/history?clientIdKey=${encodeURIComponent(clientIdKey)}`;
+  return shop.ask<History>('GET', `${path}${query.replace('?', '&')}`);
 }
 
 /** An entry in a few words: what somebody who reads the history looks at first. */
