@@ -70,10 +70,19 @@ export class Metrics {
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
   readonly #watcher: Watcher | null;
+  #exposition: Promise<string> | null = null;
 
   constructor(watcher: Watcher | null = null) {
     this.#watcher = watcher;
     collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** The text of all metrics; whoever asks while it is being made gets the same. */
+  exposition(): Promise<string> {
+    this.#exposition ??= this.registry.metrics().finally(() => {
+      this.#exposition = null;
+    });
+    return this.#exposition;
   }
 
   request(operation: string, status: number, seconds: number): void {

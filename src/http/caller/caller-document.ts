@@ -19,6 +19,7 @@ export function callerDocument(basePath: string): OpenApiDocument {
     serverUrl: basePath === '' ? '/' : basePath,
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
     operations: [score, verdict],
+    elsewhere: [],
     refusesUnknownParameters: false,
   });
 }

@@ -80,6 +80,8 @@ export interface DocumentSpec {
   readonly serverUrl: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly DescribedOperation[];
+  /** What the listener may answer to any request, besides what all listeners may. */
+  readonly elsewhere: readonly ShownRefusal[];
   /** As the listener's. */
   readonly refusesUnknownParameters: boolean;
 }
@@ -162,7 +164,7 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
 
 function operationObject(
   operation: DescribedOperation,
-  { refusesUnknownParameters }: DocumentSpec,
+  { refusesUnknownParameters, elsewhere }: DocumentSpec,
   components: Components,
 ): OperationObject {
   const { operationId, summary, description, tag, grant, parameters = [], body } = operation;
@@ -206,6 +208,7 @@ function operationObject(
           TOO_SLOW,
           UNKNOWN_EXPECTATION,
           HEADERS_TOO_LARGE,
+          ...elsewhere,
         ],
         ['Allow'],
         components,

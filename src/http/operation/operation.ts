@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
-import { authenticate, type Grant } from '../request/authenticate.ts';
+import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
@@ -50,6 +50,8 @@ export interface Listener {
 export interface Asked<Body> {
   readonly ctx: RouteContext;
   readonly key: AccessKey;
+  /** Whether the key may still do this; for requests that last. */
+  readonly isGranted: () => Promise<boolean>;
   /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
   readonly body: () => Promise<Body>;
 }
@@ -74,7 +76,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
         if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
         return whileReading(ctx, () => body.read(ctx.req));
       };
-      return answer({ ctx, key, body: read }, parts);
+      return answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
     },
   };
 }

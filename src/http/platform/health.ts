@@ -77,6 +77,6 @@ export const readMetrics = openOperation({
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
   answer: async (ctx, { metrics }: HealthParts) => {
     ctx.set('Content-Type', metrics.registry.contentType);
-    return metrics.registry.metrics();
+    return metrics.exposition();
   },
 });

@@ -14,6 +14,7 @@ import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts
 import { answerProblems } from '../request/answer-problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
+import { limitShares, PLATFORM_SHARES } from '../server/share-limits.ts';
 import type { Readiness } from './health.ts';
 import { platformDocument } from './platform-document.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
@@ -42,6 +43,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
+  app.use(limitShares(PLATFORM_SHARES));
   const listener = {
     keys,
     refusesUnknownParameters: true,

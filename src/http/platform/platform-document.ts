@@ -1,4 +1,5 @@
 import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
+import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
@@ -24,6 +25,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
+    elsewhere: [TOO_MANY_AT_ONCE],
     refusesUnknownParameters: true,
     operations: [...always, ...withRollout, ...withRuleFolders],
   });

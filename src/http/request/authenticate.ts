@@ -35,6 +35,21 @@ export async function authenticate(
   return key;
 }
 
+/** Whether the key that a request came with is still known, and granted for this. */
+export async function isGranted(
+  ctx: ParameterizedContext<RequestState>,
+  keys: AccessKeys,
+  grant: Grant,
+): Promise<boolean> {
+  try {
+    grantedOf(await keyOf(ctx, keys), grant);
+    return true;
+  } catch (error) {
+    if (error instanceof HttpProblem) return false;
+    throw error;
+  }
+}
+
 async function keyOf(ctx: ParameterizedContext<RequestState>, keys: AccessKeys): Promise<AccessKey> {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
   const [key] = given;

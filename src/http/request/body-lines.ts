@@ -1,16 +1,16 @@
-import type { IncomingMessage } from 'node:http';
-import { bodyChunks } from './body.ts';
-
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a request body as bytes, without their line ends; null for a line longer than
+ * The lines of a body that comes in chunks, as bytes, without their line ends; null for a line longer than
  * `bytesMax`, of which no more than that is ever held.
  */
-export async function* bodyLines(req: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer | null> {
+export async function* bodyLines(
+  chunks: AsyncIterable<Buffer>,
+  bytesMax: number,
+): AsyncGenerator<Buffer | null> {
   let held: Buffer[] = [];
   let heldBytes = 0;
-  for await (const chunk of bodyChunks(req)) {
+  for await (const chunk of chunks) {
     let rest = chunk;
     for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
       yield line(held, heldBytes, rest.subarray(0, end), bytesMax);

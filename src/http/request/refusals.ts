@@ -65,6 +65,19 @@ export const OVERLOADED = refusal('overloaded', 'The service has more to do than
   unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
 );
 
+export const TOO_MANY_AT_ONCE = refusal(
+  'tooManyAtOnce',
+  'Too many requests of the address or of the access key are under way on the listener of the platform.',
+  (whose: string) =>
+    new HttpProblem(
+      429,
+      'too many requests',
+      `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
+      { headers: { 'Retry-After': '1' } },
+    ),
+  'access key',
+);
+
 /** What Node refuses before any route is asked: the connection ends with each of these. */
 
 export const NO_HTTP = refusal('noHttp', 'What was sent is no HTTP/1.1 request.', () =>

@@ -4,13 +4,18 @@ import type { OutcomeEffect } from '../../../client/changes.ts';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
 import type { OrderReport } from '../../../service.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
-import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
+import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../../request/body.ts';
 import { bodyLines } from '../../request/body-lines.ts';
+import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
 import { outcomeReport } from './outcome-report.ts';
 
 /** Lines that are worked on at the same time; those of one client keep their order. */
 const LINES_UNDER_WAY_MAX = 32;
+
+const KEY_ENDED =
+  'The access key was revoked or has expired meanwhile; nothing from this line on was recorded.';
+
 export const LINES_MAX = 100_000;
 
 type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
@@ -19,14 +24,20 @@ type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
  * Takes outcomes from a body of one JSON object a line and gives a result a line, in the same order:
  * `{line, clientIdKey, orderRef, result}` or `{line, error, detail}`. A bad line does not stop the others.
  */
-export function streamOutcomes(req: IncomingMessage, record: Recorder): Readable {
-  return Readable.from(resultLines(req, record));
+export function streamOutcomes(req: IncomingMessage, record: Recorder, grant: GrantWatch): Readable {
+  const results = Readable.from(resultLines(req, record, grant));
+  return results.once('close', () => grant.stop());
 }
 
-async function* resultLines(req: IncomingMessage, record: Recorder): AsyncGenerator<string> {
+async function* resultLines(
+  req: IncomingMessage,
+  record: Recorder,
+  grant: GrantWatch,
+): AsyncGenerator<string> {
   const underWay: Promise<string>[] = [];
   let number = 0;
-  for await (const bytes of bodyLines(req, BODY_BYTES_MAX)) {
+  for await (const bytes of bodyLines(whileGranted(bodyChunks(req), grant), BODY_BYTES_MAX)) {
+    if (grant.hasEnded) break;
     number++;
     if (number > LINES_MAX) {
       underWay.push(
@@ -43,6 +54,19 @@ async function* resultLines(req: IncomingMessage, record: Recorder): AsyncGenera
     if (first !== undefined) yield await first;
   }
   for (const result of underWay) yield await result;
+  if (grant.hasEnded) yield format(number + 1, 'unknown X-KA-Access-Key', KEY_ENDED);
+}
+
+/** The chunks of a body until the grant ends, also while no more of them come. */
+async function* whileGranted(chunks: AsyncGenerator<Buffer>, grant: GrantWatch): AsyncGenerator<Buffer> {
+  for (;;) {
+    const chunk = chunks.next();
+    // It may fail long after nobody waits for it any more.
+    chunk.catch(() => {});
+    const next = await Promise.race([chunk, grant.ended]);
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
 }
 
 async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<string> {

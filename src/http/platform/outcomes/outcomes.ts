@@ -5,6 +5,7 @@ import { word } from '../../openapi/words.ts';
 import { operation } from '../../operation/operation.ts';
 import { malformed, type RequestBody } from '../../operation/request-body.ts';
 import { contentType, readJson, requireContentType } from '../../request/body.ts';
+import { GrantWatch } from '../../request/grant-watch.ts';
 import { OutcomeBodySchema, outcomeReport, STRAY_CAUSE } from './outcome-report.ts';
 import { LINES_MAX, streamOutcomes } from './outcome-stream.ts';
 
@@ -92,11 +93,14 @@ export const reportOutcomes = operation({
     },
   },
   refusals: [malformed(...STRAY_CAUSE)],
-  answer: async ({ ctx, key: { platform }, body }, { service }: OutcomeParts) => {
+  answer: async ({ ctx, key: { platform }, isGranted, body }, { service }: OutcomeParts) => {
     const report = await body();
     if (report === 'lines') {
       ctx.type = LINES;
-      return streamOutcomes(ctx.req, (report) => service.outcome(platform, report));
+      // What is still to come after the last answer is not read.
+      ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
+      const grant = new GrantWatch(isGranted);
+      return streamOutcomes(ctx.req, (report) => service.outcome(platform, report), grant);
     }
     const result = await service.outcome(platform, report);
     return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };

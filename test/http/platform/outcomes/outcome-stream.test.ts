@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect } from 'chai';
+import { platformName } from '../../../../src/client/client-key.ts';
+import { until } from '../../../servers/until.ts';
 import type { Answer } from '../../../service/http-call.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
@@ -148,5 +152,29 @@ describe('a stream of outcomes', () => {
     const two = `${report('single', 'a')}\n${report('single', 'b')}`;
     expect((await shop.ask('POST', 'outcomes', two)).status).to.equal(400);
     expect((await shop.client('single')).status).to.equal(404);
+  });
+
+  it('ends with a line that says so when its key is revoked, while it is open and nothing is sent', async () => {
+    const { key, record } = await service.application.keys.issue(platformName('shop'), ['outcomes'], null);
+    const { hostname, port } = new URL(service.application.platformUrl);
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    socket.on('error', () => {
+      // A reset ends the stream as a close does.
+    });
+    const chunk = (line: string) => `${Buffer.byteLength(line).toString(16)}\r\n${line}\r\n`;
+    socket.write(
+      `POST /v1/platform/outcomes HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    socket.write(chunk(`${report('revoked-1', 'before')}\n`.repeat(40)));
+    await until('the first results are there', async () => answer.includes('"line":1,'));
+    await service.application.keys.revoke(record.id);
+    await once(socket, 'close');
+    expect(answer).to.match(
+      /\{"line":41,"error":"unknown X-KA-Access-Key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded."\}/,
+    );
   });
 });

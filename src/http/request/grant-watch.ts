@@ -1,0 +1,31 @@
+/** A revoked key is noticed within this, and the half second for which keys are remembered. */
+const CHECK_MS = 400;
+
+/** Asks again and again whether a key may still do what it is doing, for requests that last. */
+export class GrantWatch {
+  /** Resolves when the key may not go on. */
+  readonly ended: Promise<void>;
+  #hasEnded = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(isGranted: () => Promise<boolean>) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    const check = async () => {
+      if (await isGranted()) return;
+      this.#hasEnded = true;
+      this.stop();
+      resolve();
+    };
+    // While keys cannot be read nothing is known; the state that is written is away, too, and says so.
+    this.#timer = setInterval(() => check().catch(() => {}), CHECK_MS).unref();
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net';
+import type { Middleware } from 'koa';
+import { networkOf } from '../../client/network.ts';
+import { OVERLOADED, TOO_MANY_AT_ONCE } from '../request/refusals.ts';
+import type { RequestState } from '../request/request-state.ts';
+
+/** Requests under way at once: of the whole listener, of one address, and of one access key. */
+export interface ShareLimits {
+  readonly listenerMax: number;
+  readonly addressMax: number;
+  readonly keyMax: number;
+}
+
+/** An answer takes up to a megabyte until it is sent, so all of these together are far from what a process has. */
+export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, addressMax: 256, keyMax: 128 };
+
+/** How much is under way, by name; a name with nothing under way is forgotten. */
+class Shares {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  take(name: string): void {
+    this.#counts.set(name, this.of(name) + 1);
+  }
+
+  giveBack(name: string): void {
+    const left = this.of(name) - 1;
+    if (left === 0) this.#counts.delete(name);
+    else this.#counts.set(name, left);
+  }
+}
+
+/**
+ * Refuses with 429 what one address or one key asks for beside too much of its own, and with 503 what is too much
+ * for the listener. A request is under way until its answer is sent or its connection closed, so that whoever
+ * pipelines requests and reads no answers cannot fill the memory. Keys are told apart as they were sent, because
+ * checking them is work already.
+ */
+export function limitShares({ listenerMax, addressMax, keyMax }: ShareLimits): Middleware<RequestState> {
+  const shares = new Shares();
+  const endings = new Endings();
+  let underWay = 0;
+  return async ({ req, res }, next) => {
+    const address = `address ${networkOf(req.socket.remoteAddress ?? 'unknown')}`;
+    const key = `key ${req.headersDistinct['x-ka-access-key']?.[0] ?? `of nobody at ${address}`}`;
+    if (underWay >= listenerMax) throw OVERLOADED.problem();
+    if (shares.of(address) >= addressMax) throw TOO_MANY_AT_ONCE.problem('address');
+    if (shares.of(key) >= keyMax) throw TOO_MANY_AT_ONCE.problem('access key');
+    underWay++;
+    for (const name of [address, key]) shares.take(name);
+    endings.await(
+      req.socket,
+      (atEnd) => res.once('close', atEnd),
+      () => {
+        underWay--;
+        for (const name of [address, key]) shares.giveBack(name);
+      },
+    );
+    return next();
+  };
+}
+
+/** Says once of each request that it ended, be it by its answer or by its connection. */
+class Endings {
+  readonly #open = new WeakMap<Socket, Set<() => void>>();
+
+  await(socket: Socket, listen: (atEnd: () => void) => void, onEnd: () => void): void {
+    const waiting = this.#of(socket);
+    const atEnd = () => {
+      if (waiting.delete(atEnd)) onEnd();
+    };
+    waiting.add(atEnd);
+    listen(atEnd);
+  }
+
+  /** One listener a connection: Node tells only the first of several pipelined answers that it closed. */
+  #of(socket: Socket): Set<() => void> {
+    const known = this.#open.get(socket);
+    if (known !== undefined) return known;
+    const waiting = new Set<() => void>();
+    this.#open.set(socket, waiting);
+    socket.once('close', () => {
+      for (const atEnd of waiting) atEnd();
+    });
+    return waiting;
+  }
+}

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import Koa from 'koa';
+import { answerProblems } from '../../../src/http/request/answer-problems.ts';
+import type { RequestState } from '../../../src/http/request/request-state.ts';
+import { limitShares } from '../../../src/http/server/share-limits.ts';
+import { createLog } from '../../../src/log.ts';
+import { until } from '../../servers/until.ts';
+import { call, type Problem } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+
+describe('the shares of a listener', () => {
+  let server: Server;
+  let url: string;
+  /** Requests that were let in and wait for `answerAll`. */
+  let waiting: (() => void)[] = [];
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    waiting = [];
+    const app = new Koa<RequestState>();
+    app.use(answerProblems(createLog('silent')));
+    app.use(limitShares({ listenerMax: 4, addressMax: 3, keyMax: 2 }));
+    app.use(async (ctx) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
+      ctx.body = 'answered';
+    });
+    server = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    url = `http://127.0.0.1:${address === null || typeof address === 'string' ? 0 : address.port}`;
+  });
+
+  afterEach(async () => {
+    answerAll();
+    for (const socket of sockets.splice(0)) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  const answerAll = () => {
+    for (const answer of waiting.splice(0)) answer();
+  };
+  const letIn = (count: number) => until(`${count} are under way`, async () => waiting.length === count);
+  const ask = (key: string) => call<Problem>('GET', url, { 'X-KA-Access-Key': key });
+
+  /** Several requests at once over one connection, whose answers nobody reads. */
+  const pipeline = (count: number, localAddress: string, key: string): Socket => {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress });
+    socket.on('error', () => {
+      // Cut off at the end of the test.
+    });
+    socket.pause();
+    sockets.push(socket);
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\n\r\n`.repeat(count));
+    return socket;
+  };
+
+  it('let a key have so many requests under way, and refuse the next with 429', async () => {
+    const first = [ask('a'), ask('a')];
+    await letIn(2);
+    const refused = await ask('a');
+    expect(refused.status).to.equal(429);
+    expect(refused.headers.get('Retry-After')).to.equal('1');
+    expect(refused.body).to.deep.include({
+      title: 'too many requests',
+      detail:
+        'Too many requests of this access key are under way; wait for their answers. Nothing was changed.',
+    });
+    const other = ask('b');
+    await letIn(3);
+    answerAll();
+    for (const answer of await Promise.all([...first, other])) expect(answer.status).to.equal(200);
+  });
+
+  it('let an address have so many, whichever keys it brings', async () => {
+    const first = [ask('a'), ask('b'), ask('c')];
+    await letIn(3);
+    const refused = await ask('d');
+    expect(refused.status).to.equal(429);
+    expect(refused.body.detail).to.match(/^Too many requests of this address are under way/);
+    answerAll();
+    await Promise.all(first);
+  });
+
+  it('refuse with 503 what is too much for the listener, whoever asks', async () => {
+    pipeline(2, '127.0.0.2', 'a');
+    pipeline(2, '127.0.0.3', 'b');
+    await letIn(4);
+    const refused = await ask('c');
+    expect(refused.status).to.equal(503);
+    expect(refused.headers.get('Retry-After')).to.equal('1');
+  });
+
+  it('count what one connection pipelines, and are free again when it closes', async () => {
+    const socket = pipeline(10, '127.0.0.1', 'a');
+    await letIn(2);
+    expect((await ask('a')).status).to.equal(429);
+    socket.destroy();
+    await until('the share is free', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const before = waiting.length;
+      const asked = ask('a').then(({ status }) => {
+        resolve();
+        return status;
+      });
+      await Promise.race([promise, until('it is let in', async () => waiting.length > before)]);
+      const isIn = waiting.length > before;
+      answerAll();
+      return (await asked) === 200 && isIn;
+    });
+  });
+
+  it('are free again for one who was answered', async () => {
+    for (let n = 0; n < 5; n++) {
+      const asked = ask('a');
+      await letIn(1);
+      answerAll();
+      expect((await asked).status).to.equal(200);
+    }
+  });
+});
+
+describe('metrics that are asked for without a key, over and over', () => {
+  let service: RunningService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service?.stop());
+
+  it('take little memory, however many requests one connection pipelines', async () => {
+    const { hostname, port } = new URL(service.application.platformUrl);
+    const before = process.memoryUsage().rss;
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {
+      // Cut off at the end of the test.
+    });
+    socket.pause();
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000));
+    await until('somebody else is answered', async () => {
+      const { status } = await call('GET', `${service.application.platformUrl}/livez`, {});
+      return status === 200;
+    });
+    const grownMb = (process.memoryUsage().rss - before) / 1024 ** 2;
+    socket.destroy();
+    expect(grownMb).to.be.below(200);
+  });
+});
