@@ -42,6 +42,24 @@ export async function whatIf(
   };
 }
 
+/** What another version would have answered to a recorded decision; null where the record lacks facts for it. */
+export type WhatIfThen = Omit<WhatIfAnswer, 'decision'> & {
+  readonly decision: WhatIfAnswer['decision'] | null;
+  /** Labels of the facts that the version asks and the record does not hold. */
+  readonly missing: readonly string[];
+};
+
+/** What a version would have answered then: on the recorded facts, with the ladder as it was. */
+export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
+  const { version, digest } = rules;
+  const missing = rules.facts
+    .filter(({ label, fact }) => fact.kind !== 'concluded' && decision.facts[label] === undefined)
+    .map(({ label }) => label);
+  if (missing.length > 0) return { version, digest, missing, decision: null, rules: null };
+  const asked = { ...decision, ruleVersion: version, digest };
+  return { ...(await whatIf(rules, asked, {})), missing };
+}
+
 /** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
 function withoutStrays(decision: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(

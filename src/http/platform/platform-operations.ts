@@ -1,6 +1,7 @@
 import { bindClient, unbindClient } from './client/binding.ts';
 import { eraseClient, readClient, readClientHistory } from './client/client.ts';
 import { liftOverride, overrideClient } from './client/override.ts';
+import { askDecisionWhatIf } from './decisions/decision-what-if.ts';
 import { listDecisions, readDecision } from './decisions/decisions.ts';
 import { explainDecision } from './decisions/explanation.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
@@ -32,6 +33,6 @@ export const PLATFORM_OPERATIONS = {
     readReadiness,
     readMetrics,
   ],
-  withRollout: [readRollout, changeRollout, takeBack, askWhatIf],
+  withRollout: [readRollout, changeRollout, takeBack, askWhatIf, askDecisionWhatIf],
   withRuleFolders: [listRuleFolders, readRuleFolder, compareRuleFolders],
 } as const;

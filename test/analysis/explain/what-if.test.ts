@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { suppose, unfitFact, whatIf } from '../../../src/analysis/explain/what-if.ts';
+import { suppose, unfitFact, whatIf, whatIfThen } from '../../../src/analysis/explain/what-if.ts';
 import { clientKey, platformName } from '../../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
@@ -43,6 +43,30 @@ describe('what a version would answer', () => {
     const answer = await whatIf(currentRules(), decision, { moonPhase: 'full' });
     expect(answer.decision['facts']).not.to.have.property('moonPhase');
     expect(answer.decision['verdict']).to.equal('GET_NEW');
+  });
+});
+
+describe('what another version would have answered then', () => {
+  it('follows from the recorded facts and the ladder as it was', async () => {
+    const { decision: waited } = await whatIf(currentRules(), decision, { waitRemainingSeconds: 20 });
+    const recorded = { ...decision, facts: { ...decision.facts, waitRemainingSeconds: 20 } };
+    const then = await whatIfThen(currentRules(), {
+      ...recorded,
+      ruleVersion: decision.ruleVersion,
+      digest: 'other',
+    });
+    expect(then.missing).to.deep.equal([]);
+    expect([then.decision?.['verdict'], then.decision?.['rule']]).to.deep.equal([
+      waited['verdict'],
+      waited['rule'],
+    ]);
+  });
+
+  it('cannot be said when the record lacks a fact that the version asks, which is named', async () => {
+    const { unpaidChain: _, ...facts } = decision.facts;
+    const then = await whatIfThen(currentRules(), { ...decision, facts });
+    expect(then).to.include({ decision: null, rules: null });
+    expect(then.missing).to.deep.equal(['unpaidChain']);
   });
 });
 

@@ -268,6 +268,7 @@ const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
 const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1';
+const THEN = `${NO_DECISION}/what-if?version=`;
 
 const VERSIONS = '/v1/platform/rules/versions';
 const DIFF = '/v1/platform/rules/diff?before=p2.v10&after=p2.v11';
@@ -284,6 +285,11 @@ function removal(path: string): Ask {
 
 async function explanation(live: Live): Promise<Ask> {
   return get(`/v1/platform/decisions/${await live.decisionId('explained')}/explanation`);
+}
+
+async function answeredThen(live: Live): Promise<Ask> {
+  const decisionId = await live.decisionId('explained');
+  return get(`/v1/platform/decisions/${decisionId}/what-if?version=p2.v11`);
 }
 
 const PLATFORM_CASES: readonly Case[] = [
@@ -339,6 +345,11 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'explainDecision', status: 200, ask: explanation },
   { operationId: 'explainDecision', status: 404, ask: get(`${NO_DECISION}/explanation`) },
   ...shared('explainDecision', get(`${NO_DECISION}/explanation`)),
+  { operationId: 'askDecisionWhatIf', status: 200, ask: answeredThen },
+  { operationId: 'askDecisionWhatIf', status: 400, ask: get(`${THEN}p2.v12`) },
+  { operationId: 'askDecisionWhatIf', status: 404, ask: get(`${THEN}p2.v99`) },
+  { operationId: 'askDecisionWhatIf', status: 404, ask: get(`${THEN}p2.v11`) },
+  ...shared('askDecisionWhatIf', get(`${THEN}p2.v11`)),
   { operationId: 'readRollout', status: 200, ask: get('/v1/platform/rules') },
   ...shared('readRollout', get('/v1/platform/rules')),
   { operationId: 'rollOut', status: 200, ask: ROLLOUT },

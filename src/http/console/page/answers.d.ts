@@ -1,4 +1,5 @@
 import type { Shape } from '../../../shapes.ts';
+import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-what-if.ts';
 import type { LastHourSchema } from '../../platform/last-hour.ts';
 import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
 import type {
@@ -15,6 +16,7 @@ export type LastHour = Shape<typeof LastHourSchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
+export type DecisionWhatIf = Shape<typeof DecisionWhatIfSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 
 export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';

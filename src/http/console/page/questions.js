@@ -2,8 +2,8 @@
 
 /**
  * @import {
- *   ClientHistory, ClientView, Explanation, Following, FoundDecisions, LastHour, OpenedRuleFolder,
- *   RolloutStatus, RuleDiff, RuleFolderList, Session, WhatIfAnswers,
+ *   ClientHistory, ClientView, DecisionWhatIf, Explanation, Following, FoundDecisions, LastHour,
+ *   OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session, WhatIfAnswers,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -60,6 +60,16 @@ export function decisions(query) {
  */
 export function explanation(decisionId) {
   return { path: `decisions/${encodeURIComponent(decisionId)}/explanation` };
+}
+
+/**
+ * What another version would have answered then.
+ * @param {string} decisionId
+ * @param {string} version
+ * @returns {Question<DecisionWhatIf>}
+ */
+export function decisionWhatIf(decisionId, version) {
+  return { path: `decisions/${encodeURIComponent(decisionId)}/what-if?version=${version}` };
 }
 
 /**

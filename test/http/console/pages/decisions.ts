@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
@@ -68,5 +69,59 @@ describeConsole("the console's page Decisions", (tab) => {
     expect(await tab.page.getByRole('img', { name: 'after: level 3 of 3' }).count()).to.equal(1);
     const link = await tab.page.getByLabel('Link').inputValue();
     expect(link).to.equal(tab.page.url());
+  });
+
+  describe('in a dispute', () => {
+    it('lead from an order to what became of it, and to why', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-3');
+      const { page } = tab;
+      await page.getByText('3 of all 3 that are kept').waitFor();
+      await page
+        .getByRole('heading', { name: 'What became of the order' })
+        .locator('..')
+        .getByText('UNPAID EXPIRED')
+        .waitFor();
+      const verdict = page.getByRole('heading', { name: /^Verdict / }).locator('..');
+      await verdict.getByText('wait-served', { exact: true }).waitFor();
+      expect(await verdict.getByText('client-blocked', { exact: true }).isVisible()).to.equal(false);
+      await verdict.getByText(/^\d rules did not match/).click();
+      await verdict.getByText('client-blocked', { exact: true }).waitFor();
+      await tab.expectNothingSerious();
+    });
+
+    it('are asked of another version, with the client as it was then', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-2&verdict=WAIT&rule=attempt-unpaid');
+      const { page } = tab;
+      const then = page.getByRole('heading', { name: 'Another version then' }).locator('..');
+      await then.getByLabel('Version').selectOption('p2.v11');
+      await then.getByText(/by attempt-unpaid/).waitFor();
+      await then.getByText('WAIT', { exact: false }).first().waitFor();
+    });
+
+    it('give a text for the caller, with what to do', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-4');
+      const text = await tab.page.getByLabel('Text').inputValue();
+      expect(text).to.match(/^Order order-ivan-4, 25 EUR by card, asked at 2\d{3}-/);
+      expect(text).to.contain('The answer was WAIT of 1800 s. Asked 300 s before the wait was over');
+      expect(text).to.contain(
+        'It was given by the rule asked-too-early of p2.v10: A request before waitSeconds',
+      );
+      expect(text).to.contain('Please show the payer a timer for that long, then ask again.');
+    });
+  });
+
+  it('are saved as they are shown, with no text that a spreadsheet would run', async () => {
+    await tab.shop.verdict({ clientIdKey: '=1+1', orderRef: 'a "quoted", order' });
+    await tab.open(`#/decisions?${new URLSearchParams({ clientIdKey: '=1+1' })}`);
+    const { page } = tab;
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), tab.button(name).click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    const [head = '', row = ''] = (await saved('Save these as CSV')).split('\r\n');
+    expect(head).to.match(/^decidedAt,decisionId,orderRef,clientIdKey,/);
+    expect(row).to.contain(`,"a ""quoted"", order",'=1+1,`);
+    const lines = (await saved('Save these as NDJSON')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line).clientIdKey)).to.deep.equal(['=1+1']);
   });
 });

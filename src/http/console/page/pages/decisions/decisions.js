@@ -4,6 +4,7 @@ import { count, dateTime } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { decisions } from '../../questions.js';
 import { DecisionTable } from './decision-table.js';
+import { Export } from './export.js';
 import { Filters, filterOf } from './filters.js';
 import { OpenedDecision } from './opened-decision.js';
 
@@ -20,7 +21,9 @@ const LISTED_MAX = 500;
  * @param {PageProps} props
  */
 export function DecisionsPage({ place, session }) {
-  if (place.item !== '') return html`<${OpenedDecision} key=${place.item} decisionId=${place.item} />`;
+  if (place.item !== '')
+    return html`<p><a href="#/decisions">← All decisions</a></p>
+      <${OpenedDecision} key=${place.item} decisionId=${place.item} session=${session} />`;
   return html`<${DecisionList} query=${place.query} session=${session} />`;
 }
 
@@ -34,7 +37,19 @@ function DecisionList({ query, session }) {
     html`<${Matching} found=${found} filtered=${filter.size > 0} limit=${limit} showMore=${showMore} />`;
   return html`
     <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${answer.reload} />
-    <${Answered} answer=${answer}>${listed}<//>`;
+    <${Answered} answer=${answer}>${listed}<//>
+    ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
+}
+
+/**
+ * Who looks for an order wants to know why, so the newest decision about it is opened.
+ * @param {{ found: FoundDecisions, session: Session }} props
+ */
+function Newest({ found: { decisions }, session }) {
+  const [newest] = decisions;
+  if (newest === undefined) return null;
+  const { decisionId } = newest;
+  return html`<${OpenedDecision} key=${decisionId} decisionId=${decisionId} session=${session} />`;
 }
 
 /** @param {{ found: FoundDecisions, filtered: boolean, limit: number, showMore: () => void }} props */
@@ -48,6 +63,7 @@ function Matching({ found: { decisions, lookedAt }, filtered, limit, showMore })
   const full = decisions.length === limit && !lookedAt.complete;
   return html`<p class="faint" role="status">${howMany(decisions.length, full, filtered, lookedAt)}</p>
     <${DecisionTable} decisions=${decisions} />
+    <${Export} decisions=${decisions} />
     ${
       full &&
       (limit < LISTED_MAX

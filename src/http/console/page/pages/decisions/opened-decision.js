@@ -1,4 +1,4 @@
-import { useAnswer } from '../../api.js';
+import { may, useAnswer } from '../../api.js';
 import { html } from '../../html.js';
 import { Copy } from '../../parts/copy.js';
 import { dateTime, shortDigest } from '../../parts/format.js';
@@ -9,20 +9,28 @@ import { Table } from '../../parts/table.js';
 import { FactsTable, RulesTrace } from '../../parts/trace.js';
 import { Figures, Pill, Verdict } from '../../parts/verdict.js';
 import { explanation } from '../../questions.js';
+import { callerText } from './caller-text.js';
 import { amountOf, methodOf } from './decision-table.js';
+import { OrderOutcome } from './order-outcome.js';
+import { OtherVersion } from './other-version.js';
 
-/** @import { Decision, Explanation } from '../../answers.d.ts' */
+/** @import { Decision, Explanation, Session } from '../../answers.d.ts' */
 
-/** @param {{ decisionId: string }} props */
-export function OpenedDecision({ decisionId }) {
+/**
+ * A decision as somebody needs it in a dispute: what was answered and why, what became of the order, what
+ * another version would have answered then, and a text for the caller.
+ * @param {{ decisionId: string, session: Session }} props
+ */
+export function OpenedDecision({ decisionId, session }) {
   const answer = useAnswer(explanation(decisionId));
-  const opened = (/** @type {Explanation} */ found) => html`<${Explained} explanation=${found} />`;
-  return html`<p><a href="#/decisions">← All decisions</a></p>
-    <${Answered} answer=${answer}>${opened}<//>`;
+  const opened = (/** @type {Explanation} */ found) =>
+    html`<${Explained} explanation=${found} session=${session} />`;
+  return html`<${Answered} answer=${answer}>${opened}<//>`;
 }
 
-/** @param {{ explanation: Explanation }} props */
-function Explained({ explanation: { decision, rules, ladder, reproduced, differences, verification } }) {
+/** @param {{ explanation: Explanation, session: Session }} props */
+function Explained({ explanation, session }) {
+  const { decision, rules, ladder, reproduced, differences, verification } = explanation;
   const link = `${location.origin}${location.pathname}${toDecision(decision.decisionId)}`;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
@@ -44,11 +52,19 @@ function Explained({ explanation: { decision, rules, ladder, reproduced, differe
             : html`<${RulesTrace} rules=${rules} />`
         }
       </section>
-      <section class="card">
-        <h2>Ladder</h2>
-        <${LadderMove} before=${ladder.before} after=${ladder.after} at=${decision.at} />
-      </section>
+      <div class="now">
+        <section class="card">
+          <h2>Ladder</h2>
+          <${LadderMove} before=${ladder.before} after=${ladder.after} at=${decision.at} />
+        </section>
+        ${may(session, 'clients') && html`<${OrderOutcome} decision=${decision} />`}
+        ${may(session, 'rules') && html`<${OtherVersion} decision=${decision} />`}
+      </div>
     </div>
+    <section class="card">
+      <h2>For the caller</h2>
+      <${Copy} label="Text" text=${callerText(decision, rules)} />
+    </section>
     <section class="card"><h2>Facts</h2><${FactsTable} facts=${decision.facts} /></section>
   </article>`;
 }

@@ -1,0 +1,56 @@
+import { whatIfThen } from '../../../analysis/explain/what-if.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import type { Records } from '../../../service/records.ts';
+import { list, named, nullable, shape, text } from '../../../shapes.ts';
+import { DECISION_EXAMPLE, DecisionSchema, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
+import { ruleVersion, word } from '../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { BAD_PARAMETER, queryText } from '../../operation/parameters.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from '../rules/rule-version.ts';
+import { DECISION_ID, UNKNOWN_DECISION } from './decisions.ts';
+
+export interface DecisionWhatIfParts {
+  readonly records: Records;
+  readonly loadedRules: LoadedRules;
+}
+
+export const DecisionWhatIfSchema = named(
+  'DecisionWhatIf',
+  shape('What another version would have answered then', {
+    version: ruleVersion,
+    digest: word('Over its files'),
+    missing: list(text(256, 'A fact by label'), 'What the version asks and the record does not hold'),
+    decision: nullable(DecisionSchema),
+    rules: nullable(RulesAccountSchema),
+  }),
+);
+
+const VERSION = queryText('version', 'The rule set to ask, like p2.v11');
+
+/** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
+export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
+  method: 'get',
+  path: '/v1/platform/decisions/{decisionId}/what-if',
+  operationId: 'askDecisionWhatIf',
+  summary: 'What another version would have answered then',
+  description:
+    'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
+  tag: 'Decisions',
+  grant: ['decisions', 'rules'],
+  parameters: [DECISION_ID, VERSION],
+  answers: jsonAnswer('The answer of that version; nothing is written', DecisionWhatIfSchema, {
+    version: 'p2.v11',
+    digest: DIGEST_EXAMPLE,
+    missing: [],
+    decision: DECISION_EXAMPLE,
+    rules: null,
+  }),
+  refusals: [BAD_PARAMETER, UNKNOWN_DECISION, UNSOUND_VERSION, UNKNOWN_VERSION],
+  answer: async ({ ctx, key }, { records, loadedRules }) => {
+    const rules = soundVersion(VERSION.read(ctx) ?? undefined, 'version', loadedRules);
+    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
+    if (decision === null) throw UNKNOWN_DECISION.problem();
+    return whatIfThen(rules, decision);
+  },
+});
