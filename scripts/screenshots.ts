@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 /** Pictures are part of every clone. */
 const BYTES_MAX = 80_000;
 
-const WEBP_QUALITY = 80;
+const WEBP_QUALITY = 75;
 
 const NAMED: readonly string[] = process.argv.slice(2);
 

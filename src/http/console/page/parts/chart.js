@@ -204,7 +204,15 @@ function seriesOptions(kind, color) {
   };
 }
 
-/** @param {string} property */
+/**
+ * A colour of the style sheet as the canvas needs it: worked out for the reader's colour scheme.
+ * @param {string} property
+ */
 function colorOf(property) {
-  return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+  const probe = document.createElement('i');
+  probe.style.color = `var(${property})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
 }

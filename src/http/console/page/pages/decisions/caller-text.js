@@ -1,4 +1,3 @@
-import { dateTime } from '../../parts/format.js';
 import { amountOf, methodOf } from './decision-table.js';
 
 /**
@@ -27,10 +26,18 @@ export function callerText(decision, rules) {
   const described = rules?.verdicts.rules.find(({ name }) => name === rule)?.description;
   const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
   return [
-    `Order ${orderRef}, ${amountOf(decision)} by ${methodOf(decision)}, asked at ${dateTime(decision.at)}:`,
+    `Order ${orderRef}, ${amountOf(decision)} by ${methodOf(decision)}, asked at ${utc(decision.at)}:`,
     `The answer was ${verdict}${wait}. ${reason}`,
     `It was given by the rule ${rule} of ${ruleVersion}${described ? `: ${described}` : '.'}`,
     ACTIONS[verdict],
     `Decision ${decisionId}.`,
   ].join('\n');
+}
+
+/**
+ * `2026-01-01 14:03:27 UTC`: the caller may sit in another time zone.
+ * @param {number} epochMs
+ */
+function utc(epochMs) {
+  return `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
