@@ -43,12 +43,12 @@ export function answerKey(clientHash: string, name: string): string {
   return `a:${home(clientHash)}:${name}`;
 }
 
-/** What erasure must look for: `OWNED.order` or `OWNED.answer` and a name, by when it expires. Sorted set. */
+/** What erasure must look for: one of `OWNED` and a name, by when it expires. Sorted set. */
 export function ownedKey(clientHash: string): string {
   return `w:${home(clientHash)}`;
 }
 
-export const OWNED = { order: 'o', answer: 'a' } as const;
+export const OWNED = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
 
 /** The journal of a partition. Stream. */
 export function journalKey(partition: string): string {

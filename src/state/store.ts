@@ -52,7 +52,10 @@ export interface Store {
 
   decision(decisionId: string): Promise<Decision | null>;
 
-  /** Decisions about an order, newest first; more than one client may have used the orderRef. */
+  /**
+   * Decisions about an order, newest first; more than one client may have used the orderRef. At most
+   * RETENTION.decisionsPerOrder: when there are as many, there may be older ones.
+   */
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]>;
 
   /** Decisions about a client with a seq below `beforeSeq`, newest first. */
@@ -237,8 +240,8 @@ export const RETENTION = {
   idempotencyMs: DAY_MS,
   /** Who was seen on a fingerprint or IP. */
   sightingMs: 7 * DAY_MS,
-  /** Clients remembered for one orderRef. */
-  clientsPerOrder: 20,
+  /** Clients remembered for one orderRef: as many as its listed decisions can have. */
+  clientsPerOrder: 100,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
   /** Orders listed for one client's erasure. */

@@ -77,7 +77,15 @@ export class StoredClients {
     return earlier ?? requestHash;
   }
 
+  /** Puts a text in the place of a client's stored state. */
+  spoil({ hash }: ClientKey, raw: string): void {
+    const stored = this.#clients.get(hash);
+    if (stored !== undefined) this.#clients.set(hash, { ...stored, raw });
+  }
+
   erase({ platform, hash }: ClientKey, nowMs: number): void {
+    const answers = this.#clients.get(hash)?.answers ?? new Map<string, string>();
+    for (const key of answers.keys()) this.#claims.delete(JSON.stringify([platform, key]));
     this.#clients.delete(hash);
     for (const seen of this.#devices.values()) seen.delete(hash);
     const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) };

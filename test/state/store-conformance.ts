@@ -5,7 +5,13 @@ import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
-import { type JournalEntry, type JournalRecord, type Store, UnknownCursor } from '../../src/state/store.ts';
+import {
+  type JournalEntry,
+  type JournalRecord,
+  type Store,
+  StoreUnavailable,
+  UnknownCursor,
+} from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
@@ -25,6 +31,8 @@ export interface StoreUnderTest {
   readonly store: Store;
   /** Everything that is kept, as text in which names and ids can be searched. */
   dump(): Promise<string>;
+  /** Puts a text in the place of a client's stored state, past the store. */
+  spoil(client: ClientKey, text: string): Promise<void>;
   /** Closes the store and removes what it kept. */
   end(): Promise<void>;
 }
@@ -52,6 +60,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('the journal', () => describeJournal(store));
     describe('the history of a client', () => describeHistory(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
+    describe('a state that cannot be read', () => describeUnreadable(() => opened));
     it('takes a write on every server when it is asked how it is, and says which store it is', async () => {
       const health = await store().check();
       expect(health).not.to.deep.equal([]);
@@ -178,6 +187,19 @@ function describeDecisions(store: () => Store): void {
     const newest = await verdict(store(), first, 'shared', T0 + 4);
     expect(await store().decisionsOfOrder(platform, 'shared')).to.deep.equal([newest, middle, oldest]);
     expect(await store().decisionsOfOrder(newPlatform(), 'shared')).to.deep.equal([]);
+  });
+
+  it('about an order that 25 clients used are all there, up to 100', async () => {
+    const platform = newPlatform();
+    const orders = { few: 25, many: 104 };
+    for (const [order, clients] of Object.entries(orders)) {
+      for (let count = 0; count < clients; count++)
+        await verdict(store(), newClient(platform), order, T0 + count);
+    }
+    const ats = async (order: string) =>
+      (await store().decisionsOfOrder(platform, order)).map(({ at }) => at - T0);
+    expect(await ats('few')).to.deep.equal(Array.from({ length: 25 }, (_, index) => 24 - index));
+    expect(await ats('many')).to.deep.equal(Array.from({ length: 100 }, (_, index) => 103 - index));
   });
 
   it('about a client come in pages, newest first', async () => {
@@ -754,6 +776,34 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     await store().erase(newClient());
   });
 
+  it('forgets the client on every device, not only on the newest', async () => {
+    const client = newClient();
+    const platform = client.platform;
+    for (const device of ['old', 'older', 'newest']) {
+      const { state, stamp } = await store().load(client);
+      const record = { orderRef: `order-${device}` };
+      await store().sightings(askFor(client, { at: T0, fingerprint: device, ip: `ip-${device}`, record }));
+      const change = verdictOn(client, { ...(await store().load(client)), state, stamp }, record.orderRef);
+      await store().commit({ ...change, state: { ...change.state, hints: hintsOn(device, `ip-${device}`) } });
+    }
+    await store().erase(client);
+    const windowMs = 10 * MINUTE_MS;
+    for (const device of ['old', 'older', 'newest']) {
+      const ask = askFor(newClient(platform), { fingerprint: device, ip: `ip-${device}` });
+      const seen = await store().sightings(ask);
+      expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)], device).to.deep.equal([1, 1]);
+    }
+  });
+
+  it('forgets which request an Idempotency-Key of the client was bound to', async () => {
+    const client = newClient();
+    await store().claimIdempotencyKey(client.platform, 'key', 'first');
+    await store().commit(withAnswer(verdictOn(client, await store().load(client), 'order'), 'key'));
+    expect(await store().claimIdempotencyKey(client.platform, 'key', 'second')).to.equal('first');
+    await store().erase(client);
+    expect(await store().claimIdempotencyKey(client.platform, 'key', 'second')).to.equal('second');
+  });
+
   it('lets the client begin anew', async () => {
     const client = newClient();
     await live(store(), client);
@@ -764,17 +814,43 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
   });
 }
 
-/** All kinds of traces that a client can leave. */
-async function live(store: Store, client: ClientKey): Promise<void> {
-  const hints = {
+function describeUnreadable(opened: () => StoreUnderTest): void {
+  for (const text of ['[99,1]', 'not even JSON']) {
+    it(`like ${JSON.stringify(text)} is no new client, and can be erased without a trace`, async () => {
+      const { store } = opened();
+      const client = newClient();
+      await live(store, client);
+      await opened().spoil(client, text);
+      const failure = await store.load(client).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(StoreUnavailable);
+      expect(String(failure)).to.match(
+        /^StoreUnavailable: the stored state of the client cannot be read \(.+\); it can be erased$/,
+      );
+      await store.erase(client);
+      expect((await store.load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+      const left = await opened().dump();
+      expect(left).not.to.include(client.hash);
+      expect(left).not.to.include(client.clientIdKey);
+      expect((await verdict(store, client, 'order-1')).seq).to.equal(1);
+    });
+  }
+}
+
+function hintsOn(fingerprint: string, ip: string) {
+  return {
     scoredAt: T0,
-    fingerprint: 'f',
-    ip: 'i',
+    fingerprint,
+    ip,
     jsOk: true,
     honeypotAt: null,
     userAgentPresent: true,
     userAgentIsAutomated: false,
   };
+}
+
+/** All kinds of traces that a client can leave. */
+async function live(store: Store, client: ClientKey): Promise<void> {
+  const hints = hintsOn('f', 'i');
   const first = await store.load(client);
   await store.commit(changeTo(client, first, { ...touch(first.state, T0), hints }));
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {

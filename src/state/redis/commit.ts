@@ -61,8 +61,18 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
       ...outcome.args,
       ...answer.args,
       ...LIMITS,
+      ...deviceArgs(change),
     ],
   };
+}
+
+/** The devices on which a verdict was noted, so that an erasure finds them after the state has newer ones. */
+function deviceArgs({ decision, state: { hints } }: Change): readonly string[] {
+  const name = (kind: 'fingerprint' | 'ip') => {
+    const id = decision === undefined ? null : (hints?.[kind] ?? null);
+    return id === null ? '' : OWNED[kind] + id;
+  };
+  return [name('fingerprint'), name('ip'), String(RETENTION.sightingMs)];
 }
 
 export function readCommitReply(reply: unknown): CommitFate {

@@ -1,8 +1,10 @@
 import { type ClientKey, clientNumber } from '../../client/client-key.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import { decodeClientState } from '../../client/state-document.ts';
 import { journalText } from '../journal-text.ts';
 import {
   answerKey,
+  claimKey,
   decisionKey,
   deviceKey,
   deviceMember,
@@ -30,6 +32,14 @@ const BATCH_KEYS_MAX = 200;
 /** A client who keeps changing while it is erased is begun anew; so often is a fault. */
 const ROUNDS_MAX = 10;
 
+/** What a client left beside its state, by name. */
+interface Owned {
+  readonly orders: readonly string[];
+  readonly answers: readonly string[];
+  readonly fingerprint: readonly string[];
+  readonly ip: readonly string[];
+}
+
 /** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
 export class RedisErasure {
   readonly #commands: RedisCommands;
@@ -43,8 +53,11 @@ export class RedisErasure {
   async erase(client: ClientKey): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const raw = await this.#call(stateKey(client.hash), (commands, key) => commands.get(key));
-      if (raw !== null) await this.#removeWhatStateNames(client, raw);
-      await this.#removeOwned(client);
+      const owned = await this.#ownedBy(client);
+      const state = raw === null ? null : stateOf(raw);
+      await this.#removeSightings(client, owned, state?.hints ?? null);
+      await this.#removeDecisions(client, state?.seq ?? (await this.#newestNumber(client, owned.orders)));
+      await this.#removeOwned(client, owned);
       await this.#removeFromJournal(client);
       await forgetInAuditLog(this.#commands, this.#runOn, client.hash);
       if (await this.#removeState(client, raw)) return;
@@ -52,32 +65,55 @@ export class RedisErasure {
     throw new StoreUnavailable('the client kept changing while it was erased');
   }
 
-  /** Decisions, and the sightings on the device that was seen last. */
-  async #removeWhatStateNames(client: ClientKey, raw: string): Promise<void> {
-    const { seq, hints } = decodeClientState(raw);
+  async #ownedBy({ hash }: ClientKey): Promise<Owned> {
+    const names = await this.#call(ownedKey(hash), (commands, key) => commands.zRange(key, 0, -1));
+    const named = (prefix: string) =>
+      names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(1));
+    return {
+      orders: named(OWNED.order),
+      answers: named(OWNED.answer),
+      fingerprint: named(OWNED.fingerprint),
+      ip: named(OWNED.ip),
+    };
+  }
+
+  /** On every device of the last days, and on the one that the state names. */
+  async #removeSightings(client: ClientKey, owned: Owned, hints: ClientState['hints']): Promise<void> {
     for (const kind of ['fingerprint', 'ip'] as const) {
-      const id = hints?.[kind] ?? null;
-      if (id !== null)
+      const newest = hints?.[kind] ?? null;
+      for (const id of new Set([...owned[kind], ...(newest === null ? [] : [newest])]))
         await this.#removeMember(deviceKey(kind, client.platform, id), deviceMember(client.hash));
-    }
-    for (let first = 1; first <= seq; first += BATCH_KEYS_MAX) {
-      const length = Math.min(BATCH_KEYS_MAX, seq - first + 1);
-      await this.#unlink(Array.from({ length }, (_, index) => decisionKey(client.hash, first + index)));
     }
   }
 
-  /** Outcomes and decision numbers of orders, and stored answers. */
-  async #removeOwned({ platform, hash }: ClientKey): Promise<void> {
-    const owned = await this.#call(ownedKey(hash), (commands, key) => commands.zRange(key, 0, -1));
-    const named = (prefix: string) =>
-      owned.filter((name) => name.startsWith(prefix)).map((name) => name.slice(1));
-    const orders = named(OWNED.order);
+  async #removeDecisions({ hash }: ClientKey, newest: number): Promise<void> {
+    for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
+      const length = Math.min(BATCH_KEYS_MAX, newest - first + 1);
+      await this.#unlink(Array.from({ length }, (_, index) => decisionKey(hash, first + index)));
+    }
+  }
+
+  /** The number of the newest decision as the client's orders tell it: its state is missing or cannot be read. */
+  async #newestNumber({ hash }: ClientKey, orders: readonly string[]): Promise<number> {
+    let newest = 0;
+    for (const order of orders) {
+      const key = orderDecisionsKey(hash, order);
+      const [last] = await this.#call(key, (commands) => commands.zRange(key, -1, -1));
+      newest = Math.max(newest, Number(last ?? 0));
+    }
+    return newest;
+  }
+
+  /** Outcomes and decision numbers of orders, stored answers, and what their Idempotency-Keys were bound to. */
+  async #removeOwned({ platform, hash }: ClientKey, { orders, answers }: Owned): Promise<void> {
     await this.#unlink(orders.flatMap((order) => [outcomeKey(hash, order), orderDecisionsKey(hash, order)]));
-    await this.#unlink(named(OWNED.answer).map((name) => answerKey(hash, name)));
+    await this.#unlink(answers.map((name) => answerKey(hash, name)));
     for (let start = 0; start < orders.length; start += BATCH_KEYS_MAX) {
       const some = orders.slice(start, start + BATCH_KEYS_MAX);
       await Promise.all(some.map((order) => this.#removeMember(orderClientsKey(platform, order), hash)));
     }
+    // They lie in slots of their own.
+    for (const name of answers) await this.#unlink([claimKey(platform, name)]);
   }
 
   async #removeFromJournal({ hash }: ClientKey): Promise<void> {
@@ -113,5 +149,14 @@ export class RedisErasure {
 
   #call<T>(key: string, command: (commands: RedisCommands, key: string) => Promise<T>): Promise<T> {
     return this.#runOn(key)(() => command(this.#commands, key));
+  }
+}
+
+/** Null when it cannot be read: whoever asks to be forgotten is forgotten all the same. */
+function stateOf(raw: string): ClientState | null {
+  try {
+    return decodeClientState(raw);
+  } catch {
+    return null;
   }
 }

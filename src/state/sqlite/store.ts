@@ -217,6 +217,7 @@ const run: RunCall = async (call) => {
   try {
     return await call();
   } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
     throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
   }
 };

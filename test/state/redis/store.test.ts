@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { journalKey, PARTITIONS, partitionOf } from '../../../src/state/keys.ts';
+import { journalKey, PARTITIONS, partitionOf, stateKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../servers/redis.ts';
-import { command } from '../../servers/redis-command.ts';
+import { accepts, command } from '../../servers/redis-command.ts';
 import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
@@ -27,6 +27,12 @@ for (const { name, start } of KINDS) {
       return {
         store,
         dump: () => dump(servers),
+        spoil: async ({ hash }, text) => {
+          // In a cluster only the master of its slot takes it.
+          const args = ['SET', stateKey(hash), text, 'KEEPTTL'];
+          const taken = await Promise.all(servers.nodes.map(({ port }) => accepts(port, args)));
+          expect(taken.filter(Boolean)).to.have.length(1);
+        },
         end: async () => {
           await store.close();
           await servers.stop();

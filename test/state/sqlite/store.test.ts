@@ -15,6 +15,11 @@ describeStore('SQLite', async () => {
   return {
     store,
     dump: async () => dump(directory),
+    spoil: async (client, text) => {
+      const db = new DatabaseSync(join(directory, 'scoring.sqlite'));
+      db.prepare('UPDATE clients SET state = ? WHERE client = ?').run(text, client.hash);
+      db.close();
+    },
     end: async () => {
       await store.close();
       rmSync(directory, { recursive: true });
