@@ -109,10 +109,10 @@ async function nodesSeen({ shop }: ServiceNode): Promise<number> {
   return body.nodes.length;
 }
 
-/** By the Date header of the process. */
+/** As the node itself tells by its gauge; NaN when it does not. */
 async function offsetSeconds({ platformUrl }: ServiceNode): Promise<number> {
-  const { headers } = await call('GET', `${platformUrl}/livez`, {});
-  return Math.round((Date.parse(headers.get('Date') ?? '') - Date.now()) / 1000);
+  const { body } = await call<string>('GET', `${platformUrl}/metrics`, {});
+  return Number(/^scoring_store_clock_offset_seconds\S* (\S+)$/m.exec(body)?.[1] ?? Number.NaN);
 }
 
 function firstMessage(log: string): string {

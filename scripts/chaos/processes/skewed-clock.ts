@@ -1,10 +1,13 @@
 /**
  * Loaded before a service whose machine has a wrong clock: every `Date` in the process, threads included, is
- * off by CLOCK_OFFSET_MS. The monotonic clock is right, as it is on such a machine.
+ * off by CLOCK_OFFSET_MS, and so is the moment of its start. The monotonic clock runs as it should.
  */
 const offsetMs = Number(process.env['CLOCK_OFFSET_MS']);
 const RealDate = Date;
 const skewedNow = () => RealDate.now() + offsetMs;
+
+// The service carries the clock that it found at its start on by the monotonic one.
+Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + offsetMs });
 
 globalThis.Date = new Proxy(RealDate, {
   construct: (target, args, newTarget) =>
