@@ -11,11 +11,14 @@ import { RulesError } from './rollout/loaded-rules.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { storeClock } from './state/clock-offset.ts';
-import { openStore } from './state/open-store.ts';
+import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
 
 /** The environment is not as the service needs it: bad setting, bad rules, port taken, store away. */
 const EXIT_ENVIRONMENT = 3;
+
+/** Long enough to try the service out; whoever forgets the key leaves nothing open. */
+const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
 /** A request that was sent before the signal is taken within this, also when it is still in the network. */
 const DRAIN_GRACE_MS = 250;
@@ -47,7 +50,7 @@ async function main(): Promise<void> {
     });
     announce(application, store, node.active);
     warnAboutSecret(config, log);
-    await greetNewcomer(application);
+    await greetNewcomer(application, config);
     stopOnSignal(application, node, store, log, shipping);
   } catch (error) {
     await store.close();
@@ -86,10 +89,19 @@ function announce({ callerUrl, platformUrl }: Application, store: Store, { versi
   );
 }
 
-/** With no key at all nobody could call; the key for trying out is shown once, with the calls to try. */
-async function greetNewcomer({ keys, callerUrl }: Application): Promise<void> {
+/**
+ * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
+ * that others can reach on a store that others share gets none.
+ */
+async function greetNewcomer({ keys, callerUrl }: Application, config: Config): Promise<void> {
   if ((await keys.list()).length > 0) return;
-  const { key } = await keys.issue(platformName('demo'), ['score', 'verdict'], null);
+  if (!LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl)) {
+    console.log(
+      'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
+    );
+    return;
+  }
+  const { key } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
   const url = callerUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const curl = (path: string, body: object) =>
     `  curl -s ${url}/v1/client/${path} -H 'X-KA-Access-Key: ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -97,7 +109,7 @@ async function greetNewcomer({ keys, callerUrl }: Application): Promise<void> {
   console.log(`
 There was no access key yet, so one was issued for the platform "demo". It is shown only now:
   ${key}
-Try it:
+It expires in 24 hours. Try it:
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
 `);

@@ -1,5 +1,17 @@
+import { parseRedisUrl } from './redis/connection/url.ts';
 import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
+
+/** Names of this machine alone. */
+export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;
+
+/** Whether all state is on this machine. Throws when the URL is not one of the forms of REDIS_URL. */
+export function isLocalStore(redisUrl: string | null): boolean {
+  if (redisUrl === null) return true;
+  const target = parseRedisUrl(redisUrl);
+  const endpoints = target.kind === 'standalone' ? [target.endpoint] : target.endpoints;
+  return endpoints.every(({ host }) => LOOPBACK.test(host));
+}
 
 /** Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. */
 export async function openStore(
