@@ -1,12 +1,11 @@
+import { table } from '../../src/cli/table.ts';
 import { type Figure, judge, ratiosFirst, type Target } from './figure.ts';
 
 const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
 
 /** All figures in one aligned table, ratios first. */
 export function figureTable(figures: readonly Figure[]): string {
-  const rows = [[...HEADINGS], ...ratiosFirst(figures).map(row)];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => (cells[column] ?? '').length)));
-  return rows.map((cells) => align(cells, widths)).join('\n');
+  return table(HEADINGS, ratiosFirst(figures).map(row), { right: [2, 4] });
 }
 
 /** As people write it: more digits the smaller it is. */
@@ -24,13 +23,4 @@ function row(figure: Figure): string[] {
 
 function formatTarget(target: Target): string {
   return 'atMost' in target ? `<= ${formatNumber(target.atMost)}` : `>= ${formatNumber(target.atLeast)}`;
-}
-
-function align(cells: readonly string[], widths: readonly number[]): string {
-  const padded = cells.map((cell, column) => {
-    const width = widths[column] ?? 0;
-    // Numbers stand under each other by their last digit.
-    return column === 2 || column === 4 ? cell.padStart(width) : cell.padEnd(width);
-  });
-  return padded.join('  ').trimEnd();
 }

@@ -1,3 +1,4 @@
+import { table } from '../../src/cli/table.ts';
 import { CLIENT_GROUPS } from '../../src/client/client-group.ts';
 import { VERDICTS } from '../../src/rules/rule-set.ts';
 import type { Use } from './driver.ts';
@@ -38,7 +39,7 @@ function requests(use: Use, elapsedMs: number): string {
     count === 0 ? '-' : whole(Math.round(count / (ms / 1000))),
   ];
   const total = Object.values(use).reduce((sum, { count }) => sum + count, 0);
-  return table(
+  return numbers(
     ['REQUESTS', 'COUNT', 'PER SECOND'],
     [
       row('score', use.score.count, use.score.ms),
@@ -58,7 +59,7 @@ function verdicts({ payments, verdicts, verdictsByOutcome }: Summary): string {
     whole(verdicts[verdict]),
     ...columns.map((counts) => share(counts[verdict], total(counts))),
   ]);
-  return table(
+  return numbers(
     ['VERDICT', 'COUNT', 'SHARE', 'OF PAID', 'OF UNPAID', 'NO OUTCOME'],
     [
       ...rows,
@@ -69,11 +70,11 @@ function verdicts({ payments, verdicts, verdictsByOutcome }: Summary): string {
 
 function groups({ payments, groups }: Summary): string {
   const rows = CLIENT_GROUPS.map((group) => [group, whole(groups[group]), share(groups[group], payments)]);
-  return table(['GROUP AT SCORE', 'COUNT', 'SHARE'], rows);
+  return numbers(['GROUP AT SCORE', 'COUNT', 'SHARE'], rows);
 }
 
 function botFlags({ payments, botFlags }: Summary): string {
-  return table(
+  return numbers(
     ['ISBOT TRUE AT', 'COUNT', 'SHARE'],
     [
       ['score', whole(botFlags.score), share(botFlags.score, payments)],
@@ -89,11 +90,11 @@ function ladder({ ladder, verdicts }: Summary): string {
     whole(waits),
     share(waits, verdicts.WAIT),
   ]);
-  return table(['COOLDOWN', 'WAITS', 'SHARE'], rows);
+  return numbers(['COOLDOWN', 'WAITS', 'SHARE'], rows);
 }
 
 function paymentScore({ measured, auc, brier }: PaymentScoreQuality): string {
-  return table(
+  return numbers(
     ['PAYMENT SCORE', ''],
     [
       ['measured on', whole(measured)],
@@ -110,12 +111,12 @@ function reliability(bins: NonNullable<Summary['reliability']>): string {
     decimal(meanScore),
     decimal(paidShare),
   ]);
-  return table(['SCORE', 'COUNT', 'MEAN SCORE', 'PAID SHARE'], rows);
+  return numbers(['SCORE', 'COUNT', 'MEAN SCORE', 'PAID SHARE'], rows);
 }
 
 function bot(quality: BotQuality): string {
   const { truePositives, falsePositives, falseNegatives, trueNegatives, precision, recall } = quality;
-  const confusion = table(
+  const confusion = numbers(
     ['ISBOT AT VERDICT', 'ABUSE', 'NO ABUSE'],
     [
       ['true', whole(truePositives), whole(falsePositives)],
@@ -126,14 +127,8 @@ function bot(quality: BotQuality): string {
 }
 
 /** The first column to the left, the numbers to the right. */
-function table(headings: Row, rows: readonly Row[]): string {
-  const all = [headings, ...rows];
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const line = (row: Row) =>
-    row.map((cell, column) =>
-      column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-    );
-  return all.map((row) => line(row).join('  ').trimEnd()).join('\n');
+function numbers(headings: Row, rows: readonly Row[]): string {
+  return table(headings, rows, { right: headings.keys().drop(1).toArray() });
 }
 
 function total(counts: VerdictCounts): number {

@@ -1,6 +1,12 @@
 /** What a decimal-string is (interface, section 2): up to 38 digits and an optional fraction of up to 18; no sign, exponent or blank. */
 export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
+/** A currency as the rules and the records know it: 3 or 4 capital letters or digits, like EUR. */
+export const CURRENCY_PATTERN = '^[A-Z0-9]{3,4}$';
+
+/** A currency as a caller may write it; it is taken in capitals. */
+export const REQUESTED_CURRENCY_PATTERN = '^[A-Za-z0-9]{3,4}$';
+
 /** One text for equal amounts: `010.50` and `10.5` are both `10.5`. */
 export function normalAmount(amount: string): string {
   const [whole = '', fraction = ''] = amount.split('.');

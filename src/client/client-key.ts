@@ -8,8 +8,12 @@ export type PlatformName = string & { readonly [platformBrand]: true };
 export const PLATFORM_NAME_FORM =
   'lower-case letters, digits and "-", starting with a letter, at most 63 characters';
 
+export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
+
+const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
+
 export function isPlatformName(text: string): text is PlatformName {
-  return /^[a-z][a-z0-9-]{0,62}$/.test(text);
+  return PLATFORM_NAME.test(text);
 }
 
 /** Throws when the text is no platform name. */

@@ -1,6 +1,6 @@
 import { isbot } from 'isbot';
 import { Type } from 'typebox';
-import { DECIMAL_PATTERN } from '../client/amount.ts';
+import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
 import { networkOf } from '../client/network.ts';
 import { key, type Shape, text } from '../shapes.ts';
 import type { ScoreRequest, VerdictRequest } from './decide.ts';
@@ -13,7 +13,7 @@ const amountRequested = Type.String({
   description: 'Amount as a JSON string with a decimal number, like "250.00"',
 });
 const toPayCurrency = Type.String({
-  pattern: '^[A-Za-z0-9]{3,4}$',
+  pattern: REQUESTED_CURRENCY_PATTERN,
   description: "ISO 4217 code; the platform's currency when absent",
 });
 

@@ -13,8 +13,15 @@ export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
 export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10';
 
+export const RULE_VERSION_PATTERN = '^p\\d{1,6}\\.v\\d{1,6}$';
+
+const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
+
+/** A digest over the files of a rule set: sha256 in hex. */
+export const DIGEST_PATTERN = '^[0-9a-f]{64}$';
+
 export function isRuleVersion(text: string): text is RuleVersion {
-  return /^p\d{1,6}\.v\d{1,6}$/.test(text);
+  return RULE_VERSION.test(text);
 }
 
 /** The contract's verdicts (section 4.2). */

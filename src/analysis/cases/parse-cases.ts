@@ -1,4 +1,4 @@
-import { DECIMAL_PATTERN } from '../../client/amount.ts';
+import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
 import {
   isPlatformName,
   PLATFORM_NAME_FORM,
@@ -72,6 +72,7 @@ const DEFAULT_PLATFORM = platformName('demo');
 const MAX_TIMES = 1000;
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
+const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 
 /** The cases in `cases/*.yaml`; what is wrong with them is added to `problems`. */
 export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
@@ -314,7 +315,7 @@ class CaseReader {
   #currency(members: Members): { readonly toPayCurrency?: string } {
     const currency = this.#optionalText(members, 'toPayCurrency', null);
     const member = members.get('toPayCurrency');
-    if (currency !== null && member !== undefined && !/^[A-Za-z0-9]{3,4}$/.test(currency)) {
+    if (currency !== null && member !== undefined && !REQUESTED_CURRENCY.test(currency)) {
       this.#file.report(
         member.value,
         `toPayCurrency must be 3 or 4 letters or digits, like EUR, not "${currency}"`,

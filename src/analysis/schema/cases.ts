@@ -1,4 +1,5 @@
-import { DECIMAL_PATTERN } from '../../client/amount.ts';
+import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
+import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
@@ -30,7 +31,7 @@ export function caseFileSchema(): JsonSchema {
       name: text('What the case shows.'),
       platform: {
         type: 'string',
-        pattern: '^[a-z][a-z0-9-]{0,62}$',
+        pattern: PLATFORM_NAME_PATTERN,
         description: 'Whose settings hold; demo when left out.',
       },
       steps,
@@ -42,7 +43,7 @@ export function caseFileSchema(): JsonSchema {
 }
 
 const optionalText = { type: ['string', 'null'], pattern: '\\S' };
-const currency = { type: ['string', 'null'], pattern: '^[A-Za-z0-9]{3,4}$' };
+const currency = { type: ['string', 'null'], pattern: REQUESTED_CURRENCY_PATTERN };
 const amount = { type: 'string', pattern: DECIMAL_PATTERN };
 const overrideGroup = choice(OVERRIDE_GROUPS, 'The group that a person sets.');
 

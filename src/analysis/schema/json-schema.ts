@@ -1,5 +1,5 @@
 import { DURATION } from '../../rules/duration.ts';
-import { CURRENCY } from '../../rules/parse/settings.ts';
+import { CURRENCY_PATTERN } from '../../client/amount.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export const DURATION_TEXT = {
   description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
 } as const;
 
-export const CURRENCY_TEXT = { type: 'string', pattern: CURRENCY.source } as const;
+export const CURRENCY_TEXT = { type: 'string', pattern: CURRENCY_PATTERN } as const;
 
 export const RULE_NAME = {
   type: 'string',

@@ -1,8 +1,10 @@
+import { DECIMAL_PATTERN } from '../../client/amount.ts';
+import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
 import { MAX_PRIORITY, MAX_RULES, MAX_WEIGHT } from '../../rules/parse/rules.ts';
 import { MAX_LADDER_LEVELS } from '../../rules/parse/settings.ts';
-import { VERDICTS } from '../../rules/rule-set.ts';
+import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { caseFileSchema } from './cases.ts';
 import { conditionDefinitions, TOP_LEVEL } from './conditions.ts';
 import {
@@ -70,7 +72,7 @@ function ruleSetSchema(): JsonSchema {
     {
       ruleVersion: {
         type: 'string',
-        pattern: '^p\\d{1,6}\\.v\\d{1,6}$',
+        pattern: RULE_VERSION_PATTERN,
         description: "Equals the folder's name.",
       },
       description: text('What this version is for.'),
@@ -78,7 +80,7 @@ function ruleSetSchema(): JsonSchema {
       platforms: {
         type: 'object',
         description: 'What a platform has of its own, by its name.',
-        propertyNames: { pattern: '^[a-z][a-z0-9-]{0,62}$' },
+        propertyNames: { pattern: PLATFORM_NAME_PATTERN },
         additionalProperties: mappingOf(own, [], 'What differs for this platform.'),
       },
     },
@@ -150,7 +152,7 @@ function limitsSchema(): JsonSchema {
     type: 'object',
     description: 'The most to be paid at once, by currency.',
     propertyNames: { pattern: CURRENCY_TEXT.pattern },
-    additionalProperties: { type: 'string', pattern: '^\\d{1,20}(\\.\\d{1,10})?$' },
+    additionalProperties: { type: 'string', pattern: DECIMAL_PATTERN },
   };
   const groups = Object.fromEntries(CLIENT_GROUPS.map((group) => [group, amounts]));
   const limits = mappingOf(groups, CLIENT_GROUPS, 'payLimitValue by client group.');

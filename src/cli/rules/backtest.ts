@@ -213,7 +213,7 @@ function notes(report: BacktestReport, unseen: readonly string[]): readonly stri
 function transitions({ transitions: cells, ruleVersion, against }: BacktestReport): string {
   const corner = `${against ?? 'recorded'} \\ ${ruleVersion}`;
   const rows = VERDICTS.map((from) => [from, ...VERDICTS.map((to) => count(cells[from][to]))]);
-  return numbersRight([corner, ...VERDICTS], rows, [1, 2, 3, 4]);
+  return table([corner, ...VERDICTS], rows, { right: [1, 2, 3, 4] });
 }
 
 function changes(report: BacktestReport): string {
@@ -226,7 +226,7 @@ function changes(report: BacktestReport): string {
     toRule,
     samples.join(', '),
   ]);
-  return numbersRight(headings, rows, [0]);
+  return table(headings, rows, { right: [0] });
 }
 
 function botsAndGroups({ bots, groups, waits, compared }: BacktestReport): string {
@@ -257,7 +257,7 @@ function outcomes({ outcomes: known, ruleVersion, against }: BacktestReport): st
     row('  blocked', paidOrders, (of) => of.paidBlocked),
     row('unpaid attempts stopped', unpaidOrders, (of) => of.unpaidStopped),
   ];
-  return numbersRight(headings, rows, [1, 2, 3]);
+  return table(headings, rows, { right: [1, 2, 3] });
 }
 
 function ladder({ ladder: reports, ruleVersion, against }: BacktestReport): string {
@@ -274,22 +274,7 @@ function ladder({ ladder: reports, ruleVersion, against }: BacktestReport): stri
     ...reports.base.map((level) => row(against ?? 'recorded', level)),
     ...reports.candidate.map((level) => row(ruleVersion, level)),
   ];
-  return numbersRight(headings, rows, [1, 2, 3, 4, 5]);
-}
-
-/** A table whose number columns stand flush right, headings included. */
-function numbersRight(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-  columns: readonly number[],
-): string {
-  const all = [headings, ...rows];
-  const width = (column: number) => Math.max(...all.map((row) => row[column]?.length ?? 0));
-  const widths = new Map(columns.map((column) => [column, width(column)]));
-  const [first = [], ...others] = all.map((row) =>
-    row.map((cell, column) => cell.padStart(widths.get(column) ?? 0)),
-  );
-  return table(first, others);
+  return table(headings, rows, { right: [1, 2, 3, 4, 5] });
 }
 
 function count(value: number): string {

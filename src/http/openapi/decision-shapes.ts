@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { DIGEST_PATTERN } from '../../rules/rule-set.ts';
 import { choice, list, named, nullable, shape } from '../../shapes.ts';
 import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, verdict, word, yesNo } from './words.ts';
 
@@ -35,7 +36,7 @@ export const DecisionSchema = named(
     orderRef: word("The caller's order"),
     requestId: word('As in X-Request-Id'),
     ruleVersion,
-    digest: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 over the files of the rule set' }),
+    digest: Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
     arm: choice(['active', 'candidate'] as const, 'Which rule set of a rollout decided'),
     verdict,
     waitSeconds: Type.Optional(waitSeconds),

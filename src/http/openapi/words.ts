@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { VERDICTS } from '../../rules/rule-set.ts';
+import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { choice, shape } from '../../shapes.ts';
 
 /** The words that the shapes of answers are written in. */
@@ -12,7 +12,7 @@ export const count = (description: string) => Type.Integer({ minimum: 0, descrip
 export const epochMs = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
 export const ruleVersion = Type.String({
-  pattern: '^p[0-9]{1,6}\\.v[0-9]{1,6}$',
+  pattern: RULE_VERSION_PATTERN,
   description: 'Version of the rule set, like p2.v10',
 });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });

@@ -1,4 +1,5 @@
 import type { Node } from 'yaml';
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import type { LadderSettings } from '../../client/ladder.ts';
@@ -12,7 +13,8 @@ export const MAX_LADDER_LEVELS = 20;
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
 const MAX_LADDER_MS = 365 * 24 * 3600_000;
 
-export const CURRENCY = /^[A-Z0-9]{3,4}$/;
+const CURRENCY = new RegExp(CURRENCY_PATTERN);
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** What one platform has of its own; null means that it has the rule set's. */
 type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
@@ -195,7 +197,7 @@ function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonl
     const amount = file.text(value, `the limit in ${currency}`);
     if (!CURRENCY.test(currency)) {
       file.report(key, `currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`);
-    } else if (amount !== null && !/^\d{1,20}(\.\d{1,10})?$/.test(amount)) {
+    } else if (amount !== null && !DECIMAL.test(amount)) {
       file.report(value, `the limit in ${currency} must be a decimal text, like "250.00", not "${amount}"`);
     } else if (amount !== null) {
       items.push(`${currency}:${amount}`);

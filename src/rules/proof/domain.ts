@@ -1,3 +1,4 @@
+import { CURRENCY_PATTERN } from '../../client/amount.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { Expected, FactRef } from '../condition.ts';
 import { comparisonMatcher } from '../matcher.ts';
@@ -32,7 +33,7 @@ interface TextForm {
 
 /** Facts of free text that have a form all the same: a value of another form never occurs. */
 const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
-  ['currency', { pattern: /^[A-Z0-9]{3,4}$/, words: 'a currency is 3 or 4 capital letters or digits' }],
+  ['currency', { pattern: new RegExp(CURRENCY_PATTERN), words: 'a currency is 3 or 4 capital letters or digits' }],
 ]);
 
 /** How the values of a text fact are written; null when any text may occur. */
