@@ -25,7 +25,7 @@ interface Payer {
 }
 
 /** Outcomes of one client that can still be corrected; bounds the memory of a long replay. */
-const REMEMBERED_ORDERS = 100;
+const ORDERS_MAX = 100;
 
 /**
  * The service's life in memory, for a rule set and inputs with times of their own: the same core and
@@ -75,7 +75,7 @@ export class Simulation {
     payer.state = state;
     payer.orders.delete(orderRef);
     payer.orders.set(orderRef, order);
-    forgetOldest(payer.orders, REMEMBERED_ORDERS);
+    forgetOldest(payer.orders, ORDERS_MAX);
     return effect;
   }
 

@@ -69,7 +69,7 @@ const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');
 
-const MAX_TIMES = 1000;
+const TIMES_MAX = 1000;
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
@@ -336,7 +336,7 @@ class CaseReader {
       if (every !== undefined) this.#file.report(every.key, '"every" says nothing without "times"');
       return 1;
     }
-    return this.#file.number(member.value, 'times', { min: 1, max: MAX_TIMES, integer: true }) ?? 1;
+    return this.#file.number(member.value, 'times', { min: 1, max: TIMES_MAX, integer: true }) ?? 1;
   }
 }
 

@@ -15,7 +15,7 @@ import { conditionChanges, plainCondition, reasonText } from './text.ts';
 export type DiffPart = 'settings' | 'ladder' | 'platforms' | 'limits' | 'groups' | 'bot-signals' | 'verdicts';
 
 /** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
-export interface Difference {
+export interface RuleDifference {
   readonly part: DiffPart;
   /** A rule, a named condition, a setting, a ladder level or a platform. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Difference {
 }
 
 /** Everything in which two rule sets differ, part by part. */
-export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
     ...settingsDifferences(before.settings, after.settings, 'settings', ''),
     ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'ladder', ''),
@@ -48,7 +48,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
       after.verdicts.rules,
     ),
     ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
-      (change): Difference => changed('verdicts', 'otherwise', change),
+      (change): RuleDifference => changed('verdicts', 'otherwise', change),
     ),
   ];
 }
@@ -60,7 +60,7 @@ function settingsDifferences(
   after: PlatformSettings,
   part: DiffPart,
   prefix: string,
-): readonly Difference[] {
+): readonly RuleDifference[] {
   return [
     ...valueChange(part, `${prefix}currency`, before.currency, after.currency),
     ...valueChange(
@@ -84,7 +84,7 @@ function ladderDifferences(
   after: LadderSettings,
   part: DiffPart,
   prefix: string,
-): readonly Difference[] {
+): readonly RuleDifference[] {
   const levels = Math.max(before.levelsMs.length, after.levelsMs.length);
   const changes = Array.from({ length: levels }, (_, index) =>
     valueChange(
@@ -109,7 +109,7 @@ function durationText(ms: number | undefined): string | null {
   return ms === undefined ? null : formatDuration(ms);
 }
 
-function platformDifferences(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
   return [...names].flatMap((name) => {
     const was = before.platforms.get(name);
@@ -135,7 +135,7 @@ function platformDifferences(before: ParsedRules, after: ParsedRules): readonly 
   });
 }
 
-function limitDifferences(before: ParsedRules, after: ParsedRules): readonly Difference[] {
+function limitDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const was = limitTexts(before);
   const is = limitTexts(after);
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name) =>
@@ -186,7 +186,7 @@ class RulesDiff<P> {
     this.#params = params;
   }
 
-  differences(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly Difference[] {
+  differences(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
     const removed = before.filter(({ name }) => !after.some((rule) => rule.name === name));
     const added = after.filter(({ name }) => !before.some((rule) => rule.name === name));
     const renamed = this.#renamed(removed, added);
@@ -211,7 +211,7 @@ class RulesDiff<P> {
     ];
   }
 
-  #difference(name: string, kind: Difference['kind'], text: string): Difference {
+  #difference(name: string, kind: RuleDifference['kind'], text: string): RuleDifference {
     return { part: this.#part, name, kind, text };
   }
 
@@ -228,8 +228,8 @@ class RulesDiff<P> {
     return [...order, `when ${plainCondition(condition, true).text}`, ...answer].join('; ');
   }
 
-  #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly Difference[] {
-    const found: Difference[] = [];
+  #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
+    const found: RuleDifference[] = [];
     if (was.priority !== is.priority) {
       const note = orderKept ? ' (the order of the rules stays as it was)' : '';
       const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
@@ -247,7 +247,7 @@ class RulesDiff<P> {
   }
 
   /** Conditions that rules share by name; a change in one is told once, not rule by rule. */
-  #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly Difference[] {
+  #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
     const was = named(before);
     return [...named(after)].flatMap(([name, condition]) => {
       const old = was.get(name);
@@ -270,7 +270,7 @@ function named<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
   return namedConditions(rules.map(({ condition }) => condition));
 }
 
-function changed(part: DiffPart, name: string, change: string): Difference {
+function changed(part: DiffPart, name: string, change: string): RuleDifference {
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
@@ -280,7 +280,7 @@ function valueChange(
   name: string,
   before: string | null,
   after: string | null,
-): readonly Difference[] {
+): readonly RuleDifference[] {
   if (before === after) return [];
   if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
   if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];

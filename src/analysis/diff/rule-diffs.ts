@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
-import { type Difference, diffRuleSets } from './diff.ts';
+import { diffRuleSets, type RuleDifference } from './diff.ts';
 import { type DiffExample, diffExamplesWithin } from './examples.ts';
 
 /** The search for examples takes less than a second, and is ended after this on a busy node. */
@@ -12,7 +12,7 @@ const DIFFS_KEPT_MAX = 20;
 export interface RuleDiff {
   readonly before: RuleVersion;
   readonly after: RuleVersion;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly RuleDifference[];
   readonly examples: readonly DiffExample[];
   /** False: time was up before everything was tried. */
   readonly searched: boolean;

@@ -20,7 +20,7 @@ export interface Explanation {
   /** Asked again with the recorded facts, the rule set gives this very decision. */
   readonly reproduced: boolean;
   /** Where it does not. */
-  readonly differences: readonly Difference[];
+  readonly differences: readonly RerunDifference[];
   /** The same in a sentence: what was compared, or what is missing for it. */
   readonly verification: string;
 }
@@ -46,7 +46,7 @@ export interface LadderAccount extends Ladder {
 }
 
 /** A member of the decision that comes out differently; null stands for an absent one. */
-export interface Difference {
+export interface RerunDifference {
   readonly member: string;
   readonly recorded: unknown;
   readonly rerun: unknown;
@@ -85,7 +85,7 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
 }
 
 /** Where a decision comes out otherwise when its rule set is asked again with its facts; empty when it does not. */
-export function rederive(rules: RuleSet, decision: Decision): readonly Difference[] {
+export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] {
   const unusable = unusableFacts(rules, decision);
   if (unusable.length > 0) return unusable;
   const { rerun, values } = decideAgain(rules, decision);
@@ -123,7 +123,7 @@ function bare(decision: Decision): Explanation {
 }
 
 /** The facts whose recorded values the rules cannot be asked with. */
-function unusableFacts(rules: RuleSet, { facts }: Decision): readonly Difference[] {
+function unusableFacts(rules: RuleSet, { facts }: Decision): readonly RerunDifference[] {
   return rules.facts
     .filter(({ label, fact }) => !fits(facts[label], fact.domain))
     .map(({ label, fact }) => ({
@@ -157,7 +157,7 @@ function compare(
   decision: Decision,
   rerun: Rerun,
   values: readonly FactValue[],
-): readonly Difference[] {
+): readonly RerunDifference[] {
   const recorded = { ...decision, waitSeconds: decision.waitSeconds ?? null };
   const members = (
     [

@@ -12,7 +12,7 @@ export type Paint = (tone: Tone, text: string) => string;
 export const PLAIN: Paint = (_tone, text) => text;
 
 /** Places stand in a column of their own, unless the text before them is longer than this. */
-const WIDEST_TEXT = 84;
+const TEXT_CHARACTERS_MAX = 84;
 
 interface Row {
   readonly tone: Tone;
@@ -73,7 +73,7 @@ function conditionRows(condition: ConditionTrace, indent: number, asked: boolean
 }
 
 function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
-  const width = Math.min(WIDEST_TEXT, Math.max(0, ...rows.map(({ text }) => text.length)));
+  const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
   return rows.map(({ tone, text, at }) => {
     const padding = ' '.repeat(Math.max(0, width - text.length));
     return `${paint(tone, text)}${padding}  ${paint('faint', placeInWords(at))}`;

@@ -1,6 +1,6 @@
 import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
-import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';

@@ -1,5 +1,5 @@
-import { DURATION } from '../../rules/duration.ts';
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
+import { DURATION } from '../../rules/duration.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

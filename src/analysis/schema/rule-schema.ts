@@ -1,9 +1,9 @@
 import { DECIMAL_PATTERN } from '../../client/amount.ts';
-import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
-import { MAX_PRIORITY, MAX_RULES, MAX_WEIGHT } from '../../rules/parse/rules.ts';
-import { MAX_LADDER_LEVELS } from '../../rules/parse/settings.ts';
+import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
+import { LADDER_LEVELS_MAX } from '../../rules/parse/settings.ts';
 import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { caseFileSchema } from './cases.ts';
 import { conditionDefinitions, TOP_LEVEL } from './conditions.ts';
@@ -100,7 +100,7 @@ function groupsSchema(): JsonSchema {
 }
 
 function signalsSchema(): JsonSchema {
-  const weight = { type: 'number', minimum: 0.01, maximum: MAX_WEIGHT };
+  const weight = { type: 'number', minimum: 0.01, maximum: WEIGHT_MAX };
   return ruleFile(
     'bot-signals',
     {
@@ -135,7 +135,7 @@ function ladderSchema(description: string): JsonSchema {
           DURATION_TEXT,
           'The wait of each level, each longer than the one before; the last repeats.',
         ),
-        maxItems: MAX_LADDER_LEVELS,
+        maxItems: LADDER_LEVELS_MAX,
       },
       resetAfter: {
         ...DURATION_TEXT,
@@ -180,7 +180,7 @@ function ruleFile(
         description: 'Named conditions, for rules to share with { condition: name }.',
         additionalProperties: TOP_LEVEL,
       },
-      rules: { ...listOf(mappingOf(rule, required, 'A rule.'), 'The rules.'), maxItems: MAX_RULES },
+      rules: { ...listOf(mappingOf(rule, required, 'A rule.'), 'The rules.'), maxItems: RULES_MAX },
       ...own,
     },
     ['rules', ...Object.keys(own)],
@@ -191,7 +191,7 @@ function ruleFile(
 
 function prioritised(members: Readonly<Record<string, JsonSchema>>): Readonly<Record<string, JsonSchema>> {
   const description = 'Rules of higher priority are asked first.';
-  return { priority: { type: 'integer', minimum: 1, maximum: MAX_PRIORITY, description }, ...members };
+  return { priority: { type: 'integer', minimum: 1, maximum: PRIORITY_MAX, description }, ...members };
 }
 
 function event(

@@ -27,7 +27,7 @@ const TITLES = {
 } as const satisfies Record<keyof RuleSetTrace, string>;
 
 /** `expected ..., seen ...` takes two lines when it would be longer than this. */
-const WIDEST_DIFFERENCE = 70;
+const DIFFERENCE_CHARACTERS_MAX = 70;
 
 /** A failing case: the step, what was expected and seen, and the rules of that step with their values. */
 export function failureLines(
@@ -55,7 +55,7 @@ function differenceLines(
   const [wanted, found] = [shown(expected), shown(seen)];
   const place = paint('faint', placeInWords(at));
   const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
-  return wanted.length + found.length <= WIDEST_DIFFERENCE
+  return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
     ? [`${start}, seen ${paint('fail', found)}  ${place}`]
     : [`${start}  ${place}`, `${' '.repeat(width + 6)}seen     ${paint('fail', found)}`];
 }

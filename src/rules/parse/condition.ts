@@ -1,10 +1,11 @@
 import type { Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain, FactValue } from '../../facts/fact.ts';
-import type { Condition, FactRef } from '../condition.ts';
-import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import type { Fact, FactDomain, FactValue, WindowedFact } from '../../facts/fact.ts';
+import type { Condition, Expected, FactRef } from '../condition.ts';
+import { formatDuration } from '../duration.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
+import type { FactRefs } from './fact-refs.ts';
 import type { Member, Members, YamlFile } from './yaml-file.ts';
 
 /** Which rules ask: each kind may use what the kinds before it concluded. */
@@ -13,10 +14,10 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts';
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
 
 /** Rules nested deeper than this are not read by anybody. */
-const MAX_DEPTH = 16;
+const NESTING_LEVELS_MAX = 16;
 
 /** Named conditions that name each other can multiply a few lines into billions of comparisons. */
-const MAX_COMPARISONS = 1000;
+const COMPARISONS_MAX = 1000;
 
 /** How large a condition is with the named conditions that it refers to. */
 interface Extent {
@@ -25,29 +26,6 @@ interface Extent {
 }
 
 const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
-
-/** The facts that a rule set uses, each with its place among the values of a decision. */
-export class FactRefs {
-  readonly #refs = new Map<string, FactRef>();
-
-  /** Starts with every fact that needs no parameter: decisions record them whether rules ask or not. */
-  constructor() {
-    for (const [name, fact] of FACTS) if (fact.kind !== 'windowed') this.intern(name, fact, 0);
-  }
-
-  intern(name: string, fact: Fact, windowMs: number): FactRef {
-    const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    const known = this.#refs.get(label);
-    if (known !== undefined) return known;
-    const ref = { label, name, fact, windowMs, index: this.#refs.size };
-    this.#refs.set(label, ref);
-    return ref;
-  }
-
-  all(): readonly FactRef[] {
-    return [...this.#refs.values()];
-  }
-}
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
 const COMPARISON_MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
@@ -84,7 +62,7 @@ export class ConditionReader {
   }
 
   #condition(node: Node, depth: number): Condition | null {
-    if (depth > MAX_DEPTH) return this.#tooDeep(node);
+    if (depth > NESTING_LEVELS_MAX) return this.#tooDeep(node);
     const members = this.#file.anyMembers(node, 'a condition');
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
@@ -146,11 +124,11 @@ export class ConditionReader {
       depth = Math.max(depth, extent.depth);
       comparisons += extent.comparisons;
     }
-    if (depth >= MAX_DEPTH) return this.#tooDeep(node);
-    if (comparisons > MAX_COMPARISONS) {
+    if (depth >= NESTING_LEVELS_MAX) return this.#tooDeep(node);
+    if (comparisons > COMPARISONS_MAX) {
       return this.#file.report(
         node,
-        `the condition makes ${comparisons} comparisons with the named conditions in it; at most ${MAX_COMPARISONS} are allowed`,
+        `the condition makes ${comparisons} comparisons with the named conditions in it; at most ${COMPARISONS_MAX} are allowed`,
       );
     }
     this.#extents.set(condition, { depth: depth + 1, comparisons });
@@ -160,7 +138,7 @@ export class ConditionReader {
   #tooDeep(node: Node): null {
     return this.#file.report(
       node,
-      `conditions are nested deeper than ${MAX_DEPTH} levels, named conditions included`,
+      `conditions are nested deeper than ${NESTING_LEVELS_MAX} levels, named conditions included`,
     );
   }
 
@@ -174,7 +152,7 @@ export class ConditionReader {
       const cycle = [...this.#path.slice(this.#path.indexOf(name)), name].join(' -> ');
       return this.#file.report(node, `conditions refer to each other in a circle: ${cycle}`);
     }
-    if (this.#path.length >= MAX_DEPTH && !this.#resolved.has(name)) return this.#tooDeep(node);
+    if (this.#path.length >= NESTING_LEVELS_MAX && !this.#resolved.has(name)) return this.#tooDeep(node);
     return this.#resolve(name);
   }
 
@@ -228,7 +206,7 @@ export class ConditionReader {
         `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
       );
     }
-    if (fact.kind === 'windowed') return this.#windowed(name, fact.longestWindowMs, fact, member, params);
+    if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
     if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
     return this.#refs.intern(name, fact, 0);
   }
@@ -237,13 +215,7 @@ export class ConditionReader {
     return fact.kind !== 'concluded' || STAGES.indexOf(this.#stage) >= STAGES.indexOf(fact.from);
   }
 
-  #windowed(
-    name: string,
-    longestMs: number,
-    fact: Fact,
-    member: Member,
-    params: Member | undefined,
-  ): FactRef | null {
+  #windowed(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
     if (params === undefined) {
       return this.#file.report(
         member.value,
@@ -254,10 +226,10 @@ export class ConditionReader {
     if (window === undefined) return null;
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
-    if (windowMs > longestMs) {
+    if (windowMs > fact.longestWindowMs) {
       return this.#file.report(
         window.value,
-        `"${name}" looks back ${formatDuration(longestMs)} at most, not ${formatDuration(windowMs)}`,
+        `"${name}" looks back ${formatDuration(fact.longestWindowMs)} at most, not ${formatDuration(windowMs)}`,
       );
     }
     return this.#refs.intern(name, fact, windowMs);
@@ -274,7 +246,7 @@ export class ConditionReader {
     );
   }
 
-  #expected(node: Node, ref: FactRef, operator: OperatorName): FactValue | readonly FactValue[] | null {
+  #expected(node: Node, ref: FactRef, operator: OperatorName): Expected | null {
     const what = `value for "${ref.name}"`;
     if (operator !== 'in' && operator !== 'notIn') return this.#value(node, what, ref.fact.domain);
     const items = this.#file.items(node, `value of operator "${operator}"`);
@@ -299,26 +271,6 @@ export class ConditionReader {
         return domain satisfies never;
     }
   }
-}
-
-/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`; a text says what is wrong. */
-export function factOfPlaceholder(placeholder: string, refs: FactRefs): FactRef | string {
-  const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
-  const name = match?.[1] ?? placeholder;
-  const fact = FACTS.get(name);
-  if (fact === undefined) return `unknown fact "${name}"`;
-  const window = match?.[2];
-  if (fact.kind !== 'windowed')
-    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
-  const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
-  return windowMs === null
-    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
-    : refs.intern(name, fact, windowMs);
-}
-
-function parseWindow(text: string, longestMs: number): number | null {
-  const windowMs = parseDuration(text);
-  return windowMs !== null && windowMs <= longestMs ? windowMs : null;
 }
 
 function usableIn(fact: Fact): string {

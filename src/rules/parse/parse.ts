@@ -1,7 +1,7 @@
 import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import type { ParsedRules } from '../rule-set.ts';
-import { FactRefs } from './condition.ts';
+import { FactRefs } from './fact-refs.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
 import { override, type RuleSetFile, readLadder, readLimits, readRuleSetFile } from './settings.ts';
 import { YamlFile } from './yaml-file.ts';

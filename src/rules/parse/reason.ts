@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { suggest } from '../problem.ts';
 import { ANSWER_PLACEHOLDERS, type ReasonPart } from '../rule-set.ts';
-import { type FactRefs, factOfPlaceholder } from './condition.ts';
+import { type FactRefs, factOfPlaceholder } from './fact-refs.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** Reads a reason text like `Wait {waitSeconds} s; asked {verdicts(10m)} times.` */
@@ -28,9 +28,9 @@ function readPart(file: YamlFile, node: Node, piece: string, refs: FactRefs): Re
 function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRefs): ReasonPart | null {
   const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
   if (answer !== undefined) return { kind: 'answer', name: answer };
-  const fact = factOfPlaceholder(name, refs);
-  if (typeof fact !== 'string') return { kind: 'fact', fact };
+  const named = factOfPlaceholder(name, refs);
+  if (named.kind === 'fact') return named;
   const allowed = [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
-  const hint = fact.startsWith('unknown') ? suggest(name, allowed) : '';
-  return file.report(node, `reason has a bad placeholder {${name}}: ${fact}${hint}`);
+  const hint = named.kind === 'unknown' ? suggest(name, allowed) : '';
+  return file.report(node, `reason has a bad placeholder {${name}}: ${named.message}${hint}`);
 }

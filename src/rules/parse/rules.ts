@@ -10,13 +10,14 @@ import {
   type VerdictParams,
 } from '../rule-set.ts';
 import { totalWeight } from '../signal-weight.ts';
-import { ConditionReader, type FactRefs, type RuleStage } from './condition.ts';
+import { ConditionReader, type RuleStage } from './condition.ts';
+import type { FactRefs } from './fact-refs.ts';
 import { readReason } from './reason.ts';
 import { type Members, optional, type YamlFile } from './yaml-file.ts';
 
-export const MAX_RULES = 500;
-export const MAX_PRIORITY = 1_000_000;
-export const MAX_WEIGHT = 1000;
+export const RULES_MAX = 500;
+export const PRIORITY_MAX = 1_000_000;
+export const WEIGHT_MAX = 1000;
 
 const NO_MEMBERS: Members = new Map();
 
@@ -62,7 +63,7 @@ export function readSignals(file: YamlFile, refs: FactRefs): ParsedRules['signal
   const allowed = ['conditions', 'threshold', 'rules'];
   const members = file.members(file.root, 'bot-signals.yaml', allowed, ['threshold', 'rules']);
   if (members === null) return null;
-  const weigh = (what: string) => (node: Node) => file.number(node, what, { min: 0.01, max: MAX_WEIGHT });
+  const weigh = (what: string) => (node: Node) => file.number(node, what, { min: 0.01, max: WEIGHT_MAX });
   const { rules, complete } = readRules<SignalParams>(file, members, refs, {
     stage: 'bot-signals',
     prioritised: false,
@@ -134,10 +135,10 @@ function readRules<Params>(
     optional(members.get('conditions'), (node) => file.anyMembers(node, '"conditions"')) ?? NO_MEMBERS;
   const reader = new ConditionReader(file, form.stage, refs, named);
   const nodes = optional(members.get('rules'), (node) => file.items(node, '"rules"')) ?? [];
-  if (nodes.length > MAX_RULES) {
-    file.report(nodes[MAX_RULES] ?? null, `a file holds at most ${MAX_RULES} rules`);
+  if (nodes.length > RULES_MAX) {
+    file.report(nodes[RULES_MAX] ?? null, `a file holds at most ${RULES_MAX} rules`);
   }
-  const read = nodes.slice(0, MAX_RULES).map((node) => readRule(file, node, reader, form));
+  const read = nodes.slice(0, RULES_MAX).map((node) => readRule(file, node, reader, form));
   const sound = read.filter((rule) => rule !== null);
   refuseNamesakes(file, sound);
   const rules = sound.map(({ rule }) => rule);
@@ -168,7 +169,7 @@ function readRule<Params>(
     : '';
   const priority = form.prioritised
     ? optional(members.get('priority'), (value) =>
-        file.number(value, 'priority', { min: 1, max: MAX_PRIORITY, integer: true }),
+        file.number(value, 'priority', { min: 1, max: PRIORITY_MAX, integer: true }),
       )
     : 1;
   const condition = optional(members.get('conditions'), (value) => reader.topLevel(value));

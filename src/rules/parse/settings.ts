@@ -8,10 +8,10 @@ import { formatDuration } from '../duration.ts';
 import { isRuleVersion, type PlatformSettings, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
 import { type Member, optional, type YamlFile } from './yaml-file.ts';
 
-export const MAX_LADDER_LEVELS = 20;
+export const LADDER_LEVELS_MAX = 20;
 
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
-const MAX_LADDER_MS = 365 * 24 * 3600_000;
+const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
@@ -149,8 +149,8 @@ export function readLadder(file: YamlFile, node: Node | null): LadderSettings | 
 function readLevels(file: YamlFile, node: Node): readonly number[] | null {
   const items = file.items(node, 'levels');
   if (items === null) return null;
-  if (items.length > MAX_LADDER_LEVELS) {
-    return file.report(node, `a ladder has at most ${MAX_LADDER_LEVELS} levels, not ${items.length}`);
+  if (items.length > LADDER_LEVELS_MAX) {
+    return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${items.length}`);
   }
   const levelsMs: number[] = [];
   for (const item of items) {
@@ -170,10 +170,10 @@ function readLevels(file: YamlFile, node: Node): readonly number[] | null {
 
 function readLadderDuration(file: YamlFile, node: Node, what: string): number | null {
   const ms = file.duration(node, what);
-  if (ms === null || ms <= MAX_LADDER_MS) return ms;
+  if (ms === null || ms <= LADDER_MS_MAX) return ms;
   return file.report(
     node,
-    `${what} must be at most ${formatDuration(MAX_LADDER_MS)}, not ${formatDuration(ms)}`,
+    `${what} must be at most ${formatDuration(LADDER_MS_MAX)}, not ${formatDuration(ms)}`,
   );
 }
 

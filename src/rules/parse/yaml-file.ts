@@ -31,7 +31,7 @@ export function optional<T>(member: Member | undefined, read: (node: Node) => T 
 }
 
 /** Rule files are written by hand; one larger than this is a mistake or an attack. */
-const MAX_FILE_CHARACTERS = 512 * 1024;
+const FILE_CHARACTERS_MAX = 512 * 1024;
 
 /** Characters that nobody sees and that storage and terminals treat in their own ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
@@ -163,8 +163,8 @@ export class YamlFile {
   }
 
   #parse(text: string): Node | null {
-    if (text.length > MAX_FILE_CHARACTERS) {
-      return this.report(null, `the file is longer than ${MAX_FILE_CHARACTERS} characters`);
+    if (text.length > FILE_CHARACTERS_MAX) {
+      return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
     }
     if (this.#refuseInvisible(text)) return null;
     const document = parseDocument<Node>(text, { lineCounter: this.#lines, prettyErrors: false });

@@ -33,7 +33,10 @@ interface TextForm {
 
 /** Facts of free text that have a form all the same: a value of another form never occurs. */
 const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
-  ['currency', { pattern: new RegExp(CURRENCY_PATTERN), words: 'a currency is 3 or 4 capital letters or digits' }],
+  [
+    'currency',
+    { pattern: new RegExp(CURRENCY_PATTERN), words: 'a currency is 3 or 4 capital letters or digits' },
+  ],
 ]);
 
 /** How the values of a text fact are written; null when any text may occur. */
