@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
+import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { Address } from './config.ts';
@@ -94,6 +95,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   });
   metrics.watchStore(() => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
   const keys = new AccessKeys(store.documents, clock);
+  const audit = new Audit(store.auditLog, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
   const service = new ScoringService({ ...parts, pseudonym, metrics });
   const records = new Records(parts);
@@ -111,7 +113,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     isDraining,
   );
   const platform = serverOf(
-    platformApi({ ...parts, service, records, keys, readiness, metrics, lastHour }),
+    platformApi({ ...parts, service, records, keys, audit, readiness, metrics, lastHour }),
     PLATFORM_REQUEST_TIMEOUT_MS,
     PLATFORM_REQUEST_TIMEOUT_MS,
     isDraining,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Audit } from './access/audit.ts';
 import { type Application, ListenError, startApplication } from './application.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
     });
     announce(application, store, node.active);
     warnAboutSecret(config, log);
-    await greetNewcomer(application, config);
+    await greetNewcomer(application, config, store);
     stopOnSignal(application, node, store, log, shipping);
   } catch (error) {
     await store.close();
@@ -93,7 +94,11 @@ function announce({ callerUrl, platformUrl }: Application, store: Store, { versi
  * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
  * that others can reach on a store that others share gets none.
  */
-async function greetNewcomer({ keys, callerUrl }: Application, config: Config): Promise<void> {
+async function greetNewcomer(
+  { keys, callerUrl }: Application,
+  config: Config,
+  { auditLog }: Store,
+): Promise<void> {
   if ((await keys.list()).length > 0) return;
   if (!LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl)) {
     console.log(
@@ -101,7 +106,17 @@ async function greetNewcomer({ keys, callerUrl }: Application, config: Config): 
     );
     return;
   }
-  const { key } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
+  const { key, record } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
+  const { id, platform, operations, expiresAt } = record;
+  await new Audit(auditLog, exactSystemClock).note({
+    who: 'service',
+    action: 'key issued',
+    platform,
+    subject: id,
+    before: null,
+    after: { id, platform, operations, expiresAt },
+    reason: 'there was no key yet',
+  });
   const url = callerUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const curl = (path: string, body: object) =>
     `  curl -s ${url}/v1/client/${path} -H 'X-KA-Access-Key: ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;

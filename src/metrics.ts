@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { NodeReport } from './rollout/fleet.ts';
+import { sumTrialCounts, type TrialFigures } from './rollout/trial-counts.ts';
 import { type StoreHealth, WARNING_KINDS } from './state/health/store-health.ts';
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
@@ -141,17 +142,17 @@ export class Metrics {
       gauge.set(report().trouble === null ? 0 : 1),
     );
     this.#gauge('scoring_shadow_compared', 'Verdicts that the shadow decided, too, in this trial', (gauge) =>
-      gauge.set(report().counts?.shadow.compared ?? 0),
+      gauge.set(figuresOf(report()).shadow.compared),
     );
     this.#gauge(
       'scoring_shadow_different',
       'Verdicts that the shadow would have answered otherwise',
-      (gauge) => gauge.set(report().counts?.shadow.different ?? 0),
+      (gauge) => gauge.set(figuresOf(report()).shadow.different),
     );
     this.#gauge(
       'scoring_candidate_errors',
       'Decisions in this trial for which the candidate threw',
-      (gauge) => gauge.set(report().counts?.candidateErrors ?? 0),
+      (gauge) => gauge.set(figuresOf(report()).candidateErrors),
     );
   }
 
@@ -225,4 +226,9 @@ export class Metrics {
   #counter<Labels extends string>(name: string, help: string, labelNames: Labels[]): Counter<Labels> {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
+}
+
+/** What this node saw of its trial, on all platforms. */
+function figuresOf({ counts }: NodeReport): TrialFigures {
+  return sumTrialCounts(counts?.trial ?? '', counts === null ? [] : [counts], null);
 }

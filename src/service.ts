@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from './client/client-key.ts';
-import { type Binding, momentFor, type Override } from './client/client-state.ts';
+import { type Binding, type ClientState, momentFor, type Override } from './client/client-state.ts';
 import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
+import { lastPaidAt } from './client/outcomes.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import type { Sightings } from './facts/fact.ts';
 import { currentHints } from './facts/hints.ts';
 import type { Metrics } from './metrics.ts';
-import type { RuleChoice, RuleSource } from './rollout/rule-source.ts';
+import type { Payment, RuleChoice, RuleSource } from './rollout/rule-source.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type Step } from './service/client-turns.ts';
 import { seeDevice } from './service/device-sightings.ts';
@@ -137,28 +138,36 @@ export class ScoringService {
   async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
     const { clientIdKey, orderRef } = report;
     const turn = { operation: 'outcome', client: clientKey(platform, clientIdKey), also: { orderRef } };
+    let payment: Payment | null = null;
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const { state: before, order: known } = snapshot;
       const { effect, state, order, report: taken } = recordOutcome(before, known, report, now);
       if (order === snapshot.order) return { result: effect, change: null };
+      if (order.outcome === 'PAID') payment = paymentOf(turn.client, before, order);
       const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
       return { result: effect, change: { state, entry, outcome: { orderRef, order } } };
     });
     this.#parts.metrics.outcome(report.outcome, effect);
+    if (payment !== null) this.#parts.ruleSource.observePayment(payment);
     return effect;
   }
 
   /** Binds the client to a requisite, or with null unbinds it. */
-  async setBinding(platform: PlatformName, clientIdKey: string, binding: Binding | null): Promise<void> {
+  async setBinding(
+    platform: PlatformName,
+    clientIdKey: string,
+    binding: Binding | null,
+  ): Promise<BeforeAndAfter<Binding>> {
     const turn = { operation: 'binding', client: clientKey(platform, clientIdKey) };
-    await this.#turns.take(turn, async (snapshot) => {
+    return this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const state = setBinding(snapshot.state, binding, now);
-      if (state === snapshot.state) return { result: undefined, change: null };
+      const result = { before: snapshot.state.binding, after: binding };
+      if (state === snapshot.state) return { result, change: null };
       const entry = { kind: 'binding', at: now, platform, clientIdKey, binding } as const;
-      return { result: undefined, change: { state, entry } };
+      return { result, change: { state, entry } };
     });
   }
 
@@ -167,15 +176,16 @@ export class ScoringService {
     platform: PlatformName,
     clientIdKey: string,
     override: Omit<Override, 'at'> | null,
-  ): Promise<Override | null> {
+  ): Promise<BeforeAndAfter<Override>> {
     const turn = { operation: 'override', client: clientKey(platform, clientIdKey) };
     return this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const dated = override === null ? null : { ...override, at: now };
       const state = setOverride(snapshot.state, dated, now);
-      if (state === snapshot.state) return { result: null, change: null };
+      const result = { before: snapshot.state.override, after: dated };
+      if (state === snapshot.state) return { result, change: null };
       const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated } as const;
-      return { result: dated, change: { state, entry } };
+      return { result, change: { state, entry } };
     });
   }
 
@@ -236,4 +246,16 @@ function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Ste
   const answer = idempotencyKey === null ? {} : { answer: { idempotencyKey, stored } };
   const result = { ...stored, replayed: false, verdicts };
   return { result, change: { state, entry, decision, ...answer } };
+}
+
+/** What a change took the place of, and what it left; null is nothing. */
+export interface BeforeAndAfter<T> {
+  readonly before: T | null;
+  readonly after: T | null;
+}
+
+/** A payment as the rollout sees it. */
+function paymentOf(client: ClientKey, before: ClientState, { occurredAt }: OrderOutcome): Payment {
+  const { outcomes, lastVerdictAt } = before;
+  return { client, paidAt: occurredAt, lastPaidAt: lastPaidAt(outcomes), lastVerdictAt };
 }

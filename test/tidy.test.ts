@@ -36,6 +36,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['metrics.ts', 'pseudonym.ts'],
   ['evidence'],
   ['analysis/schema'],
+  ['analysis/desk'],
   ['analysis/cases', 'analysis/diff'],
   ['analysis/explain', 'analysis'],
   ['archive/ship', 'archive/read'],

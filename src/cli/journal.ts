@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
+import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printable, printError } from './print.ts';
@@ -31,11 +31,13 @@ export function journalCommands(program: Command): void {
   const journal = program.command('journal').description('accepted inputs and decisions, in order');
   journal
     .command('export')
-    .description('write the journal as NDJSON; with --output an existing export is continued')
+    .description(
+      'write the journal as NDJSON; with --output an existing export is continued; exit code 1 when entries are missing in between',
+    )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option('--output <file>', 'a file to begin or to continue; without it standard output')
     .option('--after <cursor>', 'begin after this cursor; an export that has one itself goes on from there')
-    .option('--json', 'with --output: print {written, cursor} at the end')
+    .option('--json', 'with --output: print {written, cursor, gaps} at the end')
     .action((options: ExportOptions) => exportJournal(options));
 }
 
@@ -71,8 +73,13 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
 async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
   let { cursor } = sink;
   let written = 0;
+  const gaps: JournalGap[] = [];
   while (!stop.aborted) {
     const page = await store.readJournal(cursor, PAGE_ENTRIES);
+    if (page.gap !== null) {
+      gaps.push(page.gap);
+      reportGap(page.gap);
+    }
     if (page.entries.length > 0) {
       await sink.write(linesOf(page));
       written += page.entries.length;
@@ -81,7 +88,16 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
       await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {});
     } else break;
   }
-  return { written, cursor };
+  return { written, cursor, gaps };
+}
+
+/** What is missing in between is told at once, and by the exit code. */
+function reportGap({ from, to, entries }: JournalGap): void {
+  const iso = (at: number) => new Date(at).toISOString();
+  printError(
+    `gap: about ${entries} entries from ${iso(from)} to ${iso(to)} are missing; the journal keeps a bounded number, and they were pushed out before they were exported`,
+  );
+  process.exitCode = EXIT.findings;
 }
 
 /** `kind` comes first and `cursor` last, whatever the store keeps. */

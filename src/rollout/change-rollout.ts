@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PlatformName } from '../client/client-key.ts';
+import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
-import type { Fleet, NodeReport, StoredRollout } from './fleet.ts';
+import type { Fleet, NodeReport, NodeView, StoredRollout } from './fleet.ts';
 import type { LoadedRules } from './loaded-rules.ts';
 import {
   advance,
@@ -14,7 +16,7 @@ import {
   takeBack,
   type VersionRef,
 } from './rollout.ts';
-import { sumTrialCounts, type TrialCounts } from './trial-counts.ts';
+import { type TrialView, viewOfTrial } from './trial-view.ts';
 
 /** A rollout was asked for that must not happen; nothing was changed. The message says why. */
 export class RolloutRefused extends Error {
@@ -26,29 +28,44 @@ export interface RolloutStatus {
   readonly rollout: Rollout | null;
   /** What is stored as the rollout cannot be read; the nodes go on with what they have until a rollback. */
   readonly unreadable: boolean;
-  readonly nodes: readonly NodeReport[];
-  /** What all nodes saw of the trial under way; null without one. */
-  readonly trial: TrialCounts | null;
+  /** Null for whoever may not see the fleet. */
+  readonly nodes: readonly NodeView[] | null;
+  /** What all nodes saw of the trial under way, on the platforms that the viewer may see; null without one. */
+  readonly trial: TrialView | null;
 }
 
 /** Who follows a change, and who does not yet. */
 export interface FollowReport {
   readonly rollout: Rollout;
-  readonly following: readonly NodeReport[];
-  readonly lagging: readonly NodeReport[];
+  readonly following: readonly NodeView[];
+  readonly lagging: readonly NodeView[];
 }
 
 /** Nodes follow within 2 s; this leaves room for a slow one. */
 const FOLLOW_TIMEOUT_MS = 6_000;
 const FOLLOW_POLL_MS = 100;
 
-export async function rolloutStatus(fleet: Fleet): Promise<RolloutStatus> {
+/** Who looks at the rollout: a platform sees its own figures and orders, the owner of the installation all. */
+export interface Viewer {
+  /** Null for the owner of the installation. */
+  readonly platform: PlatformName | null;
+  readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
+}
+
+export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: Viewer): Promise<RolloutStatus> {
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
-  const candidate = stored?.rollout?.candidate ?? null;
-  const parts = nodes.map(({ counts }) => counts).filter((counts) => counts !== null);
-  const trial = candidate === null ? null : sumTrialCounts(`${candidate.trial}/${candidate.mode}`, parts);
   const rollout = stored?.rollout ?? null;
-  return { rollout, unreadable: stored !== null && rollout === null, nodes, trial };
+  const candidate = rollout?.candidate ?? null;
+  return {
+    rollout,
+    unreadable: stored !== null && rollout === null,
+    nodes: platform === null ? nodes.map(viewOfNode) : null,
+    trial: candidate === null ? null : await viewOfTrial(candidate, nodes, platform, decisionOf),
+  };
+}
+
+function viewOfNode({ counts: _, ...view }: NodeReport): NodeView {
+  return view;
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
@@ -154,14 +171,15 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<FollowReport>
     const nodes = await fleet.nodes();
     const lagging = nodes.filter(({ revision }) => revision < rollout.revision);
     if (lagging.length === 0 || performance.now() > deadline) {
-      return { rollout, following: nodes.filter((node) => !lagging.includes(node)), lagging };
+      const following = nodes.filter((node) => !lagging.includes(node)).map(viewOfNode);
+      return { rollout, following, lagging: lagging.map(viewOfNode) };
     }
     await sleep(FOLLOW_POLL_MS);
   }
 }
 
 /** How people tell nodes apart. */
-export function nodeName({ host, pid, nodeId }: NodeReport): string {
+export function nodeName({ host, pid, nodeId }: NodeView): string {
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }
 

@@ -31,6 +31,9 @@ export interface NodeReport {
   readonly counts: TrialCounts | null;
 }
 
+/** A node as people see it; what it counted is shown summed up over the fleet. */
+export type NodeView = Omit<NodeReport, 'counts'>;
+
 const REGISTER = 'rollout';
 const NODES = 'nodes';
 

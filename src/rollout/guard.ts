@@ -1,59 +1,113 @@
-/** What one arm answered since a trial began. */
-export interface ArmCounts {
-  readonly verdicts: number;
-  readonly blocks: number;
-  readonly waits: number;
-  readonly bots: number;
+import type { ClientCounts } from './arm-counts.ts';
+
+/** The two arms of a canary, by clients. */
+export interface ArmClients {
+  readonly active: ClientCounts;
+  readonly candidate: ClientCounts;
 }
 
-export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0 };
+/** Of canaries whose rules are the same as the active ones, at most this share is ever taken back. */
+export const FALSE_ALARMS_MAX = 0.01;
 
-/** Fewer verdicts than this in either arm prove nothing. */
-export const GUARD_SAMPLE = 200;
-
-/** |z| of a two-sided test at 0.1 %: the guard looks every second, so a laxer one would cry wolf. */
-const SIGNIFICANT_Z = 3.29;
-
+/** What is compared, and its part of the false alarms; the most harmful mistake has the most. */
 const SHARES = [
-  { name: 'BLOCK', of: (counts: ArmCounts) => counts.blocks },
-  { name: 'WAIT', of: (counts: ArmCounts) => counts.waits },
-  { name: 'bot flag', of: (counts: ArmCounts) => counts.bots },
+  { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, weight: 0.5, final: true },
+  { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, weight: 0.2, final: true },
+  { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, weight: 0.1, final: true },
+  // Who has not paid may still pay, so only payers are evidence.
+  { name: 'paid', of: (counts: ClientCounts) => counts.paid, weight: 0.2, final: false },
 ] as const;
 
 /**
- * Why a canary must be taken back: a share of its answers lies more than `points` percentage points
- * from the active version's, and chance does not explain it. Null while there is no such reason.
+ * Why a canary must be taken back: a share of its clients lies more than `points` percentage points from
+ * the active version's, and chance does not explain it. Null while there is no such reason.
+ *
+ * Which arm a client belongs to is a draw by hash with a known chance, `percent`, whatever the client does.
+ * Were the rules the same, the arms of the blocked clients would be such draws, and so would those of the
+ * others. The evidence is how much better alternatives explain the draws than chance does: a mixture of
+ * likelihood ratios, which is a martingale while the rules are the same. It therefore exceeds 1 / a with a
+ * chance of at most a, over a trial of any length, however often somebody looks (Ville's inequality; Howard,
+ * Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
  */
-export function guardBreach(active: ArmCounts, candidate: ArmCounts, points: number): string | null {
-  if (active.verdicts < GUARD_SAMPLE || candidate.verdicts < GUARD_SAMPLE) return null;
-  for (const { name, of } of SHARES) {
-    const activeShare = of(active) / active.verdicts;
-    const candidateShare = of(candidate) / candidate.verdicts;
-    const apart = Math.abs(candidateShare - activeShare) * 100;
-    const z = twoProportionZ(of(active), active.verdicts, of(candidate), candidate.verdicts);
-    if (apart > points && Math.abs(z) > SIGNIFICANT_Z) {
-      return `${name} share ${percent(candidateShare)} of ${candidate.verdicts} against ${percent(activeShare)} of ${active.verdicts}: more than ${points} points apart (z ${z.toFixed(1)})`;
-    }
+export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
+  const { active, candidate } = arms;
+  if (percent >= 100 || active.seen === 0 || candidate.seen === 0) return null;
+  for (const { name, of, weight, final } of SHARES) {
+    const activeShare = of(active) / active.seen;
+    const candidateShare = of(candidate) / candidate.seen;
+    if (Math.abs(candidateShare - activeShare) * 100 <= points) continue;
+    const misses: Draws['misses'] = final ? missesOf(arms, of) : [0, 0];
+    const draws: Draws = { hits: [of(active), of(candidate)], misses };
+    const evidence = logEvidence(draws, percent / 100, points / 100);
+    if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) continue;
+    const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
+    return `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`;
   }
   return null;
 }
 
-/** The pooled two-proportion z statistic; 0 when both shares are 0 or 1. */
-export function twoProportionZ(hitsA: number, totalA: number, hitsB: number, totalB: number): number {
-  const pooled = (hitsA + hitsB) / (totalA + totalB);
-  const deviation = Math.sqrt(pooled * (1 - pooled) * (1 / totalA + 1 / totalB));
-  return deviation === 0 ? 0 : (hitsB / totalB - hitsA / totalA) / deviation;
+/** A chance of one in a million is as good as none to people. */
+const LOG_SHOWN_MAX = Math.log(5_000_000);
+
+function missesOf({ active, candidate }: ArmClients, of: (counts: ClientCounts) => number): Draws['misses'] {
+  return [active.seen - of(active), candidate.seen - of(candidate)];
 }
 
-export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
-  return {
-    verdicts: a.verdicts + b.verdicts,
-    blocks: a.blocks + b.blocks,
-    waits: a.waits + b.waits,
-    bots: a.bots + b.bots,
-  };
+/** How many of the clients with and without a thing were drawn into each arm: active, candidate. */
+export interface Draws {
+  readonly hits: readonly [number, number];
+  readonly misses: readonly [number, number];
 }
 
-function percent(share: number): string {
+/** Shares of the active version that alternatives are spread over, and their distance in units of the points. */
+const BASES = [0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.88, 0.96, 0.99];
+const DISTANCES = [-6, -3, -2, -1.2, 1.2, 2, 3, 6];
+
+/**
+ * The natural logarithm of the mixture over alternatives in which the share of one arm lies further from
+ * the other's than `distance`. `chance` is a client's chance of being drawn into the candidate's arm.
+ */
+export function logEvidence(draws: Draws, chance: number, distance: number): number {
+  const logs = BASES.flatMap((base) =>
+    DISTANCES.map((times) => base + times * distance)
+      .filter((other) => other > 0 && other < 1)
+      .map((other) => logRatio(draws, chance, base, other)),
+  );
+  const largest = Math.max(...logs);
+  const sum = logs.reduce((total, log) => total + Math.exp(log - largest), 0);
+  return largest + Math.log(sum / logs.length);
+}
+
+/** How much better the draws are explained when the active share is `base` and the candidate's is `other`. */
+function logRatio({ hits, misses }: Draws, chance: number, base: number, other: number): number {
+  const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
+  const ofMiss = (chance * (1 - other)) / (chance * (1 - other) + (1 - chance) * (1 - base));
+  return (
+    hits[1] * Math.log(ofHit / chance) +
+    hits[0] * Math.log((1 - ofHit) / (1 - chance)) +
+    misses[1] * Math.log(ofMiss / chance) +
+    misses[0] * Math.log((1 - ofMiss) / (1 - chance))
+  );
+}
+
+/** A share with its 95 % interval (Wilson), for the page that shows a trial. */
+export interface ShareInterval {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Null without anybody to count. */
+export function shareInterval(part: number, whole: number): ShareInterval | null {
+  if (whole === 0) return null;
+  const z = 1.96;
+  const value = part / whole;
+  const middle = (value + z ** 2 / (2 * whole)) / (1 + z ** 2 / whole);
+  const half =
+    (z / (1 + z ** 2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2));
+  return { value, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+}
+
+function inPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }

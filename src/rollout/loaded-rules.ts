@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
 import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
+import type { Problem } from '../rules/problem.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
 /** A version folder that is refused: it decides nothing, and what was loaded before stays. */
@@ -63,6 +64,11 @@ export class LoadedRules {
     return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
   }
 
+  /** Of all folders, oldest first; those that are refused included. */
+  versions(): readonly RuleVersion[] {
+    return [...this.#folders.keys()].toSorted(compareRuleVersions);
+  }
+
   withDigest(digest: string): RuleSet | null {
     return this.#byDigest.get(digest) ?? null;
   }
@@ -120,7 +126,7 @@ export class LoadedRules {
       return false;
     }
     const result = await this.#reader.load(version);
-    const problems = result.ok ? [] : formatProblems(version, result.problems).split('\n');
+    const problems = result.ok ? [] : firstProblems(version, result.problems);
     this.#folders.set(version, { ...folder, problems });
     if (!result.ok) {
       this.#current.delete(version);
@@ -135,4 +141,13 @@ export class LoadedRules {
     this.#folders.delete(version);
     this.#current.delete(version);
   }
+}
+
+/** Every node tells these to the fleet every second. */
+const PROBLEMS_MAX = 50;
+
+function firstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
+  const lines = formatProblems(version, problems.slice(0, PROBLEMS_MAX)).split('\n');
+  const more = problems.length - PROBLEMS_MAX;
+  return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];
 }

@@ -8,18 +8,20 @@ import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Fleet, NodeReport } from './fleet.ts';
-import { guardBreach } from './guard.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
 import { type Candidate, firstRollout, inCanary, parseRollout, type Rollout, takeBack } from './rollout.ts';
-import type { RuleChoice, RuleSource } from './rule-source.ts';
+import type { Payment, RuleChoice, RuleSource } from './rule-source.ts';
+import { stageOf } from './stage.ts';
 import {
   countCandidateError,
   countDecision,
+  countPayer,
   countShadow,
   noTrialCounts,
   sumTrialCounts,
   type TrialCounts,
 } from './trial-counts.ts';
+import { breachOf } from './trial-view.ts';
 
 export interface NodeParts {
   readonly fleet: Fleet;
@@ -102,14 +104,26 @@ export class RolloutNode implements RuleSource {
   }
 
   observe(decision: Decision, shadowed?: Decision | null): void {
-    if (this.#counts === null) return;
-    this.#counts = countDecision(this.#counts, decision);
-    if (shadowed === null) this.#counts = countCandidateError(this.#counts);
+    const trial = this.#following.candidate?.trial;
+    if (this.#counts === null || trial === undefined) return;
+    this.#counts = countDecision(this.#counts, decision, isFirstSince(decision, stageOf(trial).since));
+    if (shadowed === null) this.#counts = countCandidateError(this.#counts, decision.platform);
     else if (shadowed !== undefined) this.#counts = countShadow(this.#counts, decision, shadowed);
   }
 
+  /** A client counts once as a payer: by its first payment since the stage began, if it asked since then. */
+  observePayment({ client, paidAt, lastPaidAt, lastVerdictAt }: Payment): void {
+    const trial = this.#following.candidate?.trial;
+    if (this.#counts === null || trial?.mode !== 'canary') return;
+    const { since } = stageOf(trial);
+    const isFirst = paidAt >= since && (lastPaidAt ?? 0) < since && (lastVerdictAt ?? 0) >= since;
+    if (!isFirst) return;
+    const arm = inCanary(trial, client.hash) ? 'candidate' : 'active';
+    this.#counts = countPayer(this.#counts, client.platform, arm);
+  }
+
   candidateFailed(error: unknown): void {
-    if (this.#counts !== null) this.#counts = countCandidateError(this.#counts);
+    if (this.#counts !== null) this.#counts = countCandidateError(this.#counts, null);
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
@@ -194,7 +208,7 @@ export class RolloutNode implements RuleSource {
   #follow(following: LoadedRollout): void {
     this.#trouble = null;
     const trial = following.candidate?.trial;
-    const key = trial === undefined ? null : `${trial.trial}/${trial.mode}`;
+    const key = trial === undefined ? null : stageOf(trial).trial;
     if (key === null) this.#counts = null;
     else if (this.#counts?.trial !== key) this.#counts = noTrialCounts(key);
     this.#following = following;
@@ -207,11 +221,8 @@ export class RolloutNode implements RuleSource {
     const counts = this.#counts;
     if (candidate?.mode !== 'canary' || candidate.guardPoints === null || counts === null) return;
     const reports = await this.#parts.fleet.nodes();
-    const { arms } = sumTrialCounts(
-      counts.trial,
-      reports.map((report) => report.counts).filter((part) => part !== null),
-    );
-    const breach = guardBreach(arms.active, arms.candidate, candidate.guardPoints);
+    const parts = reports.map((report) => report.counts).filter((part) => part !== null);
+    const breach = breachOf(candidate, sumTrialCounts(counts.trial, parts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
     if (breach === null || stored?.rollout?.candidate?.trial !== candidate.trial) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
@@ -220,6 +231,12 @@ export class RolloutNode implements RuleSource {
     noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
     this.#turnTo(without);
   }
+}
+
+/** Whether the client had asked for nothing between then and this decision; by whole seconds, in doubt no. */
+function isFirstSince({ at, facts }: Decision, since: number): boolean {
+  const seconds = facts['secondsSinceLastVerdict'];
+  return typeof seconds === 'number' && at - seconds * 1000 < since;
 }
 
 const UNREADABLE =

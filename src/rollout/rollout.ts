@@ -16,6 +16,8 @@ export interface Candidate extends VersionRef {
   readonly trial: string;
   /** Epoch ms. */
   readonly since: number;
+  /** Since when it decides for this share of the clients; rollouts that were stored before do not say. */
+  readonly stageSince?: number;
   /** The trial ends itself when a share leaves the active version's by more points than this. */
   readonly guardPoints: number | null;
 }
@@ -196,6 +198,8 @@ function trial(
     ...how,
     trial: goesOn ? candidate.trial : `${version}@${at}`,
     since: sameMode ? candidate.since : at,
+    stageSince:
+      sameMode && candidate.percent === how.percent ? (candidate.stageSince ?? candidate.since) : at,
   };
 }
 

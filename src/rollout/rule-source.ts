@@ -22,11 +22,21 @@ export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleS
   return { fingerprint: union('fingerprint'), ip: union('ip') };
 }
 
+/** A payment, and what was known of the client before it. Times are epoch ms. */
+export interface Payment {
+  readonly client: ClientKey;
+  readonly paidAt: number;
+  readonly lastPaidAt: number | null;
+  readonly lastVerdictAt: number | null;
+}
+
 /** Which rule sets decide, and who wants to know what they decided. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /** A verdict was given; with a shadow, what it would have been there (null: the shadow threw). */
   observe(decision: Decision, shadowed?: Decision | null): void;
+  /** An order of a client was reported as paid. */
+  observePayment(payment: Payment): void;
   /** The candidate threw, and the active rules decided. */
   candidateFailed(error: unknown): void;
   /** The loaded rule set behind a decision; null when it is not on this node. */
@@ -38,6 +48,7 @@ export function fixedRules(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),
     observe: () => {},
+    observePayment: () => {},
     candidateFailed: () => {},
     ruleSetOf: (version, digest) => (rules.version === version && rules.digest === digest ? rules : null),
   };

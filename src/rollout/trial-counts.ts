@@ -1,81 +1,126 @@
+import type { PlatformName } from '../client/client-key.ts';
 import type { Arm, Decision } from '../decision/decision.ts';
-import { type ArmCounts, addCounts, NO_COUNTS } from './guard.ts';
+import { type ArmCounts, addCounts, countsOf, NO_COUNTS, ONE_PAYER } from './arm-counts.ts';
 
-/** A kind of difference between the active version and its shadow, with orders to look at. */
-export interface Difference {
+/** A kind of difference between the active version and its shadow, with decisions to look at. */
+export interface TrialDifference {
   /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
   readonly change: string;
   readonly count: number;
-  readonly sampleOrders: readonly string[];
+  /** Names only: an order is read from its decision, so that it is gone as soon as its client is erased. */
+  readonly sampleDecisions: readonly string[];
 }
 
-/** What one node saw of a trial since it began. */
-export interface TrialCounts {
-  readonly trial: string;
+/** What was seen of a trial on one platform, or on all together. */
+export interface TrialFigures {
   readonly arms: Readonly<Record<Arm, ArmCounts>>;
   readonly shadow: {
     readonly compared: number;
     readonly different: number;
-    readonly differences: readonly Difference[];
+    readonly differences: readonly TrialDifference[];
   };
   /** Decisions for which the candidate threw and the active version stepped in. */
   readonly candidateErrors: number;
 }
 
-const MAX_DIFFERENCES = 50;
-const MAX_SAMPLES = 5;
-
-export function noTrialCounts(trial: string): TrialCounts {
-  return {
-    trial,
-    arms: { active: NO_COUNTS, candidate: NO_COUNTS },
-    shadow: { compared: 0, different: 0, differences: [] },
-    candidateErrors: 0,
-  };
+/** What one node saw of a trial since it began, platform by platform. */
+export interface TrialCounts {
+  /** Names the trial, its mode and its share of the clients: each counts afresh. */
+  readonly trial: string;
+  readonly platforms: Readonly<Record<string, TrialFigures>>;
 }
 
-/** The counts with one more answered verdict. */
-export function countDecision(counts: TrialCounts, decision: Decision): TrialCounts {
-  const one: ArmCounts = {
-    verdicts: 1,
-    blocks: decision.verdict === 'BLOCK' ? 1 : 0,
-    waits: decision.verdict === 'WAIT' ? 1 : 0,
-    bots: decision.isBot ? 1 : 0,
-  };
-  return { ...counts, arms: { ...counts.arms, [decision.arm]: addCounts(counts.arms[decision.arm], one) } };
+const DIFFERENCES_MAX = 50;
+const SAMPLES_MAX = 5;
+
+/** What is seen of platforms beyond these is counted under the name of those left over. */
+const PLATFORMS_MAX = 100;
+const LEFT_OVER = '';
+
+const NO_FIGURES: TrialFigures = {
+  arms: { active: NO_COUNTS, candidate: NO_COUNTS },
+  shadow: { compared: 0, different: 0, differences: [] },
+  candidateErrors: 0,
+};
+
+export function noTrialCounts(trial: string): TrialCounts {
+  return { trial, platforms: {} };
+}
+
+/** The counts with one more answered verdict; `firstOfClient`: the client's first since the trial began. */
+export function countDecision(counts: TrialCounts, decision: Decision, firstOfClient: boolean): TrialCounts {
+  return countArm(counts, decision.platform, decision.arm, countsOf(decision, firstOfClient));
+}
+
+/** The counts with one more client that paid. */
+export function countPayer(counts: TrialCounts, platform: PlatformName, arm: Arm): TrialCounts {
+  return countArm(counts, platform, arm, ONE_PAYER);
 }
 
 /** The counts with one more verdict that the shadow decided, too. */
 export function countShadow(counts: TrialCounts, decision: Decision, shadowed: Decision): TrialCounts {
-  const { compared, different, differences } = counts.shadow;
-  const change = changeBetween(decision, shadowed);
-  if (change === null) return { ...counts, shadow: { compared: compared + 1, different, differences } };
-  const shadow = {
-    compared: compared + 1,
-    different: different + 1,
-    differences: noteDifference(differences, change, decision.orderRef),
-  };
-  return { ...counts, shadow };
+  return change(counts, decision.platform, (figures) => {
+    const { compared, different, differences } = figures.shadow;
+    const what = changeBetween(decision, shadowed);
+    const shadow =
+      what === null
+        ? { compared: compared + 1, different, differences }
+        : {
+            compared: compared + 1,
+            different: different + 1,
+            differences: noteDifference(differences, what, decision.decisionId),
+          };
+    return { ...figures, shadow };
+  });
 }
 
-export function countCandidateError(counts: TrialCounts): TrialCounts {
-  return { ...counts, candidateErrors: counts.candidateErrors + 1 };
+/** Null when it is not known on which platform. */
+export function countCandidateError(counts: TrialCounts, platform: PlatformName | null): TrialCounts {
+  return change(counts, platform ?? LEFT_OVER, (figures) => ({
+    ...figures,
+    candidateErrors: figures.candidateErrors + 1,
+  }));
 }
 
-/** What all nodes saw of one trial together. */
-export function sumTrialCounts(trial: string, parts: readonly TrialCounts[]): TrialCounts {
-  return parts.filter((part) => part.trial === trial).reduce(addTrialCounts, noTrialCounts(trial));
+/** What all nodes saw of one trial together, on one platform, or with null on all. */
+export function sumTrialCounts(
+  trial: string,
+  parts: readonly TrialCounts[],
+  platform: PlatformName | null,
+): TrialFigures {
+  return parts
+    .filter((part) => part.trial === trial)
+    .flatMap(({ platforms }) => Object.entries(platforms))
+    .filter(([name]) => platform === null || name === platform)
+    .map(([, figures]) => figures)
+    .reduce(addFigures, NO_FIGURES);
 }
 
-function addTrialCounts(a: TrialCounts, b: TrialCounts): TrialCounts {
+function countArm(counts: TrialCounts, platform: PlatformName, arm: Arm, more: ArmCounts): TrialCounts {
+  return change(counts, platform, (figures) => ({
+    ...figures,
+    arms: { ...figures.arms, [arm]: addCounts(figures.arms[arm], more) },
+  }));
+}
+
+function change(
+  { trial, platforms }: TrialCounts,
+  platform: string,
+  by: (figures: TrialFigures) => TrialFigures,
+): TrialCounts {
+  const known = platforms[platform];
+  const name = known === undefined && Object.keys(platforms).length >= PLATFORMS_MAX ? LEFT_OVER : platform;
+  return { trial, platforms: { ...platforms, [name]: by(platforms[name] ?? NO_FIGURES) } };
+}
+
+function addFigures(a: TrialFigures, b: TrialFigures): TrialFigures {
   const differences = new Map(a.shadow.differences.map((difference) => [difference.change, difference]));
-  for (const { change, count, sampleOrders } of b.shadow.differences) {
-    const known = differences.get(change) ?? { change, count: 0, sampleOrders: [] };
-    const samples = [...known.sampleOrders, ...sampleOrders].slice(0, MAX_SAMPLES);
-    differences.set(change, { change, count: known.count + count, sampleOrders: samples });
+  for (const { change, count, sampleDecisions } of b.shadow.differences) {
+    const known = differences.get(change) ?? { change, count: 0, sampleDecisions: [] };
+    const samples = [...known.sampleDecisions, ...sampleDecisions].slice(0, SAMPLES_MAX);
+    differences.set(change, { change, count: known.count + count, sampleDecisions: samples });
   }
   return {
-    trial: a.trial,
     arms: {
       active: addCounts(a.arms.active, b.arms.active),
       candidate: addCounts(a.arms.candidate, b.arms.candidate),
@@ -83,7 +128,7 @@ function addTrialCounts(a: TrialCounts, b: TrialCounts): TrialCounts {
     shadow: {
       compared: a.shadow.compared + b.shadow.compared,
       different: a.shadow.different + b.shadow.different,
-      differences: [...differences.values()].toSorted((x, y) => y.count - x.count),
+      differences: [...differences.values()].toSorted((x, y) => y.count - x.count).slice(0, DIFFERENCES_MAX),
     },
     candidateErrors: a.candidateErrors + b.candidateErrors,
   };
@@ -109,19 +154,19 @@ function changeBetween(decision: Decision, shadowed: Decision): string | null {
 }
 
 function noteDifference(
-  differences: readonly Difference[],
+  differences: readonly TrialDifference[],
   change: string,
-  orderRef: string,
-): readonly Difference[] {
+  decisionId: string,
+): readonly TrialDifference[] {
   const known = differences.find((difference) => difference.change === change);
   if (known === undefined) {
-    return differences.length >= MAX_DIFFERENCES
+    return differences.length >= DIFFERENCES_MAX
       ? differences
-      : [...differences, { change, count: 1, sampleOrders: [orderRef] }];
+      : [...differences, { change, count: 1, sampleDecisions: [decisionId] }];
   }
-  const sampleOrders =
-    known.sampleOrders.length < MAX_SAMPLES ? [...known.sampleOrders, orderRef] : known.sampleOrders;
+  const { sampleDecisions } = known;
+  const samples = sampleDecisions.length < SAMPLES_MAX ? [...sampleDecisions, decisionId] : sampleDecisions;
   return differences.map((difference) =>
-    difference === known ? { change, count: known.count + 1, sampleOrders } : difference,
+    difference === known ? { change, count: known.count + 1, sampleDecisions: samples } : difference,
   );
 }

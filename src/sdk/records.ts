@@ -260,7 +260,6 @@ export interface NodeReport {
     readonly problems: readonly string[];
   }[];
   readonly trouble: string | null;
-  readonly counts: TrialCounts | null;
 }
 
 export interface OutcomeReport {
@@ -311,6 +310,7 @@ export interface Rollout {
     readonly percent: number;
     readonly trial: string;
     readonly since: number;
+    readonly stageSince?: number;
     readonly guardPoints: number | null;
   } | null;
   readonly history: readonly {
@@ -340,7 +340,7 @@ export interface RolloutRequest {
 export interface RolloutStatus {
   readonly rollout: Rollout | null;
   readonly unreadable: boolean;
-  readonly nodes: readonly NodeReport[];
+  readonly nodes: readonly NodeReport[] | null;
   readonly trial: TrialCounts | null;
 }
 
@@ -424,14 +424,42 @@ export interface TrialCounts {
       readonly blocks: number;
       readonly waits: number;
       readonly bots: number;
+      readonly clients: {
+        readonly seen: number;
+        readonly blocked: number;
+        readonly waited: number;
+        readonly bots: number;
+        readonly paid: number;
+      };
     };
     readonly candidate: {
       readonly verdicts: number;
       readonly blocks: number;
       readonly waits: number;
       readonly bots: number;
+      readonly clients: {
+        readonly seen: number;
+        readonly blocked: number;
+        readonly waited: number;
+        readonly bots: number;
+        readonly paid: number;
+      };
     };
   };
+  readonly shares: readonly {
+    readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';
+    readonly active: {
+      readonly value: number;
+      readonly low: number;
+      readonly high: number;
+    } | null;
+    readonly candidate: {
+      readonly value: number;
+      readonly low: number;
+      readonly high: number;
+    } | null;
+  }[];
+  readonly breach: string | null;
   readonly shadow: {
     readonly compared: number;
     readonly different: number;

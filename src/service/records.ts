@@ -88,6 +88,11 @@ export class Records {
     );
   }
 
+  /** Null when there is no such decision; for whoever may see every platform. */
+  anyDecision(decisionId: string): Promise<Decision | null> {
+    return this.#parts.store.decision(decisionId);
+  }
+
   /** Null when there is no such decision of this platform. */
   async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
     const decision = await this.#decisions.decision(decisionId);

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
@@ -59,9 +61,25 @@ describe('journal export', () => {
     const second = await place.scoring('journal', 'export', '--output', place.path('j'), '--json');
     expect({ code: second.code, told: JSON.parse(second.stdout) }).to.deep.equal({
       code: 0,
-      told: { written: 3, cursor: '33' },
+      told: { written: 3, cursor: '33', gaps: [] },
     });
     expect(fileEntries(place)).to.deep.equal(await everything(place));
+  });
+
+  it('says what is missing in between, and exits with 1', async () => {
+    await liveThroughJuly(place);
+    const db = new DatabaseSync(join(place.dataDir, 'scoring.sqlite'));
+    db.exec(
+      'DELETE FROM journal WHERE position <= 20; INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, 20, 1435708800000, 1435712400000, 20)',
+    );
+    db.close();
+    const { code, stdout, stderr } = await place.scoring('journal', 'export', '--after', '5');
+    expect({ code, stderr }).to.deep.equal({
+      code: 1,
+      stderr:
+        'gap: about 20 entries from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z are missing; the journal keeps a bounded number, and they were pushed out before they were exported\n',
+    });
+    expect(linesOf(stdout)).to.have.length(10);
   });
 
   it('cuts off what a crash left behind the last cursor, torn or not, and reads it again', async () => {

@@ -1,6 +1,7 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Audit } from '../../src/access/audit.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
@@ -51,6 +52,23 @@ class TestFleet {
     if (!isRuleVersion(version)) throw new Error('no version');
     const change = { who: 'ann', at: Date.now(), reason: 'a test' };
     return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), version, goal, change);
+  }
+
+  /** Writes something into the place of the rollout. */
+  async damage(text: string): Promise<void> {
+    const store = await this.#open();
+    this.#stores.push(store);
+    await store.registers.compareAndSet('rollout', await store.registers.read('rollout'), text);
+  }
+
+  async audit() {
+    const store = await this.#open();
+    this.#stores.push(store);
+    return (await new Audit(store.auditLog, Date.now).read(null, 100)).entries;
+  }
+
+  async status() {
+    return rolloutStatus(await this.fleet(), { platform: null, decisionOf: async () => null });
   }
 
   async rollBack() {
@@ -108,9 +126,9 @@ function describeFleet(open: () => Promise<Store>): void {
   it('has one active version, written by its first node', async () => {
     await twoNodes();
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
-    const { rollout, nodes } = await rolloutStatus(await fleet.fleet());
+    const { rollout, nodes } = await fleet.status();
     expect(rollout?.history).to.have.length(1);
-    expect(nodes.map(({ revision, trouble }) => ({ revision, trouble }))).to.deep.equal([
+    expect(nodes?.map(({ revision, trouble }) => ({ revision, trouble }))).to.deep.equal([
       { revision: 1, trouble: null },
       { revision: 1, trouble: null },
     ]);
@@ -199,11 +217,95 @@ function describeFleet(open: () => Promise<Store>): void {
     edit(join(rulesDir, 'p2.v11'), 'ladder.yaml', '[40s', '[40 seconds');
     await fleet.look();
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
-    const { nodes } = await rolloutStatus(await fleet.fleet());
-    expect(nodes.flatMap(({ refused }) => refused.map(({ version }) => version))).to.deep.equal([
+    const { nodes } = await fleet.status();
+    expect(nodes?.flatMap(({ refused }) => refused.map(({ version }) => version))).to.deep.equal([
       'p2.v11',
       'p2.v11',
     ]);
+  });
+
+  it('goes on with pointer and heartbeat when a folder cannot be read, and refuses that folder by name', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    mkdirSync(join(rulesDir, 'p2.v99'));
+    symlinkSync('cases', join(rulesDir, 'p2.v99', 'cases'));
+    await fleet.look();
+    const { lagging } = await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    expect(lagging).to.deep.equal([]);
+    const { nodes } = await fleet.status();
+    expect(nodes?.flatMap(({ refused }) => refused.map(({ version }) => version))).to.deep.equal([
+      'p2.v99',
+      'p2.v99',
+    ]);
+    const restarted = await fleet.start(rulesDir);
+    expect(restarted.active.version).to.equal('p2.v11');
+    expect(restarted.rules.refused()).to.deep.equal([
+      {
+        version: 'p2.v99',
+        problems: ['p2.v99/cases:1:1  it cannot be read: its links lead in a circle (ELOOP)'],
+      },
+    ]);
+  });
+
+  it('refuses a rollout and a rollback that no live node would follow', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    for (const node of fleet.nodes) await node.stop();
+    const nobody =
+      'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
+    expect(await refusal(fleet.rollBack())).to.equal(nobody);
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.equal(nobody);
+    expect((await fleet.status()).rollout?.active.version).to.equal('p2.v11');
+  });
+
+  it('goes on when what is stored as the rollout is damaged, says so, and a rollback repairs it', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    await fleet.damage('{"revision":7');
+    await fleet.look();
+    expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
+    const damaged = await fleet.status();
+    expect(damaged).to.deep.include({ rollout: null, unreadable: true });
+    expect(damaged.nodes?.map(({ trouble }) => trouble?.split(';')[0])).to.deep.equal([
+      'what the store holds as the rollout cannot be read',
+      'what the store holds as the rollout cannot be read',
+    ]);
+    expect((await fleet.start(rulesDir)).active.version).to.equal('p2.v11');
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.match(
+      /^what the store holds as the rollout cannot be read; .* "rules rollback" writes it anew/,
+    );
+    const { rollout, following } = await fleet.rollBack();
+    expect(rollout).to.deep.include({ candidate: null });
+    expect(rollout.active.version).to.equal('p2.v11');
+    expect(rollout.history.map(({ action, who }) => ({ action, who }))).to.deep.equal([
+      { action: 'repair', who: 'ann' },
+    ]);
+    expect(following).to.have.length(3);
+    expect((await fleet.status()).nodes?.map(({ trouble }) => trouble)).to.deep.equal([null, null, null]);
+  });
+
+  it('does not begin afresh with a version that was rolled back, until it is wanted again', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    await fleet.rollBack();
+    expect((await LoadedRules.read(rulesDir)).deciding(null).version).to.equal('p2.v10');
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    expect((await LoadedRules.read(rulesDir)).deciding(null).version).to.equal('p2.v11');
+  });
+
+  it('notes every change with who, before, after and reason', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'canary', percent: 10, guardPoints: null });
+    await fleet.rollBack();
+    const noted = await fleet.audit();
+    expect(noted.map(({ who, action, reason }) => [who, action, reason])).to.deep.equal([
+      ['service', 'rollout', 'first start'],
+      ['ann', 'rollout', 'a test'],
+      ['ann', 'rollout', 'a test'],
+    ]);
+    expect(noted[1]).to.deep.include({
+      before: { revision: 1, active: 'p2.v10', candidate: null },
+      after: { revision: 2, active: 'p2.v10', candidate: { version: 'p2.v11', mode: 'canary', percent: 10 } },
+    });
   });
 
   it('remembers the rollout on disk for a start with a store that lost it', async () => {

@@ -148,7 +148,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     expect((await load.stop()).filter((seen) => seen.answer.status !== 200)).to.deep.equal([]);
     expect(last).to.include({ who: 'guard', action: 'guard', from: 'p2.v12', to: 'p2.v10' });
     expect(last?.reason).to.match(
-      /^(BLOCK|WAIT) share \d+\.\d % of \d+ against \d+\.\d % of \d+: more than 5 points apart/,
+      /^(BLOCK|WAIT) share \d+\.\d % of \d+ clients against \d+\.\d % of \d+: more than 5 points apart/,
     );
   });
 });

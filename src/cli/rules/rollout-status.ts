@@ -1,14 +1,16 @@
 import type { RolloutStatus } from '../../rollout/change-rollout.ts';
-import { guardBreach } from '../../rollout/guard.ts';
+import type { NodeView } from '../../rollout/fleet.ts';
+import type { ShareInterval } from '../../rollout/guard.ts';
 import type { Candidate, HistoryEntry } from '../../rollout/rollout.ts';
-import type { TrialCounts } from '../../rollout/trial-counts.ts';
+import type { TrialView } from '../../rollout/trial-view.ts';
 import { table } from '../table.ts';
 
 const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
 /** `rules status` for people. */
-export function formatStatus({ rollout, unreadable, nodes, trial }: RolloutStatus, now: number): string {
+export function formatStatus({ rollout, unreadable, trial, ...seen }: RolloutStatus, now: number): string {
+  const nodes = seen.nodes ?? [];
   if (unreadable) return unreadableStatus(nodes, now);
   if (rollout === null) return 'No node has ever started on this store.';
   const parts = [
@@ -25,7 +27,7 @@ export function formatStatus({ rollout, unreadable, nodes, trial }: RolloutStatu
   return parts.join('\n\n');
 }
 
-function unreadableStatus(nodes: RolloutStatus['nodes'], now: number): string {
+function unreadableStatus(nodes: readonly NodeView[], now: number): string {
   const newest = Math.max(0, ...nodes.map(({ revision }) => revision));
   return [
     'What the store holds as the rollout cannot be read. The nodes go on with what they have; "rules rollback" writes it anew from them, without a candidate.',
@@ -33,7 +35,7 @@ function unreadableStatus(nodes: RolloutStatus['nodes'], now: number): string {
   ].join('\n\n');
 }
 
-function describeTrial(candidate: Candidate, trial: TrialCounts): string {
+function describeTrial(candidate: Candidate, trial: TrialView): string {
   const { version, digest, mode, percent, guardPoints } = candidate;
   const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${iso(candidate.since)}`;
   const errors =
@@ -45,7 +47,7 @@ function describeTrial(candidate: Candidate, trial: TrialCounts): string {
     : `${head}\n${describeArms(trial, guardPoints)}${errors}`;
 }
 
-function describeShadow({ shadow: { compared, different, differences } }: TrialCounts): string {
+function describeShadow({ shadow: { compared, different, differences } }: TrialView): string {
   const lines = [`  ${compared} verdicts compared, ${different} differ (${share(different, compared)})`];
   for (const { change, count, sampleOrders } of differences.slice(0, SHOWN_DIFFERENCES)) {
     lines.push(`  ${String(count).padStart(6)}  ${change}  e.g. order ${sampleOrders.join(', ')}`);
@@ -53,24 +55,27 @@ function describeShadow({ shadow: { compared, different, differences } }: TrialC
   return lines.join('\n');
 }
 
-function describeArms({ arms }: TrialCounts, guardPoints: number | null): string {
-  const row = (name: string, counts: TrialCounts['arms']['active']) => [
+function describeArms({ arms, shares, breach }: TrialView, guardPoints: number | null): string {
+  const clients = `by clients, each counted once by its first verdict: ${arms.active.clients.seen} active, ${arms.candidate.clients.seen} candidate`;
+  const rows = shares.map(({ name, active, candidate }) => [
     `  ${name}`,
-    String(counts.verdicts),
-    share(counts.blocks, counts.verdicts),
-    share(counts.waits, counts.verdicts),
-    share(counts.bots, counts.verdicts),
-  ];
-  const rows = table(
-    ['  ARM', 'VERDICTS', 'BLOCK', 'WAIT', 'BOT'],
-    [row('active', arms.active), row('candidate', arms.candidate)],
-  );
-  if (guardPoints === null) return `${rows}\n  no guard`;
-  const breach = guardBreach(arms.active, arms.candidate, guardPoints);
-  return `${rows}\n  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
+    interval(active),
+    interval(candidate),
+  ]);
+  const verdicts = `  ${arms.active.verdicts} verdicts by the active version, ${arms.candidate.verdicts} by the candidate`;
+  const guard =
+    guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
+  return [`  ${clients}`, table(['  SHARE', 'ACTIVE', 'CANDIDATE'], rows), verdicts, guard].join('\n');
 }
 
-function nodesTable(nodes: RolloutStatus['nodes'], revision: number, now: number): string {
+/** `12.0 % (10.1 to 14.2)`, a 95 % interval. */
+function interval(share: ShareInterval | null): string {
+  if (share === null) return '-';
+  const inPercent = (value: number) => (value * 100).toFixed(1);
+  return `${inPercent(share.value)} % (${inPercent(share.low)} to ${inPercent(share.high)})`;
+}
+
+function nodesTable(nodes: readonly NodeView[], revision: number, now: number): string {
   const rows = nodes.map((node) => [
     `${node.host}/${node.pid}`,
     node.revision >= revision ? 'yes' : `no: ${node.trouble ?? 'not yet'}`,

@@ -65,7 +65,9 @@ export function rolloutCommands(rules: Command): void {
 }
 
 async function status(json: boolean): Promise<void> {
-  const seen = await withOpenStore((store) => rolloutStatus(new Fleet(store)));
+  const seen = await withOpenStore((store) =>
+    rolloutStatus(new Fleet(store), { platform: null, decisionOf: (id) => store.decision(id) }),
+  );
   print(json ? JSON.stringify(seen) : formatStatus(seen, systemClock()));
 }
 

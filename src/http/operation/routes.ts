@@ -18,6 +18,7 @@ export function addOperations<Parts>(
 ): void {
   for (const { method, path, run } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+      ctx.state.route = path;
       const answer = await run(ctx, parts, listener);
       if (answer === undefined) ctx.status = 204;
       else ctx.body = answer;

@@ -1,8 +1,8 @@
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
-import { RuleCoverages } from '../../analysis/cases/rule-coverages.ts';
-import { RuleDiffs } from '../../analysis/diff/rule-diffs.ts';
+import type { Audit } from '../../access/audit.ts';
+import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
 import type { LastHour } from '../../last-hour.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RuleSource } from '../../rollout/rule-source.ts';
@@ -24,6 +24,7 @@ export interface PlatformApiParts {
   readonly service: ScoringService;
   readonly records: Records;
   readonly keys: AccessKeys;
+  readonly audit: Audit;
   readonly readiness: Readiness;
   readonly clock: () => number;
   readonly ruleSource: RuleSource;
@@ -58,9 +59,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     if (rulesDir !== undefined) {
       const folderParts = {
         ...rolloutParts,
-        rulesDir,
-        coverages: new RuleCoverages(),
-        diffs: new RuleDiffs(),
+        desk: new RuleDesk(rulesDir),
       };
       addOperations(router, withRuleFolders, folderParts, listener);
     }

@@ -7,6 +7,8 @@ export interface RequestState extends DefaultState {
   requestId: string;
   /** For log and metrics; `none` until a route is known. */
   operation: string;
+  /** The path as it is declared, with parameters in braces; null until a route is known. */
+  route: string | null;
   key: AccessKey | null;
   /** What the log line says besides the usual; identifiers only, nothing secret. */
   noted: Record<string, string | number | boolean>;

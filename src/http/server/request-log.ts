@@ -17,12 +17,14 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
     ctx.set(sharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
-    const { requestId, operation, key, noted, failure } = ctx.state;
+    const { requestId, operation, route, key, noted, failure } = ctx.state;
     metrics.request(operation, ctx.status, ms / 1000);
     if (failure instanceof StoreUnavailable) metrics.storeError(operation);
     const line = {
       requestId,
       operation,
+      method: ctx.method,
+      ...(route === null ? {} : { route }),
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
       ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
@@ -47,7 +49,7 @@ export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
 }
 
 function freshState(req: IncomingMessage): RequestState {
-  return { requestId: requestIdOf(req), operation: 'none', key: null, noted: {}, failure: null };
+  return { requestId: requestIdOf(req), operation: 'none', route: null, key: null, noted: {}, failure: null };
 }
 
 /** The caller's own id when there is one that is safe to repeat, otherwise a new one. */

@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
+import { Audit } from '../../../src/access/audit.ts';
 import { callerApi } from '../../../src/http/caller/caller-api.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
@@ -82,6 +83,7 @@ describe('routes and API documents', () => {
     const platform = platformApi({
       ...shared,
       service,
+      audit: new Audit(store.auditLog, clock),
       records: new Records(shared),
       lastHour,
       rulesDir,

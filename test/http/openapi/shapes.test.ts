@@ -24,14 +24,14 @@ import type {
   NodeSchema,
   RolloutSchema,
   RolloutStatusSchema,
-  TrialCountsSchema,
+  TrialSchema,
 } from '../../../src/http/platform/rules/rollout-shapes.ts';
 import type { RuleDiffSchema } from '../../../src/http/platform/rules/rule-diff.ts';
 import type { LastHourView } from '../../../src/last-hour.ts';
 import type { FollowReport, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
-import type { NodeReport } from '../../../src/rollout/fleet.ts';
+import type { NodeView } from '../../../src/rollout/fleet.ts';
 import type { Rollout } from '../../../src/rollout/rollout.ts';
-import type { TrialCounts } from '../../../src/rollout/trial-counts.ts';
+import type { TrialView } from '../../../src/rollout/trial-view.ts';
 import type { RuleTrace } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleVersion } from '../../../src/rules/rule-set.ts';
 import type { FoundDecisions } from '../../../src/state/decision-search.ts';
@@ -63,8 +63,8 @@ const SHAPES: {
   readonly history: Same<Static<typeof ClientHistorySchema>, ReturnType<typeof viewOfHistory>>;
   readonly ruleTrace: Same<Static<typeof RuleTraceSchema>, RuleTrace>;
   readonly explanation: Same<Static<typeof ExplanationSchema>, Explanation>;
-  readonly trialCounts: Same<Static<typeof TrialCountsSchema>, TrialCounts>;
-  readonly node: Same<Static<typeof NodeSchema>, NodeReport>;
+  readonly trial: Same<Static<typeof TrialSchema>, TrialView>;
+  readonly node: Same<Static<typeof NodeSchema>, NodeView>;
   readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
   readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
   readonly following: Same<Static<typeof FollowingSchema>, FollowReport>;
@@ -84,7 +84,7 @@ const SHAPES: {
   history: true,
   ruleTrace: true,
   explanation: true,
-  trialCounts: true,
+  trial: true,
   node: true,
   rollout: true,
   rolloutStatus: true,

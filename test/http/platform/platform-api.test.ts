@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { OPERATIONS, type Operation } from '../../../src/access/access-keys.ts';
+import { Audit } from '../../../src/access/audit.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { type Answer, call, type Problem } from '../../service/http-call.ts';
 import { START_MS } from '../../service/movable-clock.ts';
 import { type RunningService, SIGNAL_SECRET, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 /** What each operation of a key opens on the platform's listener. */
@@ -335,6 +337,45 @@ describeOnStores('the API for the platform', (store) => {
         expect(status, path).to.equal(400);
         expect(body.detail).to.equal('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
       }
+    });
+  });
+
+  describe('the audit log', () => {
+    const noted = async () => (await new Audit(store().auditLog, Date.now).read(null, 1000)).entries;
+
+    it('says who bound and overrode a client, what was there before and after, and why', async () => {
+      const clientIdKey = 'audited';
+      const risk = await service.application.keys.issue(platformName('shop'), ['clients'], null, 'risk-team');
+      const desk = new Tenant(service.application, risk.key);
+      await desk.bind(clientIdKey, { requisiteRef: 'requisite-9' });
+      await desk.override(clientIdKey, 'BLOCKED', { reason: 'chargebacks' });
+      await desk.ask('DELETE', `clients/${clientIdKey}/override`);
+      const mine = (await noted()).filter(({ subject }) => subject === clientIdKey);
+      const who = `key ${risk.record.id} of risk-team`;
+      expect(mine.map((entry) => [entry.who, entry.action, entry.reason])).to.deep.equal([
+        [who, 'binding', null],
+        [who, 'override', 'chargebacks'],
+        [who, 'override', null],
+      ]);
+      expect(mine[0]).to.deep.include({ platform: 'shop', before: null });
+      expect(mine[0]?.after).to.include({ requisiteRef: 'requisite-9' });
+      expect(mine[2]?.before).to.include({ group: 'BLOCKED', reason: 'chargebacks' });
+      expect(mine[2]?.after).to.equal(null);
+    });
+
+    it('forgets an erased client, and keeps that somebody erased one', async () => {
+      const clientIdKey = 'audited-and-erased';
+      await shop.override(clientIdKey, 'BLOCKED', { reason: 'his name is Carl' });
+      await shop.ask('DELETE', `clients/${clientIdKey}`);
+      const entries = await noted();
+      expect(JSON.stringify(entries)).not.to.match(/audited-and-erased|Carl/);
+      expect(entries.at(-1)).to.deep.include({
+        action: 'client erased',
+        platform: 'shop',
+        subject: null,
+        before: null,
+        after: null,
+      });
     });
   });
 

@@ -5,9 +5,10 @@ import { instant, key, list, named, nullable, shape } from '../../../shapes.ts';
 import { epochMs, word } from '../../openapi/words.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
+import { type AuditParts, audited } from './audited.ts';
 import { clientOperation } from './client-id-key.ts';
 
-export interface BindingParts {
+export interface BindingParts extends AuditParts {
   readonly service: ScoringService;
 }
 
@@ -46,11 +47,11 @@ export const bindClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/requisiteRef', 'is required')],
-  answer: async ({ key: { platform }, body, clientIdKey }, { service }: BindingParts) => {
+  answer: async ({ key, body, clientIdKey }, { service, audit }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
-    await service.setBinding(platform, clientIdKey, binding);
-    return binding;
+    const change = await service.setBinding(key.platform, clientIdKey, binding);
+    return audited({ audit }, key, 'binding', clientIdKey, change);
   },
 });
 
@@ -63,6 +64,8 @@ export const unbindClient = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: ({ key, clientIdKey }, { service }: BindingParts) =>
-    service.setBinding(key.platform, clientIdKey, null),
+  answer: async ({ key, clientIdKey }, { service, audit }: BindingParts) => {
+    const change = await service.setBinding(key.platform, clientIdKey, null);
+    await audited({ audit }, key, 'binding', clientIdKey, change);
+  },
 });

@@ -1,13 +1,15 @@
+import { actorOfKey } from '../../../access/actor.ts';
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
+import type { AuditParts } from './audited.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
 import { clientOperation } from './client-id-key.ts';
 import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
-export interface ClientParts {
+export interface ClientParts extends AuditParts {
   readonly service: ScoringService;
   readonly records: Records;
 }
@@ -68,5 +70,8 @@ export const eraseClient = clientOperation({
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: ({ key, clientIdKey }, { service }: ClientParts) => service.erase(key.platform, clientIdKey),
+  answer: async ({ key, clientIdKey }, { service, audit }: ClientParts) => {
+    await service.erase(key.platform, clientIdKey);
+    await audit.noteErasure(actorOfKey(key), key.platform);
+  },
 });

@@ -7,9 +7,10 @@ import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { epochMs, word } from '../../openapi/words.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
+import { type AuditParts, audited } from './audited.ts';
 import { clientOperation } from './client-id-key.ts';
 
-export interface OverrideParts {
+export interface OverrideParts extends AuditParts {
   readonly service: ScoringService;
 }
 
@@ -51,9 +52,11 @@ export const overrideClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
-  answer: async ({ key: { platform }, body, clientIdKey }, { service }: OverrideParts) => {
+  answer: async ({ key, body, clientIdKey }, { service, audit }: OverrideParts) => {
     const { expiresAt, ...override } = await body();
-    return service.setOverride(platform, clientIdKey, { ...override, expiresAt: toEpochMs(expiresAt) });
+    const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
+    const change = await service.setOverride(key.platform, clientIdKey, decided);
+    return audited({ audit }, key, 'override', clientIdKey, change, override.reason);
   },
 });
 
@@ -66,7 +69,8 @@ export const liftOverride = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service }: OverrideParts) => {
-    await service.setOverride(key.platform, clientIdKey, null);
+  answer: async ({ key, clientIdKey }, { service, audit }: OverrideParts) => {
+    const change = await service.setOverride(key.platform, clientIdKey, null);
+    await audited({ audit }, key, 'override', clientIdKey, change);
   },
 });

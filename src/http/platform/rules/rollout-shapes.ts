@@ -10,13 +10,37 @@ const arm = shape('What one version answered', {
   blocks: count('BLOCK'),
   waits: count('WAIT'),
   bots: count('isBot true'),
+  clients: shape('By client, each counted once by its first verdict since the canary has this percent', {
+    seen: count('All'),
+    blocked: count('Answered BLOCK'),
+    waited: count('Answered WAIT'),
+    bots: count('isBot true'),
+    paid: count('Of those who asked since then: paid an order'),
+  }),
 });
 
-export const TrialCountsSchema = named(
+const interval = nullable(
+  shape('A share of the clients with its 95 % interval, 0 to 1; null without a client', {
+    value: Type.Number(),
+    low: Type.Number(),
+    high: Type.Number(),
+  }),
+);
+
+export const TrialSchema = named(
   'TrialCounts',
   shape('What was seen of a trial since it began', {
     trial: word('Names the trial'),
     arms: shape('By version', { active: arm, candidate: arm }),
+    shares: list(
+      shape('A share of the clients of both versions', {
+        name: choice(['BLOCK', 'WAIT', 'bot flag', 'paid'] as const, 'Of what'),
+        active: interval,
+        candidate: interval,
+      }),
+      'Of a canary',
+    ),
+    breach: nullable(word('Why the guard takes the canary back; null while it does not')),
     shadow: shape('Answers of a shadow compared with those given', {
       compared: count('Verdicts that both decided'),
       different: count('Of these, answered otherwise'),
@@ -59,7 +83,6 @@ export const NodeSchema = named(
       'What it refuses',
     ),
     trouble: nullable(word('Why it does not follow the newest revision; null when it does')),
-    counts: nullable(TrialCountsSchema),
   }),
 );
 
@@ -76,6 +99,7 @@ export const RolloutSchema = named(
         percent: percent('Of the clients'),
         trial: word('Names the trial'),
         since: epochMs('Start of the trial'),
+        stageSince: Type.Optional(epochMs('Since when it decides for this percent')),
         guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
       }),
     ),
@@ -103,8 +127,8 @@ export const RolloutStatusSchema = named(
   shape('The rollout and the fleet', {
     rollout: nullable(RolloutSchema),
     unreadable: yesNo('What is stored as the rollout is damaged; nodes go on, and a rollback writes it anew'),
-    nodes: list(NodeSchema, 'Those heard of in the last 10 s'),
-    trial: nullable(TrialCountsSchema),
+    nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
+    trial: nullable(TrialSchema),
   }),
 );
 

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
-import type { AccessKey } from '../../../access/access-keys.ts';
+import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Change, Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
+import type { Records } from '../../../service/records.ts';
 import { choice, type Shape, text } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
@@ -20,6 +21,7 @@ export interface RolloutView {
 }
 
 export interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
+  readonly records: Records;
   readonly clock: () => number;
 }
 
@@ -57,17 +59,23 @@ export const readRollout = operation({
   path: '/v1/platform/rules',
   operationId: 'readRollout',
   summary: 'Which version decides',
-  description: 'The rollout, the nodes as they report themselves, and what was seen of a trial under way.',
+  description:
+    'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
   tag: 'Rules',
   grant: 'rules',
   answers: jsonAnswer('As it stands', RolloutStatusSchema, {
     rollout: ROLLOUT_EXAMPLE,
     unreadable: false,
-    nodes: [],
+    nodes: null,
     trial: null,
   }),
   refusals: [],
-  answer: (_asked, { fleet }: RolloutParts) => rolloutStatus(fleet),
+  answer: ({ key: { platform } }, { fleet, records }: RolloutParts) =>
+    rolloutStatus(fleet, {
+      platform: isInstallation(platform) ? null : platform,
+      decisionOf: (decisionId) =>
+        isInstallation(platform) ? records.anyDecision(decisionId) : records.decision(platform, decisionId),
+    }),
 });
 
 export const changeRollout = operation({

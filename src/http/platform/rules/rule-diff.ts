@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
-import type { RuleDiffs } from '../../../analysis/diff/rule-diffs.ts';
+import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { choice, list, named, shape } from '../../../shapes.ts';
 import { clientGroup, factValue, isBot, ruleVersion, verdict, word, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { Parameter } from '../../operation/parameters.ts';
-import { BAD_VERSION, soundVersion, UNKNOWN_VERSION } from './rule-version.ts';
+import { BAD_VERSION, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from './rule-version.ts';
 
 export interface RuleDiffParts {
   readonly loadedRules: LoadedRules;
-  readonly diffs: RuleDiffs;
+  readonly desk: RuleDesk;
 }
 
 const ExampleAnswerSchema = shape('What a version answers', {
@@ -84,10 +84,12 @@ export const compareRuleFolders = operation({
     searched: true,
   }),
   refusals: [BAD_VERSION, UNKNOWN_VERSION],
-  answer: async ({ ctx }, { loadedRules, diffs }: RuleDiffParts) => {
+  answer: async ({ ctx }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
-    return diffs.of(before, after);
+    const diff = await withinLimits(() => desk.compare(before.version, after.version));
+    if (diff === null) throw UNSOUND_VERSION.problem(after.version);
+    return diff;
   },
 });
 

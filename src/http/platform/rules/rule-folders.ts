@@ -1,10 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type { RuleCoverages } from '../../../analysis/cases/rule-coverages.ts';
+import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { versionHits } from '../../../analysis/rule-hits.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { listRuleVersions, loadRuleSet, readRuleFiles } from '../../../rules/folder/rule-folder.ts';
-import type { Problem } from '../../../rules/problem.ts';
 import { isRuleVersion, type Matchable, type RuleSet, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import type { Shape } from '../../../shapes.ts';
@@ -18,13 +14,12 @@ import {
   RuleFolderListSchema,
   type RuleFolderSchema,
 } from './rule-folder-shapes.ts';
+import { withinLimits } from './rule-version.ts';
 
 export interface RuleFolderParts {
   readonly records: Records;
   readonly loadedRules: LoadedRules;
-  /** The folder of the rule sets. */
-  readonly rulesDir: string;
-  readonly coverages: RuleCoverages;
+  readonly desk: RuleDesk;
 }
 
 /** How many of the platform's newest decisions the hit counts look at. */
@@ -53,8 +48,9 @@ export const listRuleFolders = operation({
   grant: 'rules',
   answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, { versions: [FOLDER_EXAMPLE] }),
   refusals: [],
-  answer: async (_asked, { rulesDir, loadedRules }: RuleFolderParts) => ({
-    versions: versionsIn(rulesDir)
+  answer: async (_asked, { loadedRules }: RuleFolderParts) => ({
+    versions: loadedRules
+      .versions()
       .toReversed()
       .map((version) => summary(version, loadedRules)),
   }),
@@ -80,31 +76,28 @@ export const readRuleFolder = operation({
     { ctx, key: { platform, operations } },
     parts: RuleFolderParts,
   ): Promise<OpenedRuleFolder> => {
-    const { records, loadedRules, rulesDir, coverages } = parts;
+    const { records, loadedRules, desk } = parts;
     const version = VERSION.read(ctx);
-    const files = isRuleVersion(version) ? readRuleFiles(join(rulesDir, version), []) : null;
-    if (files === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
-    const ruleSet = loadedRules.get(version);
+    const opened = isRuleVersion(version) ? await withinLimits(() => desk.open(version)) : null;
+    if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
+    const { files, problems, digest, coverage } = opened;
+    const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
     const mayCount = operations.includes('decisions');
     const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED_MAX) : null;
     return {
       ...summary(version, loadedRules),
-      files: [...files].map(([path, text]) => ({ path, text })),
+      files,
       ...(ruleSet === null
-        ? { ...UNSOUND, problems: problemsOf(join(rulesDir, version)) }
+        ? { ...UNSOUND, problems }
         : {
             ...outlineOf(ruleSet),
             hits: found === null ? null : versionHits(ruleSet, found.decisions, platform),
-            coverage: coverages.of(ruleSet, files),
+            coverage,
             problems: [],
           }),
     };
   },
 });
-
-function versionsIn(rulesDir: string): readonly RuleVersion[] {
-  return existsSync(rulesDir) ? listRuleVersions(rulesDir) : [];
-}
 
 function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof RuleFolderSchema> {
   const ruleSet = loadedRules.get(version);
@@ -139,9 +132,4 @@ function outlineOf(ruleSet: RuleSet) {
       .filter(({ fact }) => fact.kind !== 'concluded')
       .map(({ label, fact: { domain, unit, description } }) => ({ label, domain, unit, description })),
   };
-}
-
-function problemsOf(folder: string): readonly Problem[] {
-  const result = loadRuleSet(folder);
-  return result.ok ? [] : result.problems;
 }

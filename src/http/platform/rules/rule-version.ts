@@ -1,6 +1,7 @@
+import { ThreadLimitExceeded } from '../../../limited-thread.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
-import { badRequest, notFound, refusal } from '../../request/problems.ts';
+import { badRequest, HttpProblem, notFound, refusal } from '../../request/problems.ts';
 
 const WHEN_BAD = 'A version is not written as one, or has problems.';
 
@@ -25,6 +26,20 @@ export const UNKNOWN_VERSION = refusal(
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );
+
+/** Work on rule files; 422 when it takes too much. */
+export async function withinLimits<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ThreadLimitExceeded)) throw error;
+    throw new HttpProblem(
+      422,
+      'rule set too heavy',
+      `A node does not go on with this: ${error.message}. The commands rules check, rules test and rules diff take their time.`,
+    );
+  }
+}
 
 /** The rule set that a request names as `name`; 400 when it cannot be compared, 404 when there is none. */
 export function soundVersion(

@@ -30,7 +30,7 @@ export function NowPage({ session }) {
   return html`
     ${may(session, 'rules') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
     <${Answered} answer=${hour}>${lastHour}<//>
-    ${rollout.data && html`<${Nodes} status=${rollout.data} />`}
+    ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
 }
 
@@ -260,8 +260,8 @@ function Errors({ at, minutes }) {
   return html`<${Chart} title="Errors" note="a minute" kind="bars" at=${at} series=${series} />`;
 }
 
-/** @param {{ status: RolloutStatus }} props */
-function Nodes({ status: { nodes, rollout } }) {
+/** @param {{ rollout: Rollout | null, nodes: NonNullable<RolloutStatus['nodes']> }} props */
+function Nodes({ rollout, nodes }) {
   if (nodes.length === 0)
     return html`<${Empty} title="No node was heard of in the last 10 s">
       Nodes report themselves to the store. Look at their logs, and at whether they reach it.

@@ -16,7 +16,10 @@ const GROUP_NAMES = GROUPS.map(({ name }) => name);
 const ORDERS_MAX = 5;
 
 /** @param {{ rollout: Rollout, trial: TrialCounts }} props */
-export function Trial({ rollout: { active, candidate }, trial: { arms, shadow, candidateErrors } }) {
+export function Trial({
+  rollout: { active, candidate },
+  trial: { arms, shares, breach, shadow, candidateErrors },
+}) {
   if (candidate === null) return null;
   const versions = { active: active.version, candidate: candidate.version };
   const errors = `${candidate.version} threw ${count(candidateErrors)} times`;
@@ -26,7 +29,7 @@ export function Trial({ rollout: { active, candidate }, trial: { arms, shadow, c
     ${
       candidate.mode === 'shadow'
         ? html`<${ShadowDifferences} shadow=${shadow} ...${versions} />`
-        : html`<${Arms} arms=${arms} ...${versions} />`
+        : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} ...${versions} />`
     }
   </section>`;
 }
@@ -87,22 +90,36 @@ function apartFromGroup({ change, count, sampleOrders }) {
     : { change: arrow, group: null, count, sampleOrders };
 }
 
-/** @param {{ arms: TrialCounts['arms'], active: string, candidate: string }} props */
-function Arms({ arms, active, candidate }) {
+/**
+ * The shares by clients, each with its interval: the verdicts of one client hang together.
+ * @param {Pick<TrialCounts, 'arms' | 'shares' | 'breach'> & { active: string, candidate: string }} props
+ */
+function Arms({ arms, shares, breach, active, candidate }) {
   const rows = /** @type {const} */ ([
-    [active, arms.active],
-    [candidate, arms.candidate],
+    [active, 'active'],
+    [candidate, 'candidate'],
   ]);
-  const columns = ['version', ...numbers('verdicts', 'BLOCK', 'WAIT', 'bot flag')];
+  const columns = ['version', ...numbers('verdicts', 'clients', ...shares.map(({ name }) => name))];
   return html`<${Table} name="Arms" columns=${columns}>
-    ${rows.map(
-      ([version, { verdicts, blocks, waits, bots }]) => html`<tr>
-        <td><b>${version}</b></td>
-        <td class="num">${count(verdicts)}</td>
-        <td class="num">${share(blocks, verdicts)}</td>
-        <td class="num">${share(waits, verdicts)}</td>
-        <td class="num">${share(bots, verdicts)}</td>
-      </tr>`,
-    )}
-  <//>`;
+      ${rows.map(
+        ([version, arm]) => html`<tr>
+          <td><b>${version}</b></td>
+          <td class="num">${count(arms[arm].verdicts)}</td>
+          <td class="num">${count(arms[arm].clients.seen)}</td>
+          ${shares.map((one) => html`<td class="num">${interval(one[arm])}</td>`)}
+        </tr>`,
+      )}
+    <//>
+    <p class="faint">
+      Shares of clients with 95 % intervals: each client counts once, by its first verdict at this
+      percentage, and for paid by its first payment.
+    </p>
+    ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}`;
+}
+
+/** @param {TrialCounts['shares'][number]['active']} share */
+function interval(share) {
+  if (share === null) return '–';
+  const percent = (/** @type {number} */ value) => (value * 100).toFixed(1);
+  return `${percent(share.value)} % (${percent(share.low)}–${percent(share.high)})`;
 }

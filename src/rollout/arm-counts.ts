@@ -1,0 +1,55 @@
+/** What one arm of a trial answered. */
+export interface ArmCounts {
+  readonly verdicts: number;
+  readonly blocks: number;
+  readonly waits: number;
+  readonly bots: number;
+  readonly clients: ClientCounts;
+}
+
+/**
+ * The clients of one arm, each counted once: by its first verdict since the trial decides for this share of
+ * the clients. The verdicts of a client hang together, so only clients can be compared by chance.
+ */
+export interface ClientCounts {
+  readonly seen: number;
+  readonly blocked: number;
+  readonly waited: number;
+  readonly bots: number;
+  /** Of those who asked since then: who paid an order, by the first payment. */
+  readonly paid: number;
+}
+
+const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0 };
+
+export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
+
+export const ONE_PAYER: ArmCounts = { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: 1 } };
+
+/** The counts of one verdict. */
+export function countsOf(
+  { verdict, isBot }: { readonly verdict: string; readonly isBot: boolean },
+  firstOfClient: boolean,
+): ArmCounts {
+  const blocks = verdict === 'BLOCK' ? 1 : 0;
+  const waits = verdict === 'WAIT' ? 1 : 0;
+  const bots = isBot ? 1 : 0;
+  const clients = firstOfClient ? { seen: 1, blocked: blocks, waited: waits, bots, paid: 0 } : NO_CLIENTS;
+  return { verdicts: 1, blocks, waits, bots, clients };
+}
+
+export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
+  return {
+    verdicts: a.verdicts + b.verdicts,
+    blocks: a.blocks + b.blocks,
+    waits: a.waits + b.waits,
+    bots: a.bots + b.bots,
+    clients: {
+      seen: a.clients.seen + b.clients.seen,
+      blocked: a.clients.blocked + b.clients.blocked,
+      waited: a.clients.waited + b.clients.waited,
+      bots: a.clients.bots + b.clients.bots,
+      paid: a.clients.paid + b.clients.paid,
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import type { Candidate } from './rollout.ts';
+
+/** A part of a trial in which the arms stay the same: it ends when the mode or the share of the clients changes. */
+export interface Stage {
+  readonly trial: string;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+/** The stage that a candidate is in. Clients who changed arms with a new share are so counted afresh. */
+export function stageOf({ trial, mode, percent, since, stageSince = since }: Candidate): Stage {
+  return { trial: `${trial}/${mode}/${percent}`, since: stageSince };
+}

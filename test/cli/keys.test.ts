@@ -1,0 +1,66 @@
+import { hostname, userInfo } from 'node:os';
+import { expect } from 'chai';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { scoring } from './scoring.ts';
+
+describe('keys', function () {
+  this.timeout(60_000);
+  let env: { DATA_DIR: string };
+  beforeEach(() => {
+    env = { DATA_DIR: temporaryDirectory() };
+  });
+
+  const issue = (...args: string[]) => scoring(['keys', 'issue', ...args, '--json'], env);
+
+  it('are issued with an owner, and are audited with the user of the command', async () => {
+    const issued = await issue('--platform', 'shop', '--operations', 'rules,erase', '--owner', 'risk-team');
+    expect(issued.exitCode).to.equal(0);
+    const { id, key, ...rest } = JSON.parse(issued.stdout);
+    expect(key).to.match(/^ka_/);
+    expect(rest).to.deep.equal({ platform: 'shop', operations: ['erase', 'rules'], expiresAt: null });
+    await scoring(['keys', 'revoke', id], env);
+    const { stdout } = await scoring(['audit', '--json'], env);
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const who = `user ${userInfo().username} on ${hostname()}`;
+    expect(entries.map((entry) => [entry.who, entry.action, entry.platform, entry.subject])).to.deep.equal([
+      [who, 'key issued', 'shop', id],
+      [who, 'key revoked', 'shop', id],
+    ]);
+    expect(entries[1].before).to.include({ status: 'live', owner: 'risk-team' });
+    expect(entries[1].after).to.include({ status: 'revoked' });
+    expect(stdout).not.to.contain(key.slice(20));
+    const shown = await scoring(['audit'], env);
+    expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
+  });
+
+  it('of the whole installation are called *, and they alone may operate', async () => {
+    const { stdout } = await issue('--platform', '*', '--operations', 'rules,operate');
+    expect(JSON.parse(stdout)).to.deep.include({ platform: '*', operations: ['rules', 'operate'] });
+    const tenant = await issue('--platform', 'shop', '--operations', 'rules,operate');
+    expect(tenant.exitCode).to.equal(2);
+    expect(tenant.stderr).to.contain(
+      `error: "operate" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
+    );
+    const reader = await issue('--platform', '*', '--operations', 'clients');
+    expect(reader.exitCode).to.equal(2);
+    expect(reader.stderr).to.contain(
+      'error: keys of the whole installation may have rules, operate; issue a key of a platform for "clients"',
+    );
+  });
+
+  it('refuse an owner that could not be shown', async () => {
+    const { exitCode, stderr } = await issue(
+      '--platform',
+      'shop',
+      '--operations',
+      'score',
+      '--owner',
+      'a\u001b[2J',
+    );
+    expect(exitCode).to.equal(2);
+    expect(stderr).to.contain('error: --owner must be 1 to 64 printable characters, not "a\\u001b[2J"');
+  });
+});

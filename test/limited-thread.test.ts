@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { LimitedThread, ThreadLimitExceeded } from '../src/limited-thread.ts';
+
+type Task =
+  | { readonly kind: 'add'; readonly numbers: readonly number[] }
+  | { readonly kind: 'spin' | 'hoard' | 'throw' };
+
+/** A thread that adds, never ends, takes all memory, or throws, as it is told. */
+const MODULE = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ kind, numbers }) => {
+      if (kind === 'spin') for (;;);
+      if (kind === 'hoard') for (const kept = []; ; ) kept.push(new Array(100000).fill({ kept: kept.length }));
+      if (kind === 'throw') parentPort.postMessage({ thrown: 'it did not like that' });
+      else parentPort.postMessage({ result: numbers.reduce((sum, one) => sum + one, 0) });
+    });`)}`,
+);
+
+describe('a thread with limits', () => {
+  let thread: LimitedThread<Task, number>;
+  beforeEach(() => {
+    thread = new LimitedThread(MODULE, { timeMs: 1500, memoryMiB: 32 });
+  });
+  afterEach(() => thread.close());
+
+  const add = (...numbers: number[]) => thread.run({ kind: 'add', numbers });
+  const failure = (task: Task) => thread.run(task).then(String, (error: unknown) => error);
+
+  it('answers each task in its turn', async () => {
+    expect(await Promise.all([add(1, 2), add(3, 4), add()])).to.deep.equal([3, 7, 0]);
+  });
+
+  it('gives up a task that takes too long, and takes the next one', async () => {
+    const error = await failure({ kind: 'spin' });
+    expect(error).to.be.instanceOf(ThreadLimitExceeded).with.property('message', 'it took more than 1.5 s');
+    expect(await add(1, 1)).to.equal(2);
+  });
+
+  it('gives up a task that takes too much memory, and takes the next one', async () => {
+    const error = await failure({ kind: 'hoard' });
+    expect(error)
+      .to.be.instanceOf(ThreadLimitExceeded)
+      .with.property('message', 'it took more than 32 MiB of memory');
+    expect(await add(2, 2)).to.equal(4);
+  });
+
+  it('tells what a task threw, and goes on', async () => {
+    expect(await failure({ kind: 'throw' }))
+      .to.be.instanceOf(Error)
+      .with.property('message', 'it did not like that');
+    expect(await add(5)).to.equal(5);
+  });
+});
