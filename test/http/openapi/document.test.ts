@@ -49,6 +49,9 @@ function troubled<T extends object>(
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         const error = name === 'close' ? null : trouble();
+        // A store tells in its health what is wrong with it; it throws nothing there.
+        if (error !== null && name === 'check')
+          return [{ server: 'the store', failure: error.message, warnings: [] }];
         return error === null ? Reflect.apply(value, target, args) : Promise.reject(error);
       };
     },
