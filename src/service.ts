@@ -3,9 +3,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from './client/client-key.ts';
 import { type Binding, type ClientState, momentFor, type Override } from './client/client-state.ts';
+import { knownHints } from './client/hints.ts';
 import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
 import { lastPaidAt } from './client/outcomes.ts';
-import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
+import {
+  decideScore,
+  decideVerdict,
+  hintsAfter,
+  type Standing,
+  type VerdictResult,
+} from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import {
   type Pseudonym,
@@ -15,12 +22,11 @@ import {
   verdictRequest,
 } from './decision/requests.ts';
 import type { Sightings } from './facts/fact.ts';
-import { currentHints } from './facts/hints.ts';
 import type { Metrics } from './metrics.ts';
 import type { Payment, RuleChoice, RuleSource } from './rollout/rule-source.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type Step } from './service/client-turns.ts';
-import { seeDevice } from './service/device-sightings.ts';
+import { seeDevices } from './service/device-sightings.ts';
 import type { Snapshot, Store, StoredAnswer } from './state/store.ts';
 
 export interface ServiceParts {
@@ -121,7 +127,8 @@ export class ScoringService {
     const choice = ruleSource.choose(client);
     const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
       const now = this.#moment(snapshot);
-      const sightings = await seeDevice(store, { client, choice, device: request, now });
+      const { known: hints } = hintsAfter(snapshot.state, request, now);
+      const sightings = await seeDevices(store, { client, choice, hints, now });
       const standing = { client, state: snapshot.state, sightings, now };
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
@@ -202,8 +209,8 @@ export class ScoringService {
   }
 
   #see({ client, choice, body }: VerdictAsk, { state }: Snapshot, now: number): Promise<Sightings> {
-    const device = currentHints(state.hints, now);
-    return seeDevice(this.#parts.store, { client, choice, device, now }, { orderRef: body.orderRef });
+    const hints = knownHints(state.hints, now);
+    return seeDevices(this.#parts.store, { client, choice, hints, now }, { orderRef: body.orderRef });
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {

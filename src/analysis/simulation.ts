@@ -1,21 +1,36 @@
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
-import { type Binding, type ClientState, type Override, UNKNOWN_CLIENT } from '../client/client-state.ts';
+import {
+  type Binding,
+  type ClientState,
+  momentFor,
+  type Override,
+  UNKNOWN_CLIENT,
+} from '../client/client-state.ts';
+import { type KnownHints, knownHints } from '../client/hints.ts';
 import type { KnownOrder, OrderOutcome } from '../client/order.ts';
 import {
   decideScore,
   decideVerdict,
+  hintsAfter,
   type ScoreRequest,
   type ScoreResult,
   type Standing,
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
-import { LONGEST_SHARING_WINDOW_MS, REMEMBERED_CLIENTS, type Sightings } from '../facts/fact.ts';
-import { currentHints } from '../facts/hints.ts';
+import {
+  LONGEST_SHARING_WINDOW_MS,
+  mostShared,
+  NO_SIGHTINGS,
+  REMEMBERED_CLIENTS,
+  type Sightings,
+} from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 
-type Device = Readonly<Record<keyof Sightings, string | null>>;
+type Devices = Pick<KnownHints, 'fingerprints' | 'ips'>;
+
+type DeviceName = `${keyof Sightings}/${string}`;
 
 interface Payer {
   readonly key: ClientKey;
@@ -51,7 +66,8 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const sightings = this.#sightings(clientIdKey, request, now);
+    const { known } = hintsAfter(payer.state, request, momentFor(payer.state, now));
+    const sightings = this.#sightings(clientIdKey, known, now);
     const result = decideScore(this.#rules, standingOf(payer, sightings, now), request);
     payer.state = result.nextState;
     return result;
@@ -59,9 +75,9 @@ export class Simulation {
 
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
-    const device = currentHints(payer.state.hints, now) ?? { fingerprint: null, ip: null };
-    this.#record(clientIdKey, device, now);
-    const sightings = this.#sightings(clientIdKey, device, now);
+    const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
+    this.#record(clientIdKey, hints, now);
+    const sightings = this.#sightings(clientIdKey, hints, now);
     const standing = standingOf(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.#rules, standing, request);
     payer.state = nextState;
@@ -101,36 +117,28 @@ export class Simulation {
     return payer;
   }
 
-  #record(clientIdKey: string, device: Device, now: number): void {
-    for (const kind of ['fingerprint', 'ip'] as const) {
-      const id = device[kind];
-      if (id === null) continue;
-      const clients = this.#lastSeen.get(`${kind}/${id}`) ?? new Map<string, number>();
+  #record(clientIdKey: string, devices: Devices, now: number): void {
+    for (const device of namesOf(devices)) {
+      const clients = this.#lastSeen.get(device) ?? new Map<string, number>();
       const at = Math.max(now, clients.get(clientIdKey) ?? 0);
       clients.delete(clientIdKey);
       clients.set(clientIdKey, at);
       forgetOldest(clients, REMEMBERED_CLIENTS);
       forgetBefore(clients, now - LONGEST_SHARING_WINDOW_MS);
-      this.#lastSeen.set(`${kind}/${id}`, clients);
+      this.#lastSeen.set(device, clients);
     }
   }
 
-  #sightings(clientIdKey: string, device: Device, now: number): Sightings {
-    return {
-      fingerprint: this.#counts('fingerprint', clientIdKey, device, now),
-      ip: this.#counts('ip', clientIdKey, device, now),
-    };
+  /** Of several devices the most shared one counts. */
+  #sightings(clientIdKey: string, devices: Devices, now: number): Sightings {
+    const seen = namesOf(devices).map((device) => this.#counts(device, clientIdKey, now));
+    return seen.reduce(mostShared, NO_SIGHTINGS);
   }
 
-  #counts(
-    kind: keyof Sightings,
-    clientIdKey: string,
-    device: Device,
-    now: number,
-  ): ReadonlyMap<number, number> {
+  #counts(device: DeviceName, clientIdKey: string, now: number): Sightings {
+    const kind = device.startsWith('ip/') ? 'ip' : 'fingerprint';
     const counts = new Map<number, number>();
-    if (device[kind] === null) return counts;
-    const clients = this.#lastSeen.get(`${kind}/${device[kind]}`);
+    const clients = this.#lastSeen.get(device);
     for (const windowMs of this.#rules.sharingWindowsMs[kind]) {
       let others = 0;
       for (const [client, at] of clients ?? []) {
@@ -138,8 +146,15 @@ export class Simulation {
       }
       counts.set(windowMs, Math.min(REMEMBERED_CLIENTS, others + 1));
     }
-    return counts;
+    return { ...NO_SIGHTINGS, [kind]: counts };
   }
+}
+
+function namesOf({ fingerprints, ips }: Devices): readonly DeviceName[] {
+  return [
+    ...fingerprints.map((id): DeviceName => `fingerprint/${id}`),
+    ...ips.map((id): DeviceName => `ip/${id}`),
+  ];
 }
 
 function standingOf({ key, state }: Payer, sightings: Sightings, now: number): Standing {

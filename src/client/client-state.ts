@@ -1,3 +1,4 @@
+import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
@@ -14,19 +15,6 @@ export interface VerdictEvent {
   readonly sellPoint: string;
   readonly fingerprint: string | null;
   readonly ip: string | null;
-}
-
-/** What the last score told about the payer's device. Fingerprint and IP are HMACs, never raw. */
-export interface Hints {
-  readonly scoredAt: number;
-  readonly fingerprint: string | null;
-  readonly ip: string | null;
-  /** The page executed JavaScript; null when the caller did not say. */
-  readonly jsOk: boolean | null;
-  /** When a trap field was last seen filled in; a later clean score does not wash it off. */
-  readonly honeypotAt: number | null;
-  readonly userAgentPresent: boolean;
-  readonly userAgentIsAutomated: boolean;
 }
 
 /** The requisite that the platform bound this client to. */

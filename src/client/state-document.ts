@@ -1,4 +1,5 @@
-import type { ClientState, Hints, VerdictEvent } from './client-state.ts';
+import type { ClientState, VerdictEvent } from './client-state.ts';
+import type { Hint, HintKind, Hints } from './hints.ts';
 import type { Ladder } from './ladder.ts';
 import { type CountedOutcome, NO_OUTCOMES, type OutcomeTally, olderOutcomes } from './outcomes.ts';
 
@@ -31,13 +32,12 @@ type RecentRow = number[];
 type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
 /** 0 when there are none; `older` only when some are not remembered singly. */
 type OutcomesRow = 0 | [paid: number, unpaid: number, technical: number, recent: RecentRow, older?: OlderRow];
+/** The id is left out of a sign. */
+type HintRow = [kind: number, since: number, age: number, id?: string];
 type HintsRow = [
-  scoredAt: number,
-  fingerprint: string | 0,
-  ip: string | 0,
-  jsOk: 0 | 1 | null,
-  honeypotAt: number | null,
-  userAgent: 0 | 1 | 2,
+  scoredAge: number,
+  shown: HintRow[],
+  asked: [request: string, number: number, age: number][],
 ];
 type Head<Format> = [
   format: Format,
@@ -48,8 +48,8 @@ type Head<Format> = [
   ladder: LadderRow,
   events: EventRow[],
 ];
-type Tail = [hints: HintsRow | null, binding: ClientState['binding'], override: ClientState['override']];
-type Document = [...head: Head<typeof FORMAT>, outcomes: OutcomesRow, ...tail: Tail];
+type Tail<Hints> = [hints: Hints | null, binding: ClientState['binding'], override: ClientState['override']];
+type Document = [...head: Head<typeof FORMAT>, outcomes: OutcomesRow, ...tail: Tail<HintsRow>];
 
 /** Format 1, which named the newest 20 outcomes by their orders. */
 type OutcomesRow1 = [
@@ -59,7 +59,16 @@ type OutcomesRow1 = [
   lastUnpaidAt: number | null,
   recent: [order: string, paid: 0 | 1, at: number][],
 ];
-type Document1 = [...head: Head<1>, outcomes: OutcomesRow1, ...tail: Tail];
+/** The hints of the last score alone. */
+type HintsRow1 = [
+  scoredAt: number,
+  fingerprint: string | 0,
+  ip: string | 0,
+  jsOk: 0 | 1 | null,
+  honeypotAt: number | null,
+  userAgent: 0 | 1 | 2,
+];
+type Document1 = [...head: Head<1>, outcomes: OutcomesRow1, ...tail: Tail<HintsRow1>];
 
 const EARLY = 1;
 const GRANTED = 2;
@@ -76,7 +85,7 @@ export function encodeClientState(state: ClientState): string {
     [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil],
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(outcomes, state.lastAt),
-    state.hints === null ? null : encodeHints(state.hints),
+    state.hints === null ? null : encodeHints(state.hints, state.lastAt),
     state.binding,
     state.override,
   ];
@@ -110,7 +119,7 @@ export function decodeClientState(text: string): ClientState {
     ladder: decodeLadder(ladder),
     events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes, lastAt),
-    hints: hints === null ? null : decodeHints(hints),
+    hints: hints === null ? null : decodeHints(hints, lastAt),
     binding,
     override,
   };
@@ -122,7 +131,8 @@ function upToDate(stored: Document | Document1): Document {
   const [, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, outcomes, hints, binding, override] =
     stored;
   const tally = encodeOutcomes(tallyOf(outcomes), lastAt);
-  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, hints, binding, override];
+  const shown = hints === null ? null : encodeHints(hintsOf(hints), lastAt);
+  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, shown, binding, override];
 }
 
 /** Format 1 did not say when what it no longer remembered happened: not after the oldest that it did remember. */
@@ -140,6 +150,18 @@ function tallyOf([paidCount, unpaidCount, lastPaidAt, lastUnpaidAt, rows]: Outco
   };
   const tally = { paidCount, unpaidCount, technicalCount: 0, recent, older };
   return { ...tally, older: olderOutcomes(tally) };
+}
+
+function hintsOf([scoredAt, fingerprint, ip, jsOk, honeypotAt, userAgent]: HintsRow1): Hints {
+  const shown: Hint[] = [];
+  const show = (kind: HintKind, at: number, id = '') => shown.push({ kind, id, since: 1, lastAt: at });
+  if (honeypotAt !== null) show('trap', honeypotAt);
+  if (fingerprint !== 0) show('fingerprint', scoredAt, fingerprint);
+  if (ip !== 0) show('ip', scoredAt, ip);
+  if (jsOk === 0) show('noScript', scoredAt);
+  if (userAgent > 0) show('userAgent', scoredAt);
+  if (userAgent === 2) show('automated', scoredAt);
+  return { scoredAt, shown, asked: [] };
 }
 
 /** Event times are stored as their age at `lastAt`: shorter, and exact. */
@@ -237,20 +259,40 @@ function decodeRecent(row: RecentRow, lastAt: number): readonly CountedOutcome[]
   return recent.reverse();
 }
 
-function encodeHints(hints: Hints): HintsRow {
-  const jsOk = hints.jsOk === null ? null : hints.jsOk ? 1 : 0;
-  const userAgent = hints.userAgentPresent ? (hints.userAgentIsAutomated ? 2 : 1) : 0;
-  return [hints.scoredAt, hints.fingerprint ?? 0, hints.ip ?? 0, jsOk, hints.honeypotAt, userAgent];
+/** The place of a kind in this list is stored. */
+const HINT_KINDS = [
+  'fingerprint',
+  'ip',
+  'noScript',
+  'trap',
+  'userAgent',
+  'automated',
+] as const satisfies readonly HintKind[];
+
+function encodeHints({ scoredAt, shown, asked }: Hints, lastAt: number): HintsRow {
+  return [
+    lastAt - scoredAt,
+    shown.map((hint) => encodeHint(hint, lastAt)),
+    asked.map(({ request, number, at }) => [request, number, lastAt - at]),
+  ];
 }
 
-function decodeHints([scoredAt, fingerprint, ip, jsOk, honeypotAt, userAgent]: HintsRow): Hints {
+function encodeHint(hint: Hint, lastAt: number): HintRow {
+  const row: HintRow = [HINT_KINDS.indexOf(hint.kind), hint.since, lastAt - hint.lastAt];
+  if (hint.kind === 'fingerprint' || hint.kind === 'ip') row.push(hint.id);
+  return row;
+}
+
+function decodeHints([scoredAge, shown, asked]: HintsRow, lastAt: number): Hints {
   return {
-    scoredAt,
-    fingerprint: fingerprint === 0 ? null : fingerprint,
-    ip: ip === 0 ? null : ip,
-    jsOk: jsOk === null ? null : jsOk === 1,
-    honeypotAt,
-    userAgentPresent: userAgent > 0,
-    userAgentIsAutomated: userAgent === 2,
+    scoredAt: lastAt - scoredAge,
+    shown: shown.map((row) => decodeHint(row, lastAt)),
+    asked: asked.map(([request, number, age]) => ({ request, number, at: lastAt - age })),
   };
+}
+
+function decodeHint([code, since, age, id = '']: HintRow, lastAt: number): Hint {
+  const kind = HINT_KINDS[code];
+  if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
+  return { kind, id, since, lastAt: lastAt - age };
 }

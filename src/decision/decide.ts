@@ -2,7 +2,6 @@ import { normalAmount } from '../client/amount.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
-  type Hints,
   isNewClient,
   live,
   momentFor,
@@ -10,10 +9,17 @@ import {
   touch,
   type VerdictEvent,
 } from '../client/client-state.ts';
+import {
+  type Hints,
+  hintsKnownTo,
+  type KnownHints,
+  knownHints,
+  type ScoreHints,
+  withScore,
+} from '../client/hints.ts';
 import { settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
-import { currentHints, HINTS_VALID_MS } from '../facts/hints.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
@@ -30,14 +36,7 @@ interface PaymentRequest {
 }
 
 /** A score request (contract, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
-export interface ScoreRequest extends PaymentRequest {
-  readonly fingerprint: string | null;
-  readonly ip: string | null;
-  readonly jsOk: boolean | null;
-  readonly honeypotTriggered: boolean;
-  readonly userAgentPresent: boolean;
-  readonly userAgentIsAutomated: boolean;
-}
+export interface ScoreRequest extends PaymentRequest, ScoreHints {}
 
 /** A verdict request (contract, section 2.3) with what the decision record says about its origin. */
 export interface VerdictRequest extends PaymentRequest {
@@ -75,11 +74,23 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const { client, state } = standing;
   const now = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
-  const nextState = touch({ ...state, hints: hintsOf(request, state.hints, now) }, now);
-  const view = { ...asItStands(nextState, settings, standing.sightings, now), isNew: isNewClient(state) };
+  const { hints, known } = hintsAfter(state, request, now);
+  const nextState = touch({ ...state, hints }, now);
+  const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known };
   const assessment = assess(rules, contextOf(view, settings, request));
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
   return { answer, signals: assessment.signals, nextState };
+}
+
+/** The client's hints with those of a score, and which of them are known to its answer. */
+export function hintsAfter(
+  state: ClientState,
+  request: ScoreRequest,
+  now: number,
+): { readonly hints: Hints; readonly known: KnownHints } {
+  const asked = token(JSON.stringify(Object.values(request)));
+  const hints = withScore(state.hints, request, asked, now);
+  return { hints, known: hintsKnownTo(asked, hints, now) };
 }
 
 /**
@@ -91,9 +102,11 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
   const at = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
   const ladderBefore = settle(state.ladder, state.lastVerdictAt, settings.ladder, at);
-  const event = eventOf(request, settings, state.hints, waitRemainingMs(ladderBefore, at) > 0, at);
+  const hints = knownHints(state.hints, at);
+  const early = waitRemainingMs(ladderBefore, at) > 0;
+  const event = eventOf(request, settings, hints, early, at);
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
-  const view = { state: seen, isNew: false, ladder: ladderBefore, sightings, now: at };
+  const view = { state: seen, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const assessment = assess(rules, contextOf(view, settings, request));
   const concluded = concludeVerdict(rules, settings, assessment, ladderBefore, at);
   const nextState: ClientState = {
@@ -136,7 +149,7 @@ export function factsNow(rules: RuleSet, { client, state, ...rest }: Standing): 
   return assess(rules, contextOf(asItStands(state, settings, rest.sightings, now), settings, request));
 }
 
-type ContextView = Pick<FactContext, 'state' | 'isNew' | 'ladder' | 'sightings' | 'now'>;
+type ContextView = Pick<FactContext, 'state' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
 /** A client of whom no verdict is asked. */
 function asItStands(
@@ -146,7 +159,8 @@ function asItStands(
   now: number,
 ): ContextView {
   const ladder = settle(state.ladder, state.lastVerdictAt, settings.ladder, now);
-  return { state, isNew: isNewClient(state), ladder, sightings, now };
+  const hints = knownHints(state.hints, now);
+  return { state, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
 function contextOf(view: ContextView, settings: PlatformSettings, request: PaymentRequest): FactContext {
@@ -163,28 +177,13 @@ function contextOf(view: ContextView, settings: PlatformSettings, request: Payme
   };
 }
 
-function hintsOf(request: ScoreRequest, before: Hints | null, now: number): Hints {
-  const trappedBefore = before?.honeypotAt ?? null;
-  const stillTrapped = trappedBefore !== null && now - trappedBefore < HINTS_VALID_MS;
-  return {
-    scoredAt: now,
-    fingerprint: request.fingerprint,
-    ip: request.ip,
-    jsOk: request.jsOk,
-    honeypotAt: request.honeypotTriggered ? now : stillTrapped ? trappedBefore : null,
-    userAgentPresent: request.userAgentPresent,
-    userAgentIsAutomated: request.userAgentIsAutomated,
-  };
-}
-
 function eventOf(
   request: VerdictRequest,
   settings: PlatformSettings,
-  hints: Hints | null,
+  { fingerprints, ips }: KnownHints,
   early: boolean,
   now: number,
 ): VerdictEvent {
-  const device = currentHints(hints, now);
   return {
     at: now,
     early,
@@ -193,8 +192,8 @@ function eventOf(
     amount: token(`${normalAmount(request.amount)} ${request.currency ?? settings.currency}`),
     order: token(request.orderRef),
     sellPoint: token(request.sellPointKey),
-    fingerprint: device?.fingerprint?.slice(0, 6) ?? null,
-    ip: device?.ip?.slice(0, 6) ?? null,
+    fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,
+    ip: ips.at(-1)?.slice(0, 6) ?? null,
   };
 }
 

@@ -1,10 +1,10 @@
 import { isbot } from 'isbot';
 import { Type } from 'typebox';
 import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
-import { networkOf } from '../client/network.ts';
 import { key, type Shape, text } from '../shapes.ts';
 import type { ScoreRequest, VerdictRequest } from './decide.ts';
 import type { Arm } from './decision.ts';
+import { networkOf } from './network.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');

@@ -1,5 +1,6 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { ClientState } from '../client/client-state.ts';
+import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 
@@ -19,6 +20,17 @@ export interface Sightings {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
+/** Of two devices the counts of the one that more clients were seen on. */
+export function mostShared(one: Sightings, other: Sightings): Sightings {
+  return { fingerprint: highest(one.fingerprint, other.fingerprint), ip: highest(one.ip, other.ip) };
+}
+
+function highest(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
+  if (one.size === 0) return other;
+  if (other.size === 0) return one;
+  return new Map([...one].map(([windowMs, count]) => [windowMs, Math.max(count, other.get(windowMs) ?? 0)]));
+}
+
 /** How many clients a fingerprint or IP remembers; counts stop there. */
 export const REMEMBERED_CLIENTS = 1000;
 
@@ -36,6 +48,7 @@ export interface FactContext {
   /** Of the request before this one. */
   readonly previousVerdictAt: number | null;
   readonly sightings: Sightings;
+  readonly hints: KnownHints;
   readonly request: FactRequest;
   readonly smoothing: Smoothing;
   readonly now: number;

@@ -10,11 +10,11 @@ import {
 export const SHARING_FACTS = {
   clientsOnFingerprint: sharing(
     'fingerprint',
-    'Different clients of the platform, this one included, who asked for a verdict with this fingerprint.',
+    'Different clients of the platform, this one included, who asked for a verdict with a fingerprint that this one showed within 24 hours; of several the most shared one.',
   ),
   clientsOnIp: sharing(
     'ip',
-    'Different clients of the platform, this one included, who asked for a verdict from this IP address.',
+    'Different clients of the platform, this one included, who asked for a verdict from an IP address that this one showed within 24 hours; of several the most shared one.',
   ),
 } as const satisfies Record<string, WindowedFact>;
 

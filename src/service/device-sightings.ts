@@ -1,27 +1,36 @@
 import type { ClientKey } from '../client/client-key.ts';
-import type { Hints } from '../client/client-state.ts';
-import { NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
+import type { KnownHints } from '../client/hints.ts';
+import { mostShared, NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
 import { type RuleChoice, sharingWindowsMs } from '../rollout/rule-source.ts';
 import type { SightingsAsk, Store } from '../state/store.ts';
 
-/** A client at a moment on a device, none of whose parts need be known. */
-export interface SeenDevice {
+/** A client at a moment, on the devices that it is known by. */
+export interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
-  readonly device: Pick<Hints, 'fingerprint' | 'ip'> | null;
+  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips'>;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** Who else was seen on the device, for all windows that the chosen rules ask. `record` notes the client there first. */
-export async function seeDevice(
+/**
+ * Who else was seen on the client's devices, for all windows that the chosen rules ask; of several devices the
+ * most shared one counts. `record` notes the client on all of them first.
+ */
+export async function seeDevices(
   store: Store,
-  { client, choice, device, now }: SeenDevice,
+  { client, choice, hints, now }: SeenDevices,
   record: SightingsAsk['record'] = null,
 ): Promise<Sightings> {
-  const fingerprint = device?.fingerprint ?? null;
-  const ip = device?.ip ?? null;
-  if (record === null && fingerprint === null && ip === null) return NO_SIGHTINGS;
+  const { fingerprints, ips } = hints;
+  const devices = Math.max(fingerprints.length, ips.length, record === null ? 0 : 1);
   const windowsMs = sharingWindowsMs(choice);
-  return store.sightings({ client, at: now, fingerprint, ip, windowsMs, record });
+  const seen = await Promise.all(
+    Array.from({ length: devices }, (_, index) => {
+      const fingerprint = fingerprints[index] ?? null;
+      const ip = ips[index] ?? null;
+      return store.sightings({ client, at: now, fingerprint, ip, windowsMs, record });
+    }),
+  );
+  return seen.reduce(mostShared, NO_SIGHTINGS);
 }

@@ -2,17 +2,18 @@ import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor } from '../client/client-state.ts';
+import { knownHints } from '../client/hints.ts';
+import { type Ladder, settle } from '../client/ladder.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
-import { currentHints } from '../facts/hints.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
-import type { RuleSet } from '../rules/rule-set.ts';
+import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
-import { seeDevice } from './device-sightings.ts';
+import { seeDevices } from './device-sightings.ts';
 
 export interface RecordsParts {
   readonly store: Store;
@@ -26,6 +27,8 @@ export interface RecordsParts {
 /** What the platform may see of a client. */
 export interface ClientView {
   readonly state: ClientState;
+  /** As it stands now: forgotten after a long absence, as the facts have it. */
+  readonly ladder: Ladder;
   readonly facts: Assessment;
   readonly rules: RuleSet;
   readonly decisions: readonly Decision[];
@@ -55,7 +58,9 @@ export class Records {
       this.#standing(client, state, rules),
       this.#decisions.ofClient(client, RECENT_DECISIONS),
     ]);
-    return { state, facts: factsNow(rules, standing), rules, decisions, now: standing.now };
+    const { now } = standing;
+    const ladder = settle(state.ladder, state.lastVerdictAt, settingsOf(rules, platform).ladder, now);
+    return { state, ladder, facts: factsNow(rules, standing), rules, decisions, now };
   }
 
   /**
@@ -120,9 +125,9 @@ export class Records {
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {
     const now = momentFor(state, this.#parts.clock());
-    const device = currentHints(state.hints, now);
+    const hints = knownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
-    const sightings = await seeDevice(this.#parts.store, { client, choice, device, now });
+    const sightings = await seeDevices(this.#parts.store, { client, choice, hints, now });
     return { client, state, sightings, now };
   }
 }

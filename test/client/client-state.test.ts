@@ -33,13 +33,9 @@ describe('what is known of a client', () => {
     expect(isNewClient(UNKNOWN_CLIENT)).to.equal(true);
     const hints = {
       scoredAt: 1,
-      fingerprint: 'f',
-      ip: null,
-      jsOk: true,
-      honeypotAt: 1,
-      userAgentPresent: true,
-      userAgentIsAutomated: false,
-    };
+      shown: [{ kind: 'fingerprint', id: 'f', since: 1, lastAt: 1 }],
+      asked: [],
+    } as const;
     expect(isNewClient(touch({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
   });
 

@@ -52,16 +52,12 @@ describe('the stored form of a client', () => {
     expect(decodeClientState(encodeClientState(UNKNOWN_CLIENT))).to.deep.equal(UNKNOWN_CLIENT);
   });
 
-  it('keeps an empty text apart from none', () => {
+  it('keeps a device whose name is empty apart from none', () => {
     const hints = {
       scoredAt: 1,
-      fingerprint: '',
-      ip: null,
-      jsOk: null,
-      honeypotAt: null,
-      userAgentPresent: false,
-      userAgentIsAutomated: false,
-    };
+      shown: [{ kind: 'fingerprint', id: '', since: 1, lastAt: 1 }],
+      asked: [],
+    } as const;
     const state = { ...UNKNOWN_CLIENT, hints };
     expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
   });

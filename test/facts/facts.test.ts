@@ -6,6 +6,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
+import { knownHints } from '../../src/client/hints.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
 import {
   type Conclusions,
@@ -33,6 +34,7 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     ladder: known.ladder,
     previousVerdictAt: known.lastVerdictAt,
     sightings: NO_SIGHTINGS,
+    hints: knownHints(known.hints, NOW),
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     now: NOW,
@@ -107,6 +109,10 @@ function inDomain(value: FactValue, domain: FactDomain): boolean {
 
 type Naive = (context: FactContext) => FactValue;
 
+function wasShown({ hints }: ClientState, wanted: string): boolean {
+  return (hints?.shown ?? []).some(({ kind, lastAt }) => kind === wanted && lastAt > NOW - DAY_MS);
+}
+
 function naiveLast({ outcomes }: ClientState, wanted: boolean): number | null {
   const { lastPaidAt, lastUnpaidAt } = outcomes.older;
   let last = wanted ? lastPaidAt : lastUnpaidAt;
@@ -162,12 +168,11 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   waitServed: ({ ladder: { waitUntil } }) => waitUntil !== null && waitUntil <= NOW,
   secondsSinceLastVerdict: ({ previousVerdictAt }) => naiveSeconds(previousVerdictAt),
   scoredBefore: isFresh,
-  honeypotTriggered: ({ state: { hints } }) =>
-    hints !== null && hints.honeypotAt !== null && hints.honeypotAt > NOW - DAY_MS,
-  jsOk: (context) => !(isFresh(context) && context.state.hints?.jsOk === false),
-  userAgentPresent: (context) => isFresh(context) && context.state.hints?.userAgentPresent === true,
-  userAgentIsAutomated: (context) => isFresh(context) && context.state.hints?.userAgentIsAutomated === true,
-  fingerprintPresent: (context) => isFresh(context) && context.state.hints?.fingerprint !== null,
+  honeypotTriggered: ({ state }) => wasShown(state, 'trap'),
+  jsOk: ({ state }) => !wasShown(state, 'noScript'),
+  userAgentPresent: ({ state }) => wasShown(state, 'userAgent'),
+  userAgentIsAutomated: ({ state }) => wasShown(state, 'automated'),
+  fingerprintPresent: ({ state }) => wasShown(state, 'fingerprint'),
   amount: ({ request }) => request.amount,
   currency: ({ request }) => request.currency,
   method: ({ request }) => request.method,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { Binding, ClientState, Hints, Override, VerdictEvent } from '../../src/client/client-state.ts';
+import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
 import { OVERRIDE_GROUPS, REMEMBERED_EVENTS } from '../../src/client/client-state.ts';
+import type { Hint, Hints } from '../../src/client/hints.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
 import { type OutcomeTally, olderOutcomes, RECENT_OUTCOMES_MAX } from '../../src/client/outcomes.ts';
 
@@ -64,17 +65,27 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
     return { ...tally, older: olderOutcomes(tally) };
   });
 
-const hints: fc.Arbitrary<Hints> = fc
+const hint: fc.Arbitrary<Hint> = fc
   .record({
-    scoredAt: past,
-    fingerprint: maybe(text),
-    ip: maybe(text),
-    jsOk: maybe(fc.boolean()),
-    honeypotAt: maybe(past),
-    userAgentPresent: fc.boolean(),
-    userAgentIsAutomated: fc.boolean(),
+    kind: fc.constantFrom('fingerprint', 'ip', 'noScript', 'trap', 'userAgent', 'automated'),
+    name: text,
+    lastAt: past,
+    since: fc.integer({ min: 1, max: 99 }),
   })
-  .map((seen) => ({ ...seen, userAgentIsAutomated: seen.userAgentPresent && seen.userAgentIsAutomated }));
+  .map(({ kind, name, lastAt, since }) => ({
+    kind,
+    id: kind === 'fingerprint' || kind === 'ip' ? name : '',
+    since,
+    lastAt,
+  }));
+
+const hints: fc.Arbitrary<Hints> = fc.record({
+  scoredAt: past,
+  shown: fc.array(hint, { maxLength: 8 }),
+  asked: fc.array(fc.record({ request: token, number: fc.integer({ min: 1, max: 99 }), at: past }), {
+    maxLength: 8,
+  }),
+});
 
 const binding: fc.Arbitrary<Binding> = fc.record({
   requisiteRef: text,

@@ -839,13 +839,12 @@ function describeUnreadable(opened: () => StoreUnderTest): void {
 function hintsOn(fingerprint: string, ip: string) {
   return {
     scoredAt: T0,
-    fingerprint,
-    ip,
-    jsOk: true,
-    honeypotAt: null,
-    userAgentPresent: true,
-    userAgentIsAutomated: false,
-  };
+    shown: [
+      { kind: 'fingerprint', id: fingerprint, since: 1, lastAt: T0 },
+      { kind: 'ip', id: ip, since: 1, lastAt: T0 },
+    ],
+    asked: [],
+  } as const;
 }
 
 /** All kinds of traces that a client can leave. */

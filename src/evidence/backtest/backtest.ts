@@ -213,9 +213,10 @@ class ClosedLoopRun extends Run {
 
   constructor(ask: Backtest) {
     super(ask);
-    this.#candidate = new RelivedJournal(ask.candidate);
-    this.#base =
-      ask.against === null ? new RelivedJournal(ask.candidate, ask.rulesOf) : new RelivedJournal(ask.against);
+    const { candidate, against, rulesOf } = ask;
+    const rulesThen = against === null ? rulesOf : () => against;
+    this.#candidate = new RelivedJournal(candidate, rulesThen);
+    this.#base = new RelivedJournal(against ?? candidate, rulesThen, rulesThen);
   }
 
   read(text: string, line: number): void {

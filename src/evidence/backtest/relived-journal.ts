@@ -2,7 +2,7 @@ import { Simulation } from '../../analysis/simulation.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { VerdictRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import type { JournalRecord } from '../../state/store.ts';
 import type { BacktestAnswer } from './comparison.ts';
 
@@ -16,12 +16,15 @@ export type RulesOfEntry = (ruleVersion: string, digest: string | null) => RuleS
  */
 export class RelivedJournal {
   readonly #rulesOf: RulesOfEntry;
+  readonly #rulesThen: RulesOfEntry;
   /** Stands in until the first request of a platform says which rule set decides. */
   readonly #rules: RuleSet;
   readonly #platforms = new Map<PlatformName, Simulation>();
 
-  constructor(rules: RuleSet, rulesOf: RulesOfEntry = () => rules) {
+  /** `rulesOf` decides now; `rulesThen`, by whose currency requests without one were recorded, decided then. */
+  constructor(rules: RuleSet, rulesThen: RulesOfEntry, rulesOf: RulesOfEntry = () => rules) {
     this.#rules = rules;
+    this.#rulesThen = rulesThen;
     this.#rulesOf = rulesOf;
   }
 
@@ -39,7 +42,11 @@ export class RelivedJournal {
       case 'verdict': {
         const { decision } = entry;
         simulation.use(this.#rulesOf(decision.ruleVersion, decision.digest));
-        return answerOf(simulation.verdict(clientIdKey, requestOf(decision), at));
+        const { currency } = settingsOf(
+          this.#rulesThen(decision.ruleVersion, decision.digest),
+          entry.platform,
+        );
+        return answerOf(simulation.verdict(clientIdKey, requestOf(decision, currency), at));
       }
       case 'outcome':
         simulation.outcome(clientIdKey, entry.orderRef, entry.report ?? entry.order, at);
@@ -64,13 +71,20 @@ export class RelivedJournal {
   }
 }
 
-/** The request as it must have been: what a record does not repeat, its facts tell. */
-function requestOf({ sellPointKey, orderRef, requestId, arm, facts }: Decision): VerdictRequest {
+/**
+ * The request as it must have been: what a record does not repeat, its facts tell. A request with the
+ * platform's own currency is taken to have named none, so that each version gives it its own.
+ */
+function requestOf(
+  { sellPointKey, orderRef, requestId, arm, facts }: Decision,
+  platformCurrency: string,
+): VerdictRequest {
+  const currency = String(facts['currency']);
   return {
     sellPointKey,
     method: String(facts['method']),
     amount: decimalText(facts['amount']),
-    currency: String(facts['currency']),
+    currency: currency === platformCurrency ? null : currency,
     orderRef,
     requestId,
     arm,

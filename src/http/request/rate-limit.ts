@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { networkOf } from '../../client/network.ts';
+import { networkOf } from '../../decision/network.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../client/network.ts';
+import { networkOf } from '../../decision/network.ts';
 
 /**
  * Refuses connections of an address that has as many open already, so that one address alone cannot take all

@@ -69,8 +69,8 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
 /** The devices on which a verdict was noted, so that an erasure finds them after the state has newer ones. */
 function deviceArgs({ decision, state: { hints } }: Change): readonly string[] {
   const name = (kind: 'fingerprint' | 'ip') => {
-    const id = decision === undefined ? null : (hints?.[kind] ?? null);
-    return id === null ? '' : OWNED[kind] + id;
+    const newest = hints?.shown.findLast((hint) => hint.kind === kind);
+    return decision === undefined || newest === undefined ? '' : OWNED[kind] + newest.id;
   };
   return [name('fingerprint'), name('ip'), String(RETENTION.sightingMs)];
 }

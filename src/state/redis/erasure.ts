@@ -77,11 +77,11 @@ export class RedisErasure {
     };
   }
 
-  /** On every device of the last days, and on the one that the state names. */
+  /** On every device of the last days, and on those that the state names. */
   async #removeSightings(client: ClientKey, owned: Owned, hints: ClientState['hints']): Promise<void> {
     for (const kind of ['fingerprint', 'ip'] as const) {
-      const newest = hints?.[kind] ?? null;
-      for (const id of new Set([...owned[kind], ...(newest === null ? [] : [newest])]))
+      const known = (hints?.shown ?? []).filter((hint) => hint.kind === kind).map(({ id }) => id);
+      for (const id of new Set([...owned[kind], ...known]))
         await this.#removeMember(deviceKey(kind, client.platform, id), deviceMember(client.hash));
     }
   }

@@ -27,6 +27,15 @@ describe('a backtest', () => {
       to: 'clientsOnFingerprint, params: { window: 48h }',
     });
     place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 5m, 30m]' });
+    place.draft(
+      'p2.v16',
+      { file: 'ruleset.yaml', from: 'currency: EUR', to: 'currency: USD' },
+      {
+        file: 'verdicts.yaml',
+        from: '{ fact: attemptOpen, operator: equal, value: true }',
+        to: '{ fact: currency, operator: equal, value: USD }',
+      },
+    );
     place.draft('p2.v15', { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 5' });
   });
   after(() => place.end());
@@ -133,6 +142,14 @@ describe('a backtest', () => {
     const { waits, changed } = run('p2.v14', 'closed-loop');
     // Ann waits 20 s, not 30: her second try is in time, and the attempt it opens makes her wait later.
     expect({ waits, changed }).to.deep.equal({ waits: { longer: 0, shorter: 1 }, changed: 2 });
+  });
+
+  it('gives a request that named no currency that of the version it asks, in closed-loop', () => {
+    for (const against of [null, 'p2.v10']) {
+      const { transitions } = run('p2.v16', 'closed-loop', against);
+      // Nobody named a currency, so every request that is not blocked is one in USD and has to wait.
+      expect(transitions.GET_NEW).to.deep.include({ GET_NEW: 0, WAIT: 7 });
+    }
   });
 
   it('reads the journal as it is kept: its size, its span and who decided', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Hints } from '../../../src/client/hints.ts';
 import { journalKey, PARTITIONS, partitionOf, stateKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
@@ -312,14 +313,14 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
   const fingerprint = client.hash.toLowerCase();
   const ip = client.hash.toUpperCase();
   const at = T0;
-  const hints = {
+  const hints: Hints = {
     scoredAt: at,
-    fingerprint,
-    ip,
-    jsOk: true,
-    honeypotAt: null,
-    userAgentPresent: true,
-    userAgentIsAutomated: false,
+    shown: [
+      { kind: 'fingerprint', id: fingerprint, since: 1, lastAt: at },
+      { kind: 'ip', id: ip, since: 1, lastAt: at },
+      { kind: 'userAgent', id: '', since: 1, lastAt: at },
+    ],
+    asked: [{ request: 'abcdef', number: 1, at }],
   };
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {
     await store.sightings(askFor(client, { at, fingerprint, ip, record: { orderRef } }));

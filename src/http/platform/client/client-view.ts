@@ -65,9 +65,9 @@ export const CLIENT_EXAMPLE = {
 export function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
-  { state, facts, rules, decisions, now }: ClientView,
+  { state, ladder, facts, rules, decisions, now }: ClientView,
 ) {
-  const { outcomes, ladder } = state;
+  const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   const { smoothing } = settingsOf(rules, platform);
   return {

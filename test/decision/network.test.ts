@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { networkOf } from '../../src/client/network.ts';
+import { networkOf } from '../../src/decision/network.ts';
 
 describe('the network of an address', () => {
   for (const [address, network, why] of [

@@ -1,0 +1,136 @@
+/** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
+export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'trap' | 'userAgent' | 'automated';
+
+/** Something that scores showed. Times are epoch ms. */
+export interface Hint {
+  readonly kind: HintKind;
+  /** The HMAC of a fingerprint or IP; empty for a sign. */
+  readonly id: string;
+  /** The number of the score that showed it first. */
+  readonly since: number;
+  readonly lastAt: number;
+}
+
+/** A score request that was asked, by a token of all that it said. */
+export interface AskedScore {
+  readonly request: string;
+  /** Its place among the different scores of the client. */
+  readonly number: number;
+  /** When it was asked for the first time. */
+  readonly at: number;
+}
+
+/** All that the scores of the last 24 hours showed. Hints only add up: a later score takes none of them back. */
+export interface Hints {
+  /** Of the last score. */
+  readonly scoredAt: number;
+  /** In the order in which they were last shown. */
+  readonly shown: readonly Hint[];
+  readonly asked: readonly AskedScore[];
+}
+
+/** What one score says about the device and the page; null and false say nothing. */
+export interface ScoreHints {
+  readonly fingerprint: string | null;
+  readonly ip: string | null;
+  readonly jsOk: boolean | null;
+  readonly honeypotTriggered: boolean;
+  readonly userAgentPresent: boolean;
+  readonly userAgentIsAutomated: boolean;
+}
+
+/** What is known of the payer's device and page at a moment. */
+export interface KnownHints {
+  readonly scored: boolean;
+  /** HMACs, the one that was shown last at the end. */
+  readonly fingerprints: readonly string[];
+  readonly ips: readonly string[];
+  readonly noScript: boolean;
+  readonly trapped: boolean;
+  readonly userAgentPresent: boolean;
+  readonly userAgentIsAutomated: boolean;
+}
+
+/** A hint that was not shown for this long belongs to another checkout and is not used. */
+export const HINTS_VALID_MS = 24 * 3600_000;
+
+/** How many fingerprints, and how many IPs, of one payer are known at a time: those that were shown last. */
+export const DEVICES_MAX = 4;
+
+/** How many different score requests are remembered, so that repeating one gives the same answer. */
+export const ASKED_SCORES_MAX = 8;
+
+export const NO_HINTS: KnownHints = {
+  scored: false,
+  fingerprints: [],
+  ips: [],
+  noScript: false,
+  trapped: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
+};
+
+/** The hints with what one more score shows; `request` is a token of all that the score says. */
+export function withScore(before: Hints | null, score: ScoreHints, request: string, now: number): Hints {
+  const fresh = (at: number) => now - at < HINTS_VALID_MS;
+  let shown = (before?.shown ?? []).filter(({ lastAt }) => fresh(lastAt));
+  const asked = (before?.asked ?? []).filter(({ at }) => fresh(at));
+  const repeated = asked.find((other) => other.request === request);
+  const number = repeated?.number ?? nextNumber(shown, asked);
+  for (const [kind, id] of shownBy(score)) shown = show(shown, { kind, id, since: number, lastAt: now });
+  const one = { request, number, at: now };
+  return {
+    scoredAt: now,
+    shown,
+    asked: repeated === undefined ? [...asked, one].slice(-ASKED_SCORES_MAX) : asked,
+  };
+}
+
+function nextNumber(shown: Hints['shown'], asked: Hints['asked']): number {
+  return 1 + Math.max(0, ...shown.map(({ since }) => since), ...asked.map(({ number }) => number));
+}
+
+/**
+ * What a score request is answered with. A repeated one is answered with what was known when it was asked for
+ * the first time within 24 hours, so that score is idempotent whatever other points of sale send in between.
+ */
+export function hintsKnownTo(request: string, hints: Hints, now: number): KnownHints {
+  const number = hints.asked.find((other) => other.request === request)?.number;
+  return knownHints({ ...hints, shown: hints.shown.filter(({ since }) => since <= (number ?? since)) }, now);
+}
+
+/** What is known at `now`. */
+export function knownHints(hints: Hints | null, now: number): KnownHints {
+  if (hints === null) return NO_HINTS;
+  const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
+  const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const has = (wanted: HintKind) => known.some(({ kind }) => kind === wanted);
+  return {
+    scored: now - hints.scoredAt < HINTS_VALID_MS,
+    fingerprints: ids('fingerprint'),
+    ips: ids('ip'),
+    noScript: has('noScript'),
+    trapped: has('trap'),
+    userAgentPresent: has('userAgent'),
+    userAgentIsAutomated: has('automated'),
+  };
+}
+
+function* shownBy(score: ScoreHints): Generator<readonly [HintKind, string]> {
+  if (score.fingerprint !== null) yield ['fingerprint', score.fingerprint];
+  if (score.ip !== null) yield ['ip', score.ip];
+  if (score.jsOk === false) yield ['noScript', ''];
+  if (score.honeypotTriggered) yield ['trap', ''];
+  if (score.userAgentPresent) yield ['userAgent', ''];
+  if (score.userAgentIsAutomated) yield ['automated', ''];
+}
+
+/** With one more hint at the end; of too many devices the one that was shown the longest ago is forgotten. */
+function show(shown: readonly Hint[], hint: Hint): Hint[] {
+  const known = shown.find(({ kind, id }) => kind === hint.kind && id === hint.id);
+  const others = shown.filter((other) => other !== known);
+  const alike = others.filter(({ kind }) => kind === hint.kind);
+  const forgotten = alike.length < DEVICES_MAX ? undefined : alike[0];
+  const since = Math.min(hint.since, known?.since ?? hint.since);
+  return [...others.filter((other) => other !== forgotten), { ...hint, since }];
+}

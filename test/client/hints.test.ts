@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  ASKED_SCORES_MAX,
+  DEVICES_MAX,
+  HINTS_VALID_MS,
+  type Hints,
+  hintsKnownTo,
+  type KnownHints,
+  knownHints,
+  type ScoreHints,
+  withScore,
+} from '../../src/client/hints.ts';
+
+const NOW = 1_800_000_000_000;
+
+const NOTHING: ScoreHints = {
+  fingerprint: null,
+  ip: null,
+  jsOk: null,
+  honeypotTriggered: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
+};
+
+/** Scores a minute apart, each saying something of its own. */
+function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hints; readonly now: number } {
+  let hints: Hints | null = null;
+  let now = NOW;
+  for (const score of scores) {
+    now += 60_000;
+    hints = withScore(hints, { ...NOTHING, ...score }, JSON.stringify(score), now);
+  }
+  if (hints === null) throw new Error('nothing was scored');
+  return { hints, now };
+}
+
+const anyScore: fc.Arbitrary<ScoreHints> = fc.record({
+  fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),
+  ip: fc.constantFrom(null, 'network-1', 'network-2'),
+  jsOk: fc.constantFrom(null, true, false),
+  honeypotTriggered: fc.boolean(),
+  userAgentPresent: fc.boolean(),
+  userAgentIsAutomated: fc.boolean(),
+});
+
+const asSets = ({ fingerprints, ips, ...signs }: KnownHints) => ({
+  ...signs,
+  fingerprints: fingerprints.toSorted(),
+  ips: ips.toSorted(),
+});
+
+describe('the hints of scores', () => {
+  it('stay when a later score shows nothing', () => {
+    const everything = {
+      fingerprint: 'device-1',
+      ip: 'network-1',
+      jsOk: false,
+      honeypotTriggered: true,
+      userAgentPresent: true,
+      userAgentIsAutomated: true,
+    };
+    const { hints, now } = scored(everything, { jsOk: true });
+    expect(knownHints(hints, now)).to.deep.equal({
+      scored: true,
+      fingerprints: ['device-1'],
+      ips: ['network-1'],
+      noScript: true,
+      trapped: true,
+      userAgentPresent: true,
+      userAgentIsAutomated: true,
+    });
+  });
+
+  it('add the newest device to those before, and put it last', () => {
+    const { hints, now } = scored({ fingerprint: 'a', ip: 'x' }, { fingerprint: 'b' }, { fingerprint: 'a' });
+    expect(knownHints(hints, now)).to.deep.include({ fingerprints: ['b', 'a'], ips: ['x'] });
+  });
+
+  it(`are of ${DEVICES_MAX} devices at most, those that were shown last`, () => {
+    const { hints, now } = scored(...'abcdefg'.split('').map((fingerprint) => ({ fingerprint })));
+    expect(knownHints(hints, now).fingerprints).to.deep.equal(['d', 'e', 'f', 'g']);
+  });
+
+  it('are each forgotten 24 hours after they were last shown', () => {
+    const first = withScore(null, { ...NOTHING, fingerprint: 'a', honeypotTriggered: true }, 'r1', NOW);
+    const hints = withScore(first, { ...NOTHING, fingerprint: 'b' }, 'r2', NOW + 1000);
+    const at = (now: number) => knownHints(hints, now);
+    expect(at(NOW + HINTS_VALID_MS - 1)).to.deep.include({ fingerprints: ['a', 'b'], trapped: true });
+    expect(at(NOW + HINTS_VALID_MS)).to.deep.include({ fingerprints: ['b'], trapped: false, scored: true });
+    expect(at(NOW + HINTS_VALID_MS + 1000)).to.deep.include({ fingerprints: [], scored: false });
+    const later = withScore(hints, NOTHING, 'r3', NOW + HINTS_VALID_MS);
+    expect(later.shown.map(({ id }) => id)).to.deep.equal(['b']);
+  });
+
+  it('come to the same in whatever order the scores were asked', () => {
+    fc.assert(
+      fc.property(fc.array(anyScore, { minLength: 1, maxLength: 6 }), (scores) => {
+        const known = (some: readonly ScoreHints[]) => {
+          const { hints, now } = scored(...some);
+          return asSets(knownHints(hints, now));
+        };
+        expect(known(scores.toReversed())).to.deep.equal(known(scores));
+      }),
+    );
+  });
+
+  it('answer a repeated score with what was known when it was first asked, whatever came between', () => {
+    fc.assert(
+      fc.property(anyScore, fc.array(anyScore, { maxLength: ASKED_SCORES_MAX - 2 }), (score, between) => {
+        const first = scored(score);
+        const again = scored(score, ...between, score);
+        const known = ({ hints, now }: ReturnType<typeof scored>) =>
+          asSets(hintsKnownTo(JSON.stringify(score), hints, now));
+        expect(known(again)).to.deep.equal(known(first));
+      }),
+    );
+  });
+
+  it(`remember the newest ${ASKED_SCORES_MAX} different requests`, () => {
+    const { hints } = scored(...Array.from({ length: 12 }, (_, n) => ({ fingerprint: `device-${n}` })));
+    expect(hints.asked).to.have.length(ASKED_SCORES_MAX);
+  });
+});

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { type RunningService, startService } from './running-service.ts';
+import type { Tenant } from './tenant.ts';
+
+const BROWSER = { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+const HOUR_SECONDS = 3600;
+
+describeOnStores('hints of several scores', (store) => {
+  let running: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    running = await startService({ store: store() });
+    shop = await running.tenant();
+  });
+  after(() => running?.stop());
+
+  /** A client who shares a device with another one, and is blocked for it. */
+  async function blockedSharer(): Promise<{ readonly clientIdKey: string; readonly fingerprint: string }> {
+    const fingerprint = randomUUID();
+    for (const clientIdKey of [randomUUID(), randomUUID()]) {
+      await shop.score({ clientIdKey, fingerprint, ...BROWSER });
+      const { body } = await shop.verdict({ clientIdKey });
+      if (body.verdict === 'BLOCK') return { clientIdKey, fingerprint };
+    }
+    throw new Error('nobody was blocked');
+  }
+
+  it('keep a bot block although a later score shows no fingerprint', async () => {
+    const { clientIdKey } = await blockedSharer();
+    running.clock.moveSeconds(300);
+    const later = await shop.score({ clientIdKey, sellPointKey: 'shop-2', ...BROWSER });
+    expect(later.body.isBot).to.equal(true);
+    expect((await shop.verdict({ clientIdKey })).body).to.deep.include({ verdict: 'BLOCK', isBot: true });
+  });
+
+  it('keep a bot block although a later score shows another device', async () => {
+    const { clientIdKey } = await blockedSharer();
+    await shop.score({ clientIdKey, fingerprint: randomUUID(), ip: '198.51.100.7', ...BROWSER });
+    expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('BLOCK');
+    running.clock.moveSeconds(24 * HOUR_SECONDS);
+    await shop.score({ clientIdKey, fingerprint: randomUUID(), ...BROWSER });
+    expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
+  });
+
+  it('note a client on every device that it showed, so that a decoy hides no sharing', async () => {
+    const [clientIdKey, other, fingerprint] = [randomUUID(), randomUUID(), randomUUID()];
+    await shop.score({ clientIdKey, fingerprint, ...BROWSER });
+    await shop.score({ clientIdKey, fingerprint: randomUUID(), ...BROWSER });
+    await shop.verdict({ clientIdKey });
+    await shop.score({ clientIdKey: other, fingerprint, ...BROWSER });
+    expect((await shop.verdict({ clientIdKey: other })).body.verdict).to.equal('BLOCK');
+  });
+
+  it('leave the answer to a repeated score as it was, whatever other points of sale send between', async () => {
+    const anyHints = fc.record({
+      fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),
+      ip: fc.constantFrom(null, '192.0.2.1', '192.0.2.2'),
+      userAgent: fc.constantFrom(null, BROWSER.userAgent, 'curl/8.5.0'),
+      clientHints: fc.record({ jsOk: fc.boolean(), honeypotTriggered: fc.boolean() }),
+    });
+    const withoutNull = (members: object) =>
+      Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+    await fc.assert(
+      fc.asyncProperty(anyHints, fc.array(anyHints, { maxLength: 4 }), async (own, others) => {
+        const clientIdKey = randomUUID();
+        await shop.verdict({ clientIdKey });
+        const body = { clientIdKey, sellPointKey: 'shop-1', ...withoutNull(own) };
+        const first = await shop.score(body);
+        for (const [index, other] of others.entries()) {
+          await shop.score({ clientIdKey, sellPointKey: `shop-${index + 2}`, ...withoutNull(other) });
+        }
+        running.clock.moveSeconds(60);
+        expect((await shop.score(body)).body).to.deep.equal(first.body);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describeOnStores('a long absence', (store) => {
+  it('is seen alike by the ladder and by the facts of the client view', async () => {
+    const running = await startService({ store: store() });
+    const shop = await running.tenant();
+    const clientIdKey = randomUUID();
+    await shop.verdict({ clientIdKey });
+    await shop.verdict({ clientIdKey });
+    expect((await shop.client(clientIdKey)).body.ladder.level).to.equal(1);
+    running.clock.moveSeconds(24 * HOUR_SECONDS);
+    const { body } = await shop.client(clientIdKey);
+    expect(body.ladder).to.deep.equal({ level: 0, attemptOpen: false, waitUntil: null });
+    await running.stop();
+  });
+});
