@@ -57,10 +57,10 @@ export interface ClientState {
 }
 
 /** How many verdict requests a client's state remembers singly; windowed counts stop there. */
-export const REMEMBERED_EVENTS = 64;
+export const EVENTS_MAX = 64;
 
 /** The longest window that a velocity fact may look back over. */
-export const LONGEST_EVENT_WINDOW_MS = 24 * 3600_000;
+export const EVENT_WINDOW_MS_MAX = 24 * 3600_000;
 
 export const UNKNOWN_CLIENT: ClientState = {
   seq: 0,
@@ -96,8 +96,8 @@ export function momentFor(state: ClientState, clockMs: number): number {
 
 /** Adds a verdict request and forgets those that no window can reach any more. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  const oldest = event.at - LONGEST_EVENT_WINDOW_MS;
-  return [...events, event].filter((other) => other.at > oldest).slice(-REMEMBERED_EVENTS);
+  const oldest = event.at - EVENT_WINDOW_MS_MAX;
+  return [...events, event].filter((other) => other.at > oldest).slice(-EVENTS_MAX);
 }
 
 /** A binding or override that has not expired at `now`, otherwise null. */

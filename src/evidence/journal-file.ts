@@ -23,7 +23,7 @@ export interface JournalFileEnd {
 const CHUNK_BYTES = 1 << 20;
 
 /** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
-const LONGEST_LINE_BYTES = 16 << 20;
+const LINE_BYTES_MAX = 16 << 20;
 
 const NEWLINE = 10;
 
@@ -72,10 +72,10 @@ function visitLines(text: string, before: number, visit: (text: string, line: nu
 }
 
 function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
-  if (buffer.length >= LONGEST_LINE_BYTES) {
+  if (buffer.length >= LINE_BYTES_MAX) {
     throw new JournalFileError(
       line,
-      `the line is longer than ${LONGEST_LINE_BYTES} bytes; this is not a journal`,
+      `the line is longer than ${LINE_BYTES_MAX} bytes; this is not a journal`,
     );
   }
   const larger = Buffer.allocUnsafe(2 * buffer.length);

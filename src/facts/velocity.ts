@@ -1,8 +1,8 @@
-import { LONGEST_EVENT_WINDOW_MS, REMEMBERED_EVENTS, type VerdictEvent } from '../client/client-state.ts';
+import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, type VerdictEvent } from '../client/client-state.ts';
 import { count, type FactContext, type WindowedFact } from './fact.ts';
 
 /** What a distinct count cannot see: requests before the ones that are remembered. */
-const COUNTED_AMONG = `Counted among the newest ${REMEMBERED_EVENTS} requests.`;
+const COUNTED_AMONG = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** How often and how changeably the client asks for verdicts. */
 export const VELOCITY_FACTS = {
@@ -37,14 +37,14 @@ function velocity(
   unit: string,
   description: string,
   read: (events: readonly VerdictEvent[]) => number,
-  bound = `Counted up to ${REMEMBERED_EVENTS}.`,
+  bound = `Counted up to ${EVENTS_MAX}.`,
 ): WindowedFact {
   return {
     kind: 'windowed',
-    domain: count(REMEMBERED_EVENTS),
+    domain: count(EVENTS_MAX),
     unit,
     description: `${description} ${bound}`,
-    longestWindowMs: LONGEST_EVENT_WINDOW_MS,
+    longestWindowMs: EVENT_WINDOW_MS_MAX,
     sharing: null,
     read: (context, windowMs) => read(eventsWithin(context, windowMs)),
   };

@@ -36,7 +36,7 @@ export interface ClientView {
   readonly now: number;
 }
 
-const RECENT_DECISIONS = 20;
+const RECENT_DECISIONS_MAX = 20;
 
 /** What the platform may read: nothing here writes, counts, or moves a client. */
 export class Records {
@@ -56,7 +56,7 @@ export class Records {
     const { rules } = this.#parts.ruleSource.choose(client);
     const [standing, decisions] = await Promise.all([
       this.#standing(client, state, rules),
-      this.#decisions.ofClient(client, RECENT_DECISIONS),
+      this.#decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
     const ladder = settle(state.ladder, state.lastVerdictAt, settingsOf(rules, platform).ladder, now);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import {
+  EVENT_WINDOW_MS_MAX,
+  EVENTS_MAX,
   isNewClient,
-  LONGEST_EVENT_WINDOW_MS,
   live,
-  REMEMBERED_EVENTS,
   rememberEvent,
   touch,
   UNKNOWN_CLIENT,
@@ -59,18 +59,18 @@ describe('what is known of a client', () => {
   });
 
   it('forgets requests that no window reaches: exactly as old as the longest one is too old', () => {
-    const now = 10 * LONGEST_EVENT_WINDOW_MS;
-    const events = [eventAt(now - LONGEST_EVENT_WINDOW_MS), eventAt(now - LONGEST_EVENT_WINDOW_MS + 1)];
+    const now = 10 * EVENT_WINDOW_MS_MAX;
+    const events = [eventAt(now - EVENT_WINDOW_MS_MAX), eventAt(now - EVENT_WINDOW_MS_MAX + 1)];
     expect(rememberEvent(events, eventAt(now)).map(({ at }) => at)).to.deep.equal([
-      now - LONGEST_EVENT_WINDOW_MS + 1,
+      now - EVENT_WINDOW_MS_MAX + 1,
       now,
     ]);
   });
 
-  it(`remembers the newest ${REMEMBERED_EVENTS} requests`, () => {
+  it(`remembers the newest ${EVENTS_MAX} requests`, () => {
     let events: readonly VerdictEvent[] = [];
-    for (let at = 1; at <= REMEMBERED_EVENTS + 5; at++) events = rememberEvent(events, eventAt(at));
-    expect(events.length).to.equal(REMEMBERED_EVENTS);
+    for (let at = 1; at <= EVENTS_MAX + 5; at++) events = rememberEvent(events, eventAt(at));
+    expect(events.length).to.equal(EVENTS_MAX);
     expect(events[0]?.at).to.equal(6);
   });
 

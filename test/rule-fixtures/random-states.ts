@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
-import { OVERRIDE_GROUPS, REMEMBERED_EVENTS } from '../../src/client/client-state.ts';
+import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
 import type { Hint, Hints } from '../../src/client/hints.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
 import { type OutcomeTally, olderOutcomes, RECENT_OUTCOMES_MAX } from '../../src/client/outcomes.ts';
@@ -109,7 +109,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc.record({
   lastAt: fc.constant(NOW),
   lastVerdictAt: maybe(past),
   ladder,
-  events: fc.array(event, { maxLength: REMEMBERED_EVENTS }).map((events) => events.toSorted(byTime)),
+  events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
   outcomes,
   hints: maybe(hints),
   binding: maybe(binding),

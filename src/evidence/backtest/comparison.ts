@@ -49,7 +49,7 @@ export interface WaitChanges {
   readonly shorter: number;
 }
 
-const SAMPLES = 3;
+const SAMPLES_MAX = 3;
 
 /** Counts where two rule sets agree and where they do not. */
 export class Comparison {
@@ -106,7 +106,7 @@ export class Comparison {
     const key = `${base.verdict} ${base.rule} ${candidate.verdict} ${candidate.rule}`;
     const { refs } = this.#changes.get(key) ?? this.#newChange(key, base, candidate);
     refs.count++;
-    if (refs.samples.length < SAMPLES && !refs.samples.includes(orderRef)) refs.samples.push(orderRef);
+    if (refs.samples.length < SAMPLES_MAX && !refs.samples.includes(orderRef)) refs.samples.push(orderRef);
   }
 
   #newChange(key: string, base: BacktestAnswer, candidate: BacktestAnswer) {
