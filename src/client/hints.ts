@@ -20,7 +20,7 @@ export interface AskedScore {
   readonly at: number;
 }
 
-/** All that the scores of the last 24 hours showed. Hints only add up: a later score takes none of them back. */
+/** All that the scores of the last 24 hours showed. Hints only add up: a later score takes none back but noScript. */
 export interface Hints {
   /** Of the last score. */
   readonly scoredAt: number;
@@ -73,7 +73,8 @@ export const NO_HINTS: KnownHints = {
 /** The hints with what one more score shows; `request` is a token of all that the score says. */
 export function withScore(before: Hints | null, score: ScoreHints, request: string, now: number): Hints {
   const fresh = (at: number) => now - at < HINTS_VALID_MS;
-  let shown = (before?.shown ?? []).filter(({ lastAt }) => fresh(lastAt));
+  // That a page did not execute JavaScript is said of that page alone: the next score replaces it.
+  let shown = (before?.shown ?? []).filter(({ kind, lastAt }) => fresh(lastAt) && kind !== 'noScript');
   const asked = (before?.asked ?? []).filter(({ at }) => fresh(at));
   const repeated = asked.find((other) => other.request === request);
   const number = repeated?.number ?? nextNumber(shown, asked);

@@ -21,7 +21,7 @@ export const HINT_FACTS = {
     domain: YES_NO,
     unit: null,
     description:
-      'False only when a score of the last 24 hours said that the page did not execute JavaScript.',
+      'False only when the last score, within 24 hours, said that the page did not execute JavaScript.',
     read: ({ hints }) => !hints.noScript,
   },
   userAgentPresent: {

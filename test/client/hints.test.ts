@@ -44,7 +44,7 @@ const anyScore: fc.Arbitrary<ScoreHints> = fc.record({
   userAgentIsAutomated: fc.boolean(),
 });
 
-const asSets = ({ fingerprints, ips, ...signs }: KnownHints) => ({
+const asSets = ({ fingerprints, ips, noScript: _last, ...signs }: KnownHints) => ({
   ...signs,
   fingerprints: fingerprints.toSorted(),
   ips: ips.toSorted(),
@@ -60,16 +60,25 @@ describe('the hints of scores', () => {
       userAgentPresent: true,
       userAgentIsAutomated: true,
     };
-    const { hints, now } = scored(everything, { jsOk: true });
+    const { hints, now } = scored(everything, {});
     expect(knownHints(hints, now)).to.deep.equal({
       scored: true,
       fingerprints: ['device-1'],
       ips: ['network-1'],
-      noScript: true,
+      noScript: false,
       trapped: true,
       userAgentPresent: true,
       userAgentIsAutomated: true,
     });
+  });
+
+  it('say of the last page alone that it did not execute JavaScript', () => {
+    const known = (...scores: Partial<ScoreHints>[]) => {
+      const { hints, now } = scored(...scores);
+      return knownHints(hints, now).noScript;
+    };
+    expect(known({ jsOk: true }, { jsOk: false })).to.equal(true);
+    expect(known({ jsOk: false }, {})).to.equal(false);
   });
 
   it('add the newest device to those before, and put it last', () => {
