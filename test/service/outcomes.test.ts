@@ -134,7 +134,10 @@ describeOnStores('outcomes on the service', (store) => {
   it('leave nothing behind when what is not there is lifted', async () => {
     const clientIdKey = randomUUID();
     await service.setBinding(PLATFORM, clientIdKey, null);
-    expect(await service.setOverride(PLATFORM, clientIdKey, null)).to.equal(null);
+    expect(await service.setOverride(PLATFORM, clientIdKey, null)).to.deep.equal({
+      before: null,
+      after: null,
+    });
     expect(await records.client(PLATFORM, clientIdKey)).to.equal(null);
     expect((await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10)).entries).to.deep.equal([]);
   });

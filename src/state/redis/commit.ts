@@ -68,11 +68,11 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
 
 /** The devices on which a verdict was noted, so that an erasure finds them after the state has newer ones. */
 function deviceArgs({ decision, state: { hints } }: Change): readonly string[] {
-  const name = (kind: 'fingerprint' | 'ip') => {
-    const newest = hints?.shown.findLast((hint) => hint.kind === kind);
-    return decision === undefined || newest === undefined ? '' : OWNED[kind] + newest.id;
-  };
-  return [name('fingerprint'), name('ip'), String(RETENTION.sightingMs)];
+  const shown = decision === undefined ? [] : (hints?.shown ?? []);
+  const names = shown.flatMap(({ kind, id }) =>
+    kind === 'fingerprint' || kind === 'ip' ? [OWNED[kind] + id] : [],
+  );
+  return [String(RETENTION.sightingMs), ...names];
 }
 
 export function readCommitReply(reply: unknown): CommitFate {

@@ -30,9 +30,8 @@
   ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
   ARGV[18] decisions listed for an order
   ARGV[19] names kept in owned
-  ARGV[20] owned name of the fingerprint on which the decision was noted, '' for none
-  ARGV[21] owned name of the IP on which it was noted, '' for none
-  ARGV[22] sightings kept for, ms
+  ARGV[20] sightings kept for, ms
+  ARGV[21] and those after it: owned names of the devices on which the decision was noted
 
   Returns 1 committed, 0 conflict (the state is not what was read), -1 expired.
 ]]
@@ -43,7 +42,7 @@ local answer_ms = tonumber(ARGV[16])
 local journal_length = tonumber(ARGV[17])
 local decisions_per_order = tonumber(ARGV[18])
 local owned_length = tonumber(ARGV[19])
-local sighting_ms = tonumber(ARGV[22])
+local sighting_ms = tonumber(ARGV[20])
 
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -69,8 +68,7 @@ if ARGV[8] ~= '' then
   redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -decisions_per_order - 1)
   redis.call('PEXPIRE', KEYS[5], decision_ms)
   own(ARGV[9], decision_ms)
-  if ARGV[20] ~= '' then own(ARGV[20], sighting_ms) end
-  if ARGV[21] ~= '' then own(ARGV[21], sighting_ms) end
+  for index = 21, #ARGV do own(ARGV[index], sighting_ms) end
 end
 if ARGV[10] ~= '' then
   redis.call('SET', KEYS[6], ARGV[10], 'PX', decision_ms)
