@@ -44,7 +44,16 @@ await serveJson(async ({ clientIdKey, orderRef }) => {
   );
   await commitScript.run(
     commands,
-    [`s:${home}`, 'journal:{A}', `w:${home}`, `d:${home}.1`, `l:${home}:${orderRef}`, '-:{A}', '-:{A}'],
+    [
+      `s:${home}`,
+      'journal:{A}',
+      `w:${home}`,
+      `d:${home}.1`,
+      `l:${home}:${orderRef}`,
+      '-:{A}',
+      '-:{A}',
+      'journal-loss:{A}',
+    ],
     [String(now + 180), ...commitArgs],
   );
   return sampleAnswer();
