@@ -60,7 +60,7 @@ export function rowOf(entry: JournalEntry): ArchiveRow {
 }
 
 function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
-  return {
+  const cells: Record<string, Cell> = {
     decided_at: decision.at,
     seq: decision.seq,
     sell_point_key: decision.sellPointKey,
@@ -80,8 +80,10 @@ function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
     signals: decision.signals,
     ...ladderCells('ladder_before', decision.ladderBefore),
     ...ladderCells('ladder_after', decision.ladderAfter),
-    ...Object.fromEntries(Object.entries(decision.facts).map(([label, value]) => [factColumn(label), value])),
   };
+  // Forty facts a decision: a list of pairs in between would cost more than all the rest.
+  for (const label in decision.facts) cells[factColumn(label)] = decision.facts[label] ?? null;
+  return cells;
 }
 
 function ladderCells(name: string, { level, attemptOpen, waitUntil }: Ladder): Record<string, Cell> {
@@ -118,9 +120,15 @@ function scoreCells({ at, request, answer, ruleVersion }: ScoreEntry): Readonly<
 
 const FACT = 'fact_';
 
+const columnsOfFacts = new Map<string, string>();
+
 /** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
 export function factColumn(label: string): string {
-  return FACT + label.replace('(', '_').replace(')', '');
+  const known = columnsOfFacts.get(label);
+  if (known !== undefined) return known;
+  const column = FACT + label.replace('(', '_').replace(')', '');
+  columnsOfFacts.set(label, column);
+  return column;
 }
 
 /** The label of a fact's column; null for any other column. */

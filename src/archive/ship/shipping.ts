@@ -4,6 +4,12 @@ import type { Step } from './shipper.ts';
 /** Entries wait no longer than this for a segment of their own. */
 const SHIP_EVERY_MS = 10_000;
 
+/** A shipper with much to do rests this many times as long as it works: callers come first. */
+const REST_FACTOR = 3;
+
+/** Behind by more than this it rests only as long as it works: the journal must not overflow. */
+const BEHIND_MS = 60_000;
+
 /** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
 const RETRY_MS = 5_000;
 
@@ -54,6 +60,7 @@ export async function keepShipping({
   let shippedEntries = 0;
   let caughtUpAt = clock();
   while (!signal.aborted) {
+    const startedMs = performance.now();
     const outcome = await step().catch((error: unknown) => ({ did: 'failed', error }) as const);
     if (outcome.did === 'shipped') shippedEntries += outcome.entries;
     if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
@@ -64,7 +71,8 @@ export async function keepShipping({
       caughtUpAt,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
-    await pause(pauseAfter(outcome), signal);
+    const workedMs = performance.now() - startedMs;
+    await pause(pauseAfter(outcome, workedMs, clock() - caughtUpAt), signal);
   }
 }
 
@@ -74,10 +82,11 @@ function leads(outcome: Outcome): boolean {
   return outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships');
 }
 
-function pauseAfter(outcome: Outcome): number {
+function pauseAfter(outcome: Outcome, workedMs: number, behindMs: number): number {
   if (outcome.did === 'failed') return RETRY_MS;
-  // Merging goes on at once, a segment at a time, so that shipping gets its turn in between.
-  return outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more) ? 0 : SHIP_EVERY_MS;
+  // Merging goes on soon, a segment at a time, so that shipping gets its turn in between.
+  const more = outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more);
+  return more ? workedMs * (behindMs > BEHIND_MS ? 1 : REST_FACTOR) : SHIP_EVERY_MS;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
