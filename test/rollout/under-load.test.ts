@@ -140,15 +140,15 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     this.timeout(300_000);
     const status = async () =>
       (await tenants[0]?.ask<{ rollout: FollowReport['rollout'] }>('GET', 'rules'))?.body.rollout;
-    // A rollback that was asked twice, because the machine stood still, has led back to p2.v11.
-    const active = (await status())?.active.version;
+    // A rollback that is asked twice, because the machine stood still, leads back to p2.v11.
+    if ((await status())?.active.version !== 'p2.v10') await rollout({ version: 'p2.v10', mode: 'active' });
     const load = new Load(tenants, 1_000_000);
     const answer = await rollout({ version: 'p2.v12', mode: 'canary', percent: 50, guard: 5 });
     expect(answer?.status).to.equal(200);
     while ((await status())?.candidate !== null) await sleep(100);
     const last = (await status())?.history.at(-1);
     expect((await load.stop()).filter((seen) => seen.answer.status !== 200)).to.deep.equal([]);
-    expect(last).to.include({ who: 'guard', action: 'guard', from: 'p2.v12', to: active });
+    expect(last).to.include({ who: 'guard', action: 'guard', from: 'p2.v12', to: 'p2.v10' });
     expect(last?.reason).to.match(
       /^(BLOCK|WAIT) share \d+\.\d % of \d+ clients against \d+\.\d % of \d+: more than 5 points apart/,
     );

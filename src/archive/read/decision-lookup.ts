@@ -58,7 +58,8 @@ export class DecisionLookup {
       filter,
       // The same millisecond again: what is in both is given once.
       Math.min(before + 1, TIME_MAX_MS),
-      limit,
+      // One more than is wanted tells whether that was all.
+      limit + 1,
     );
     const found = together(hot.decisions, decisions);
     const complete = found.length <= limit && unreadable.length === 0;

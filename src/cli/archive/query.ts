@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { NotAQuery, type QueryAnswer, QueryTooSlow } from '../../archive/duck.ts';
+import type { QueryAnswer } from '../../archive/duck.ts';
 import { exportQuery, queryArchive } from '../../archive/read/query.ts';
 import { UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
@@ -42,10 +42,8 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    if (error instanceof NotAQuery || error instanceof QueryTooSlow || error instanceof Error)
-      throw new UsageError(error.message);
-    throw error;
+    if (error instanceof UsageError || !(error instanceof Error)) throw error;
+    throw new UsageError(error.message);
   }
 }
 

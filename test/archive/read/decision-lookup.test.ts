@@ -76,6 +76,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
   it('of a platform come newest first, and say how far was looked', async () => {
     const found = await cold.find(platform, {}, 3);
     expect(found.decisions).to.deep.equal(decisions.slice(0, 3));
+    expect(found.lookedAt.complete).to.equal(false);
     const all = await cold.find(platform, {}, 10);
     expect(all.decisions).to.deep.equal(decisions);
     expect(all.lookedAt.complete).to.equal(true);
