@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { call } from '../service/http-call.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+import { packaged } from './packaged.ts';
+
+interface AlertFile {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+      readonly annotations: { readonly summary: string; readonly description: string };
+    }[];
+  }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
+const ALERT_FILE: AlertFile = parse(packaged('packaging/alerts.yaml'));
+const ALERTS = ALERT_FILE.groups.flatMap(({ rules }) => rules);
+const DASHBOARD: Dashboard = JSON.parse(packaged('packaging/grafana-dashboard.json'));
+
+/** The metrics that an expression asks for, `up` left out: Prometheus makes that one itself. */
+function metricsIn(expression: string): readonly string[] {
+  const bare = expression.replaceAll(/"[^"]*"/g, '').replaceAll(/\{[^}]*\}/g, '');
+  return [...bare.matchAll(/\b(?:scoring|process|nodejs)_\w+/g)].map(([name]) => name);
+}
+
+/** `metric{label=` and `by (label)`: the labels that an expression asks for, but those of Prometheus. */
+function labelsIn(expression: string): readonly string[] {
+  const matched = [...expression.matchAll(/[{,]\s*(\w+)=~?"/g)].map(([, label]) => label ?? '');
+  const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) =>
+    (labels ?? '').split(',').map((label) => label.trim()),
+  );
+  return [...matched, ...grouped].filter((label) => !['job', 'instance'].includes(label));
+}
+
+/** What a running service shows after some traffic: the names with their labels. */
+async function scrape(
+  service: ServiceProcess,
+  dataDir: string,
+): Promise<{ names: Set<string>; labels: Set<string> }> {
+  const shop = new Tenant(service, await issueKey({ dataDir }));
+  await shop.score({ clientHints: { honeypotTriggered: true } });
+  for (let n = 0; n < 3; n++)
+    await shop.verdict({ orderRef: `order-${n}` }, { 'Idempotency-Key': 'k'.repeat(n + 1) });
+  await shop.verdict({ orderRef: 'order-0' }, { 'Idempotency-Key': 'k' });
+  await shop.outcome('payer-1', 'order-0', 'PAID');
+  const { body } = await call<string>('GET', `${service.platformUrl}/metrics`, {});
+  // A counter that has not counted yet shows its help and type only.
+  const types = [...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+  const names = types.flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+  );
+  const source = packaged('src/metrics.ts');
+  const declared = [...source.matchAll(/\[((?:\s*'\w+',?)+\s*)\]/g)].flatMap(([, list]) =>
+    [...(list ?? '').matchAll(/'(\w+)'/g)].map(([, label]) => label ?? ''),
+  );
+  return { names: new Set(names), labels: new Set([...declared, 'le']) };
+}
+
+describe('alerts and dashboard', () => {
+  let service: ServiceProcess;
+  let shown: { names: Set<string>; labels: Set<string> };
+  before(async () => {
+    const dataDir = temporaryDirectory();
+    service = await spawnService(dataDir);
+    shown = await scrape(service, dataDir);
+  });
+  after(() => service.stop());
+
+  it('ask only for metrics that a running service shows', () => {
+    const expressions = [
+      ...ALERTS.map(({ alert, expr }) => ({ where: alert, expr })),
+      ...DASHBOARD.panels.flatMap(({ title, targets }) =>
+        targets.map(({ expr }) => ({ where: title, expr })),
+      ),
+    ];
+    expect(expressions.length).to.be.above(25);
+    const strangers = expressions.flatMap(({ where, expr }) => [
+      ...metricsIn(expr)
+        .filter((name) => !shown.names.has(name))
+        .map((name) => `${where}: ${name}`),
+      ...labelsIn(expr)
+        .filter((label) => !shown.labels.has(label))
+        .map((label) => `${where}: label ${label}`),
+    ]);
+    expect(strangers).to.deep.equal([]);
+    const silent = expressions.filter(({ expr }) => metricsIn(expr).length === 0 && !/^up\{/.test(expr));
+    expect(silent).to.deep.equal([]);
+  });
+
+  it('leave out no metric of the service', () => {
+    const asked = new Set(
+      DASHBOARD.panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr))),
+    );
+    const own = [...shown.names].filter((name) => name.startsWith('scoring_') && !name.endsWith('_sum'));
+    expect(own.filter((name) => !asked.has(name))).to.deep.equal([]);
+  });
+
+  it('see a metric that does not exist', () => {
+    expect(metricsIn('sum by (le) (rate(scoring_nothing_total{operation="verdict"}[5m]))')).to.deep.equal([
+      'scoring_nothing_total',
+    ]);
+    expect(labelsIn('sum by (le, rule) (rate(a{operation="verdict"}[5m]))')).to.deep.equal([
+      'operation',
+      'le',
+      'rule',
+    ]);
+  });
+
+  it('say what to do', () => {
+    for (const { annotations } of ALERTS) {
+      expect(annotations.summary).to.match(/\S/);
+      expect(annotations.description).to.match(/\S.*\.$/);
+    }
+    expect(new Set(ALERTS.map(({ alert }) => alert)).size).to.equal(ALERTS.length);
+    expect(new Set(DASHBOARD.panels.map(({ id }) => id)).size).to.equal(DASHBOARD.panels.length);
+  });
+});

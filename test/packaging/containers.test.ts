@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { readConfig } from '../../src/config.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { packaged } from './packaged.ts';
+
+interface Compose {
+  readonly services: Readonly<
+    Record<string, { readonly environment?: Readonly<Record<string, string>>; readonly command?: string[] }>
+  >;
+}
+
+describe('the container files', () => {
+  const compose: Compose = parse(packaged('compose.yaml'), { merge: true });
+
+  it('set what the service reads, to what it takes', () => {
+    const { SIGNAL_SECRET_FILE, ...environment } = compose.services['scoring-1']?.environment ?? {};
+    expect(SIGNAL_SECRET_FILE).to.equal('/run/secrets/signal-secret');
+    const config = readConfig({ ...environment, SIGNAL_SECRET: 'secret', DATA_DIR: temporaryDirectory() });
+    expect(config.redisUrl).to.equal('redis://redis:6379');
+    expect(config.trustedProxies).to.equal(1);
+  });
+
+  it('run two nodes, Redis with our settings, and a proxy', () => {
+    expect(Object.keys(compose.services)).to.deep.equal(['scoring-1', 'scoring-2', 'redis', 'haproxy']);
+    expect(compose.services['redis']?.command).to.include('/etc/redis/redis.conf');
+  });
+
+  it('copy into the image what the service needs, and run it as nobody special', () => {
+    const dockerfile = packaged('Dockerfile');
+    expect(dockerfile).to.include('npm ci --omit=dev --ignore-scripts');
+    const { optionalDependencies }: { optionalDependencies: object } = JSON.parse(packaged('package.json'));
+    const runtimes = Object.keys(optionalDependencies).map((name) => `node_modules/${name}`);
+    for (const runtime of runtimes) expect(dockerfile).to.include(runtime);
+    expect(dockerfile).to.match(/^USER node$/m);
+    const ignored = packaged('.dockerignore').split('\n');
+    for (const [, sources] of dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)) {
+      for (const source of (sources ?? '').split(' ')) expect(ignored).to.include(`!${source}`);
+    }
+  });
+});
