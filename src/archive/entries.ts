@@ -50,14 +50,15 @@ export function decisionOf(row: DuckRow): Decision {
   const platform = platformOf(row);
   const clientIdKey = need(row, 'client_id_key');
   const seq = needNumber(row, 'seq');
+  const at = needNumber(row, 'decided_at');
   const ruleVersion = need(row, 'rule_version');
   if (!isRuleVersion(ruleVersion)) throw new RowDamaged(`rule_version is "${ruleVersion}"`);
   const waitSeconds = numberOf(row['wait_seconds']);
   const stickyRequisiteRef = textOf(row['sticky_requisite_ref']);
   return {
-    decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq),
+    decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq, at),
     seq,
-    at: needNumber(row, 'decided_at'),
+    at,
     platform,
     sellPointKey: need(row, 'sell_point_key'),
     clientIdKey,

@@ -46,14 +46,30 @@ export function clientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
-/** Names one decision: the client's hash and the number of the decision for that client, like `gU2...q.17`. */
-export function decisionId(clientHash: string, seq: number): string {
-  return `${clientHash}.${seq}`;
+export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})(?:\\.([0-9a-z]{1,11}))?$';
+
+const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
+
+/**
+ * Names one decision: the client's hash, the number of the decision for that client, and when it was made, like
+ * `gU2...q.17.mhn1x2a4`. The numbers of a client that was erased begin anew; time tells its decisions from those
+ * that were forgotten. `at` is epoch ms.
+ */
+export function decisionId(clientHash: string, seq: number, at: number): string {
+  return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
 }
 
-/** The client and number behind a decisionId; null when the text is no decisionId. */
-export function parseDecisionId(text: string): { clientHash: string; seq: number } | null {
-  const match = /^([A-Za-z0-9_-]{22})\.([1-9]\d{0,14})$/.exec(text);
-  const [, clientHash, seq] = match ?? [];
-  return clientHash === undefined ? null : { clientHash, seq: Number(seq) };
+/** What leads to a decision; `at` is null in ids of before, which had no time. */
+interface DecisionPlace {
+  readonly clientHash: string;
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number | null;
+}
+
+/** The client, number and time behind a decisionId; null when the text is no decisionId. */
+export function parseDecisionId(text: string): DecisionPlace | null {
+  const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
+  if (clientHash === undefined) return null;
+  return { clientHash, seq: Number(seq), at: at === undefined ? null : Number.parseInt(at, 36) };
 }

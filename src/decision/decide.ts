@@ -117,7 +117,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     events: [...seen.events.slice(0, -1), { ...event, granted: isGrant(concluded.verdict) }],
   };
   const decision: Decision = {
-    decisionId: decisionId(client.hash, nextState.seq),
+    decisionId: decisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
     at,
     platform: client.platform,

@@ -1,5 +1,5 @@
 import type { ClientGroup } from '../client/client-group.ts';
-import type { PlatformName } from '../client/client-key.ts';
+import { decisionId, type PlatformName, parseDecisionId } from '../client/client-key.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { FactValue } from '../facts/fact.ts';
 import type { RuleVersion, Verdict } from '../rules/rule-set.ts';
@@ -47,6 +47,19 @@ export interface Decision {
   readonly facts: Readonly<Record<string, FactValue>>;
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
+}
+
+/** A decision as it was recorded. Records of before have an id without the time of the decision; it gets one. */
+export function recordedDecision(written: Decision): Decision {
+  const place = parseDecisionId(written.decisionId);
+  if (place === null || place.at !== null) return written;
+  return { ...written, decisionId: decisionId(place.clientHash, place.seq, written.at) };
+}
+
+/** Whether an id names this decision; an id of before names it by its number alone. */
+export function isNamed(id: string, { decisionId: own, at }: Decision): boolean {
+  const place = parseDecisionId(id);
+  return place !== null && (place.at ?? at) === at && own.startsWith(`${place.clientHash}.${place.seq}.`);
 }
 
 /** The verdict response of the contract (section 2.4), and nothing else. */

@@ -1,4 +1,4 @@
-import type { Decision } from '../decision/decision.ts';
+import { type Decision, recordedDecision } from '../decision/decision.ts';
 import type { JournalEntry, JournalRecord } from './store.ts';
 
 /** What a journal entry is stored as; of a verdict its decision record, which is kept anyway. */
@@ -11,7 +11,7 @@ export function readJournalText(text: string): JournalRecord {
   const written: JournalRecord | Decision = JSON.parse(text);
   if ('kind' in written) return written;
   const { at, platform, clientIdKey } = written;
-  return { kind: 'verdict', at, platform, clientIdKey, decision: written };
+  return { kind: 'verdict', at, platform, clientIdKey, decision: recordedDecision(written) };
 }
 
 /** The entries about a client, of what was kept under its name: an erasure is kept under none. */

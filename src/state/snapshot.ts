@@ -1,7 +1,7 @@
 import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
 import { decodeClientState } from '../client/state-document.ts';
-import type { Decision } from '../decision/decision.ts';
+import { type Decision, recordedDecision } from '../decision/decision.ts';
 import { type Snapshot, type StoredAnswer, StoreUnavailable } from './store.ts';
 
 /** What an adapter read of a client, as it is stored; null for what is not there. */
@@ -34,7 +34,7 @@ function readState(text: string): ClientState {
 }
 
 export function readDecision(text: string): Decision {
-  return JSON.parse(text);
+  return recordedDecision(JSON.parse(text));
 }
 
 /** A value that a database gave, when it is a text. */

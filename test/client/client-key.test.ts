@@ -62,9 +62,18 @@ describe('a platform name', () => {
 });
 
 describe('a decisionId', () => {
-  it('leads back to its client and number', () => {
+  it('leads back to its client, number and time', () => {
     const { hash } = clientKey(platformName('demo'), 'payer-1');
-    expect(parseDecisionId(decisionId(hash, 17))).to.deep.equal({ clientHash: hash, seq: 17 });
+    const at = 1_793_491_200_123;
+    expect(parseDecisionId(decisionId(hash, 17, at))).to.deep.equal({ clientHash: hash, seq: 17, at });
+  });
+
+  it('of before leads back to its client and number', () => {
+    expect(parseDecisionId(`${'a'.repeat(22)}.17`)).to.deep.equal({
+      clientHash: 'a'.repeat(22),
+      seq: 17,
+      at: null,
+    });
   });
 
   const hash = 'a'.repeat(22);
@@ -75,7 +84,9 @@ describe('a decisionId', () => {
     `${hash}.0`,
     `${hash}.01`,
     `${hash}.-1`,
-    `${hash}.1.2`,
+    `${hash}.1.`,
+    `${hash}.1.A`,
+    `${hash}.1.2.3`,
     `${hash}x.1`,
     `${hash}.1\n`,
     `${hash}.1e3`,

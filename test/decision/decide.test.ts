@@ -134,7 +134,7 @@ describe('a verdict', () => {
     everyVerdict(({ before, after, decision }) => {
       expect(decision.seq).to.equal(before.seq + 1);
       expect(after.seq).to.equal(decision.seq);
-      expect(decision.decisionId).to.match(new RegExp(`\\.${decision.seq}$`));
+      expect(decision.decisionId).to.match(new RegExp(`\\.${decision.seq}\\.${decision.at.toString(36)}$`));
     });
   });
 

@@ -38,7 +38,7 @@ export function decisionFor(
 ): Decision {
   const ladder = { level: 0, attemptOpen: false, waitUntil: null };
   return {
-    decisionId: decisionId(client.hash, seq),
+    decisionId: decisionId(client.hash, seq, at),
     seq,
     at,
     platform: client.platform,

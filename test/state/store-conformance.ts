@@ -600,7 +600,9 @@ function describeJournal(store: () => Store): void {
     const kept = (await readAll(store(), start, 100)).entries;
     await store().trimJournal((await endOfJournal(store())) ?? '', 1_000_000);
     const after = (await readAll(store(), start, 100)).entries;
-    expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal([4, 5].map((seq) => decisionId(client.hash, seq)));
+    expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal(
+      [4, 5].map((seq) => decisionId(client.hash, seq, T0 + seq)),
+    );
     expect(kept.length).to.be.at.most(5);
     expect(after).to.deep.equal(kept);
     expect((await store().readJournal(start, 1)).gap).to.equal(null);
@@ -643,7 +645,7 @@ function describeJournal(store: () => Store): void {
     }
     await writing;
     const written = clients.flatMap((client) =>
-      Array.from({ length: 20 }, (_, index) => `${client.hash}.${index + 1}`),
+      Array.from({ length: 20 }, (_, index) => decisionId(client.hash, index + 1, T0 + index + 1)),
     );
     expect(seen.toSorted()).to.deep.equal(written.toSorted());
   });
@@ -811,6 +813,16 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     const decision = await verdict(store(), client, 'order-1');
     expect(decision.seq).to.equal(1);
     expect(await store().decisionsOfClient(client, 10)).to.deep.equal([decision]);
+  });
+
+  it('gives no later decision the name of one that it forgot', async () => {
+    const client = newClient();
+    const forgotten = await verdict(store(), client, 'order-1', T0);
+    await store().erase(client);
+    const later = await verdict(store(), client, 'order-1', T0 + MINUTE_MS);
+    expect(later.seq).to.equal(forgotten.seq);
+    expect(await store().decision(forgotten.decisionId)).to.equal(null);
+    expect(await store().decision(later.decisionId)).to.deep.equal(later);
   });
 }
 

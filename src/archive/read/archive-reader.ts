@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import type { Decision } from '../../decision/decision.ts';
+import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { JournalEntry } from '../../state/store.ts';
 import { Archive, type SegmentFilter } from '../archive.ts';
@@ -42,7 +42,7 @@ export class ArchiveReader {
     if (parsed === null) return null;
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
     const { rows } = await this.#rows({ table: 'decisions' }, (source) => select(source, where));
-    return rows.map(decisionOf).find((decision) => decision.decisionId === decisionId) ?? null;
+    return rows.map(decisionOf).find((decision) => isNamed(decisionId, decision)) ?? null;
   }
 
   /** Newest first. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
 import type { AnswerSpec, Operation } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import type { RequestBodySpec } from '../operation/request-body.ts';
@@ -105,7 +106,7 @@ const HEADERS = {
   'X-Decision-Id': {
     description: 'Names the decision record; leads to its explanation',
     required: true,
-    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{22}\\.[1-9][0-9]*$' },
+    schema: { type: 'string', pattern: DECISION_ID_PATTERN },
   },
   'Idempotent-Replayed': {
     description: 'Only on an answer that was given before under the same Idempotency-Key',

@@ -1,7 +1,7 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { exactSystemClock } from '../../clock.ts';
-import type { Decision } from '../../decision/decision.ts';
+import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
@@ -194,7 +194,7 @@ class RedisStore implements Store {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return null;
     const [decision] = await this.#decisions(parsed.clientHash, [parsed.seq]);
-    return decision ?? null;
+    return decision !== undefined && isNamed(decisionId, decision) ? decision : null;
   }
 
   async decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {

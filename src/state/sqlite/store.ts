@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { systemClock } from '../../clock.ts';
-import type { Decision } from '../../decision/decision.ts';
+import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
@@ -122,7 +122,10 @@ class SqliteStore implements Store {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return Promise.resolve(null);
     const { clientHash, seq } = parsed;
-    return run(async () => decisions([this.#sql.decision.get(clientHash, seq)])[0] ?? null);
+    return run(async () => {
+      const [decision] = decisions([this.#sql.decision.get(clientHash, seq)]);
+      return decision !== undefined && isNamed(decisionId, decision) ? decision : null;
+    });
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
