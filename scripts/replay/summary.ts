@@ -1,6 +1,11 @@
 import { CLIENT_GROUPS, type ClientGroup } from '../../src/client/client-group.ts';
 import { VERDICTS, type Verdict } from '../../src/rules/rule-set.ts';
-import { areaUnderCurve, brierScore, type ReliabilityBin, reliability } from './calibration.ts';
+import {
+  areaUnderCurve,
+  brierScore,
+  type ReliabilityBin,
+  reliability,
+} from '../../src/statistics/calibration.ts';
 import type { DrivenOperation } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
@@ -59,7 +64,8 @@ export function summarize({ observations, use, ruleVersion, digest }: Replay): S
   const withOutcome = observations.filter(({ outcome }) => outcome !== null);
   const samples = withOutcome.map(({ paymentScore, outcome }) => ({
     score: paymentScore,
-    paid: outcome === 'PAID',
+    paid: outcome === 'PAID' ? 1 : 0,
+    unpaid: outcome === 'PAID' ? 0 : 1,
   }));
   const measurable = samples.length > 0;
   const verdictsByOutcome = {

@@ -90,24 +90,6 @@ function logRatio({ hits, misses }: Draws, chance: number, base: number, other: 
   );
 }
 
-/** A share with its 95 % interval (Wilson), for the page that shows a trial. */
-export interface ShareInterval {
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** Null without anybody to count. */
-export function shareInterval(part: number, whole: number): ShareInterval | null {
-  if (whole === 0) return null;
-  const z = 1.96;
-  const value = part / whole;
-  const middle = (value + z ** 2 / (2 * whole)) / (1 + z ** 2 / whole);
-  const half =
-    (z / (1 + z ** 2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2));
-  return { value, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
-}
-
 function inPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }

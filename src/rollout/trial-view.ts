@@ -1,8 +1,9 @@
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { type ShareInterval, shareInterval } from '../statistics/share-interval.ts';
 import type { ArmCounts, ClientCounts } from './arm-counts.ts';
 import type { NodeReport } from './fleet.ts';
-import { guardBreach, type ShareInterval, shareInterval } from './guard.ts';
+import { guardBreach } from './guard.ts';
 import type { Candidate } from './rollout.ts';
 import { stageOf } from './stage.ts';
 import { sumTrialCounts, type TrialFigures } from './trial-counts.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ArmClients, guardBreach, logEvidence, shareInterval } from '../../src/rollout/guard.ts';
+import { type ArmClients, guardBreach, logEvidence } from '../../src/rollout/guard.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 const clients = (seen: number, blocked: number, more: Partial<ArmClients['active']> = {}) => ({
@@ -96,16 +96,5 @@ describe('the evidence of the guard', () => {
       return run.take(2000).some((evidence) => evidence > Math.log(200));
     });
     expect(found.filter(Boolean).length).to.be.at.least(95);
-  });
-});
-
-describe('the interval of a share', () => {
-  it('is that of Wilson, and none without anybody', () => {
-    expect(shareInterval(0, 0)).to.equal(null);
-    const share = shareInterval(10, 100);
-    expect(share?.value).to.equal(0.1);
-    // The textbook's interval for 10 of 100.
-    expect(share?.low).to.be.closeTo(0.0552, 0.0001);
-    expect(share?.high).to.be.closeTo(0.1744, 0.0001);
   });
 });

@@ -6,12 +6,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  areaUnderCurve,
-  brierScore,
-  reliability,
-  type ScoredOutcome,
-} from '../../scripts/replay/calibration.ts';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
   InputError,
@@ -44,73 +38,6 @@ const LINE = {
   amountRequested: '25.00',
   orderRef: 'order-1',
 };
-
-describe('calibration of the payment score', () => {
-  const samples = fc.array(
-    fc.record({ score: fc.integer({ min: 0, max: 6 }).map((tenths) => tenths / 6), paid: fc.boolean() }),
-    { maxLength: 40 },
-  );
-
-  it('has an AUC equal to counting every pair of a paid and an unpaid order', () => {
-    fc.assert(
-      fc.property(samples, (some) => {
-        const auc = areaUnderCurve(some);
-        const counted = aucByPairs(some);
-        if (counted === null) expect(auc).to.equal(null);
-        else expect(auc).to.be.closeTo(counted, 1e-12);
-      }),
-    );
-  });
-
-  it('has an AUC of 1 when every paid order scored higher, 0 when lower, and a half when all tie', () => {
-    const paid = (score: number) => ({ score, paid: true });
-    const unpaid = (score: number) => ({ score, paid: false });
-    expect(areaUnderCurve([paid(0.9), unpaid(0.2), paid(0.6)])).to.equal(1);
-    expect(areaUnderCurve([paid(0.1), unpaid(0.2), unpaid(0.6)])).to.equal(0);
-    expect(areaUnderCurve([paid(0.5), unpaid(0.5), unpaid(0.5)])).to.equal(0.5);
-  });
-
-  it('has no AUC when all orders ended alike', () => {
-    expect(areaUnderCurve([{ score: 0.5, paid: true }])).to.equal(null);
-    expect(areaUnderCurve([{ score: 0.5, paid: false }])).to.equal(null);
-    expect(areaUnderCurve([])).to.equal(null);
-  });
-
-  it('has the mean squared distance from what happened as its Brier score', () => {
-    const some = [
-      { score: 0.8, paid: true },
-      { score: 0.5, paid: false },
-      { score: 1, paid: false },
-    ];
-    expect(brierScore(some)).to.be.closeTo((0.04 + 0.25 + 1) / 3, 1e-12);
-    expect(brierScore([])).to.equal(null);
-  });
-
-  it('sorts scores into tenths, the last of which includes 1, and leaves empty ones out', () => {
-    const some = [
-      { score: 0.5, paid: true },
-      { score: 0.59, paid: false },
-      { score: 0.9, paid: true },
-      { score: 1, paid: true },
-    ];
-    const bins = reliability(some);
-    expect(bins.map(({ from, to, count, paidShare }) => [from, to, count, paidShare])).to.deep.equal([
-      [0.5, 0.6, 2, 0.5],
-      [0.9, 1, 2, 1],
-    ]);
-    expect(bins.map(({ meanScore }) => meanScore.toFixed(3))).to.deep.equal(['0.545', '0.950']);
-  });
-
-  it('loses no sample between the bins, and each mean score lies within its bin', () => {
-    fc.assert(
-      fc.property(samples, (some) => {
-        const bins = reliability(some);
-        expect(bins.reduce((sum, { count }) => sum + count, 0)).to.equal(some.length);
-        for (const { from, to, meanScore } of bins) expect(meanScore).to.be.within(from - 1e-9, to + 1e-9);
-      }),
-    );
-  });
-});
 
 describe('recorded payments', () => {
   const parse = (line: object) => parseRecordedPayment(JSON.stringify(line), 'july.ndjson', 7);
@@ -642,15 +569,6 @@ function replayOf(observations: readonly Observation[]): Replay {
     storeName: 'sqlite',
     elapsedMs: 2402,
   };
-}
-
-function aucByPairs(samples: readonly ScoredOutcome[]): number | null {
-  const paid = samples.filter((sample) => sample.paid);
-  const unpaid = samples.filter((sample) => !sample.paid);
-  const pairs = paid.flatMap((p) =>
-    unpaid.map((u) => (p.score > u.score ? 1 : p.score === u.score ? 0.5 : 0)),
-  );
-  return pairs.length === 0 ? null : pairs.reduce((sum: number, won) => sum + won, 0) / pairs.length;
 }
 
 function ndjson(path: string, lines: readonly object[]): string {

@@ -1,8 +1,8 @@
 import type { RolloutStatus } from '../../rollout/change-rollout.ts';
 import type { NodeView } from '../../rollout/fleet.ts';
-import type { ShareInterval } from '../../rollout/guard.ts';
 import type { Candidate, HistoryEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { table } from '../table.ts';
 
 const SHOWN_HISTORY = 10;

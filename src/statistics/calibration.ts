@@ -1,0 +1,95 @@
+/** Orders that had the same paymentScore, and how many of them were paid and not. */
+export interface ScoredOrders {
+  /** 0 to 1. */
+  readonly score: number;
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
+/** The scores from `from` up to, but without, `to`; the last bin includes 1. */
+export interface ReliabilityBin {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+  readonly meanScore: number;
+  /** Share of the orders that were paid; equal to meanScore where the score can be taken at its word. */
+  readonly paidShare: number;
+}
+
+const BINS = 10;
+
+/**
+ * How often a paid order had a higher score than an unpaid one, over all such pairs; equal scores count half
+ * (Hanley and McNeil, The meaning and use of the area under a ROC curve, 1982). 0.5 is guessing, 1 is perfect
+ * order. Null without a paid or without an unpaid order.
+ */
+export function areaUnderCurve(scored: readonly ScoredOrders[]): number | null {
+  let unpaidBelow = 0;
+  let paidCount = 0;
+  let wonPairs = 0;
+  for (const { paid, unpaid } of byScore(scored)) {
+    wonPairs += paid * (unpaidBelow + unpaid / 2);
+    unpaidBelow += unpaid;
+    paidCount += paid;
+  }
+  return paidCount === 0 || unpaidBelow === 0 ? null : wonPairs / (paidCount * unpaidBelow);
+}
+
+/**
+ * Mean squared distance of the score from what happened, 1 paid and 0 unpaid (Brier, Verification of forecasts
+ * expressed in terms of probability, 1950). Null without an order.
+ */
+export function brierScore(scored: readonly ScoredOrders[]): number | null {
+  const errors = sum(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
+  const orders = sum(scored, countOf);
+  return orders === 0 ? null : errors / orders;
+}
+
+/** Ten equally wide bins of the score; those that nothing fell into are left out. */
+export function reliability(scored: readonly ScoredOrders[]): readonly ReliabilityBin[] {
+  const withOrders = scored.filter((some) => countOf(some) > 0);
+  const bins = Map.groupBy(withOrders, ({ score }) => Math.min(BINS - 1, Math.floor(score * BINS)));
+  return [...bins]
+    .toSorted(([a], [b]) => a - b)
+    .map(([bin, members]) => {
+      const count = sum(members, countOf);
+      return {
+        from: bin / BINS,
+        to: (bin + 1) / BINS,
+        count,
+        meanScore: sum(members, (some) => some.score * countOf(some)) / count,
+        paidShare: sum(members, ({ paid }) => paid) / count,
+      };
+    });
+}
+
+/**
+ * How far the scores of the bins lie from what happened in them, the bins by their orders: the expected
+ * calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian
+ * binning, 2015). 0 means that a score can be read as a probability. Null without an order.
+ */
+export function calibrationError(scored: readonly ScoredOrders[]): number | null {
+  const bins = reliability(scored);
+  const orders = sum(bins, ({ count }) => count);
+  if (orders === 0) return null;
+  return sum(bins, ({ count, meanScore, paidShare }) => count * Math.abs(meanScore - paidShare)) / orders;
+}
+
+/** Orders of one score together, from the lowest score to the highest. */
+export function byScore(scored: readonly ScoredOrders[]): readonly ScoredOrders[] {
+  return [...Map.groupBy(scored, ({ score }) => score)]
+    .toSorted(([a], [b]) => a - b)
+    .map(([score, same]) => ({
+      score,
+      paid: sum(same, ({ paid }) => paid),
+      unpaid: sum(same, ({ unpaid }) => unpaid),
+    }));
+}
+
+function countOf({ paid, unpaid }: ScoredOrders): number {
+  return paid + unpaid;
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

@@ -1,0 +1,24 @@
+/** A share with its 95 % interval, all from 0 to 1. */
+export interface ShareInterval {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The 97.5 % point of the normal distribution: between it and its negative lie 95 % of all draws. */
+const NORMAL_975 = 1.959963984540054;
+
+/**
+ * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and holds
+ * for few cases, too (Wilson, Probable inference, the law of succession, and statistical inference, 1927;
+ * Brown, Cai and DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
+ */
+export function shareInterval(part: number, whole: number): ShareInterval | null {
+  if (whole === 0) return null;
+  const z2 = NORMAL_975 ** 2;
+  const value = part / whole;
+  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
+  const half =
+    (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  return { value, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+}

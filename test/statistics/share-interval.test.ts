@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { shareInterval } from '../../src/statistics/share-interval.ts';
+
+describe('the interval of a share', () => {
+  it('is that of Wilson, and none without anybody', () => {
+    expect(shareInterval(0, 0)).to.equal(null);
+    const share = shareInterval(10, 100);
+    expect(share?.value).to.equal(0.1);
+    // The textbook's interval for 10 of 100.
+    expect(share?.low).to.be.closeTo(0.0552, 0.0001);
+    expect(share?.high).to.be.closeTo(0.1744, 0.0001);
+  });
+
+  it('ends where the true share would lie 1.96 of its own standard errors from what was seen', () => {
+    const counts = fc
+      .integer({ min: 1, max: 500 })
+      .chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
+    fc.assert(
+      fc.property(counts, ([part, whole]) => {
+        const { value, low, high } = shareInterval(part, whole) ?? { value: 0, low: 0, high: 0 };
+        for (const end of [low, high])
+          expect(Math.abs(value - end)).to.be.closeTo(1.96 * Math.sqrt((end * (1 - end)) / whole), 1e-4);
+        expect(value).to.be.within(low - 1e-12, high + 1e-12);
+      }),
+    );
+  });
+});
