@@ -23,7 +23,7 @@ import {
   LONGEST_SHARING_WINDOW_MS,
   mostShared,
   NO_SIGHTINGS,
-  REMEMBERED_CLIENTS,
+  CLIENTS_ON_DEVICE_MAX,
   type Sightings,
 } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
@@ -123,7 +123,7 @@ export class Simulation {
       const at = Math.max(now, clients.get(clientIdKey) ?? 0);
       clients.delete(clientIdKey);
       clients.set(clientIdKey, at);
-      forgetOldest(clients, REMEMBERED_CLIENTS);
+      forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
       forgetBefore(clients, now - LONGEST_SHARING_WINDOW_MS);
       this.#lastSeen.set(device, clients);
     }
@@ -144,7 +144,7 @@ export class Simulation {
       for (const [client, at] of clients ?? []) {
         if (at > now - windowMs && client !== clientIdKey) others++;
       }
-      counts.set(windowMs, Math.min(REMEMBERED_CLIENTS, others + 1));
+      counts.set(windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, others + 1));
     }
     return { ...NO_SIGHTINGS, [kind]: counts };
   }

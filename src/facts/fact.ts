@@ -32,7 +32,7 @@ function highest(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] 
 }
 
 /** How many clients a fingerprint or IP remembers; counts stop there. */
-export const REMEMBERED_CLIENTS = 1000;
+export const CLIENTS_ON_DEVICE_MAX = 1000;
 
 /** The longest window that a sharing fact may look back over. */
 export const LONGEST_SHARING_WINDOW_MS = 7 * 24 * 3600_000;

@@ -1,7 +1,7 @@
 import {
   count,
   LONGEST_SHARING_WINDOW_MS,
-  REMEMBERED_CLIENTS,
+  CLIENTS_ON_DEVICE_MAX,
   type Sightings,
   type WindowedFact,
 } from './fact.ts';
@@ -21,9 +21,9 @@ export const SHARING_FACTS = {
 function sharing(kind: keyof Sightings, description: string): WindowedFact {
   return {
     kind: 'windowed',
-    domain: count(REMEMBERED_CLIENTS),
+    domain: count(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${REMEMBERED_CLIENTS}.`,
+    description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
     longestWindowMs: LONGEST_SHARING_WINDOW_MS,
     sharing: kind,
     read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,

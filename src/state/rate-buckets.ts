@@ -5,7 +5,7 @@ export interface BucketSettings {
   readonly ratePerSecond: number;
   readonly burst: number;
   /** Who would have to wait longer than this is turned away and takes no token. */
-  readonly longestDelayMs: number;
+  readonly delayMsMax: number;
 }
 
 /** When a request may go on: now (0), in so many ms, or never. */
@@ -41,11 +41,11 @@ const ROUNDING_MS = 0.01;
 export function takeToken(
   fullAtMs: number,
   nowMs: number,
-  { ratePerSecond, burst, longestDelayMs }: BucketSettings,
+  { ratePerSecond, burst, delayMsMax }: BucketSettings,
 ): { readonly admission: Admission; readonly fullAtMs: number } {
   const tokenMs = 1000 / ratePerSecond;
   const next = Math.max(fullAtMs, nowMs) + tokenMs;
   const delayMs = Math.max(0, Math.ceil(next - nowMs - burst * tokenMs - ROUNDING_MS));
-  if (delayMs > longestDelayMs) return { admission: { admitted: false }, fullAtMs };
+  if (delayMs > delayMsMax) return { admission: { admitted: false }, fullAtMs };
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }

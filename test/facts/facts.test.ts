@@ -16,7 +16,7 @@ import {
   type FactValue,
   NEVER_SECONDS,
   NO_SIGHTINGS,
-  REMEMBERED_CLIENTS,
+  CLIENTS_ON_DEVICE_MAX,
 } from '../../src/facts/fact.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
@@ -42,7 +42,7 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
   };
 }
 
-const count = fc.integer({ min: 1, max: REMEMBERED_CLIENTS });
+const count = fc.integer({ min: 1, max: CLIENTS_ON_DEVICE_MAX });
 const sighted = fc
   .array(count, { minLength: 4, maxLength: 4 })
   .map((counts) => new Map(WINDOWS_MS.map((windowMs, n) => [windowMs, counts[n] ?? 1])));

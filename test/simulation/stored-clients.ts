@@ -1,7 +1,7 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { REMEMBERED_CLIENTS, type Sightings } from '../../src/facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
 import { aboutClient, readJournalText } from '../../src/state/journal-text.ts';
 import { readDecision, readSnapshot } from '../../src/state/snapshot.ts';
 import type {
@@ -141,7 +141,7 @@ export class StoredClients {
     return new Map(
       ask.windowsMs[kind].map((windowMs) => {
         const recent = others.filter(([, at]) => at > ask.at - windowMs);
-        return [windowMs, Math.min(REMEMBERED_CLIENTS, recent.length + 1)];
+        return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, recent.length + 1)];
       }),
     );
   }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { REMEMBERED_CLIENTS } from '../../src/facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import {
   type JournalEntry,
   type JournalRecord,
@@ -410,16 +410,16 @@ function describeSightings(store: () => Store): void {
 
   it('stop at the number of clients that a device remembers', async () => {
     const platform = newPlatform();
-    for (let start = 0; start < REMEMBERED_CLIENTS + 50; start += 50) {
+    for (let start = 0; start < CLIENTS_ON_DEVICE_MAX + 50; start += 50) {
       await Promise.all(
         Array.from({ length: 50 }, (_, index) => see(newClient(platform), 'device', T0 + start + index)),
       );
     }
-    expect(await count(newClient(platform), 'device', T0 + REMEMBERED_CLIENTS)).to.equal(REMEMBERED_CLIENTS);
+    expect(await count(newClient(platform), 'device', T0 + CLIENTS_ON_DEVICE_MAX)).to.equal(CLIENTS_ON_DEVICE_MAX);
     const oldestKept = T0 + 50;
     const windowMs = MINUTE_MS;
     expect(await count(newClient(platform), 'device', oldestKept + windowMs - 1, windowMs)).to.equal(
-      REMEMBERED_CLIENTS,
+      CLIENTS_ON_DEVICE_MAX,
     );
   });
 }
@@ -531,7 +531,7 @@ function describeAuditLog(store: () => Store): void {
 function describeRateBuckets(store: () => Store): void {
   it('admit a burst at once, then delay, then turn away', async () => {
     const bucket = randomUUID();
-    const settings = { ratePerSecond: 0.1, burst: 3, longestDelayMs: 15_000 };
+    const settings = { ratePerSecond: 0.1, burst: 3, delayMsMax: 15_000 };
     const take = () => store().rateBuckets.take(bucket, settings);
     expect([await take(), await take(), await take()]).to.deep.equal(
       Array(3).fill({ admitted: true, delayMs: 0 }),

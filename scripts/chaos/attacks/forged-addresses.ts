@@ -82,7 +82,7 @@ async function aroundTheProxy({ quick }: ScenarioRun): Promise<readonly Figure[]
 
 /** The same table as the service's, without the network between. */
 async function tableOfBuckets(): Promise<readonly Figure[]> {
-  const settings = { ratePerSecond: RATE_PER_SECOND, burst: BURST, longestDelayMs: 2000 };
+  const settings = { ratePerSecond: RATE_PER_SECOND, burst: BURST, delayMsMax: 2000 };
   const buckets = localRateBuckets(() => performance.now());
   const beforeBytes = heapBytes();
   for (let n = 0; n < BUCKETS; n++) await buckets.take(`bucket-${n}`, settings);

@@ -71,6 +71,6 @@ function bucketSettings({ ratePerSecond, burst }: RateLimit): BucketSettings {
   return {
     ratePerSecond,
     burst,
-    longestDelayMs: Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond),
+    delayMsMax: Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond),
   };
 }

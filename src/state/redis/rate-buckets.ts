@@ -23,8 +23,8 @@ export function redisRateBuckets(commands: RedisCommands, runOn: (key: string) =
   };
 }
 
-function limits({ ratePerSecond, burst, longestDelayMs }: BucketSettings): readonly string[] {
-  return [String(ratePerSecond), String(burst), String(longestDelayMs)];
+function limits({ ratePerSecond, burst, delayMsMax }: BucketSettings): readonly string[] {
+  return [String(ratePerSecond), String(burst), String(delayMsMax)];
 }
 
 function admission(delayMs: unknown): Admission {

@@ -1,4 +1,4 @@
-import { REMEMBERED_CLIENTS, type Sightings } from '../../facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { deviceKey, deviceMember, nameOf, orderClientsKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { RETENTION, type SightingsAsk } from '../store.ts';
@@ -59,7 +59,7 @@ function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
     key: deviceKey(kind, client.platform, id),
     member: deviceMember(client.hash),
     keptMs: RETENTION.sightingMs,
-    length: REMEMBERED_CLIENTS,
+    length: CLIENTS_ON_DEVICE_MAX,
     windowsMs: windowsMs[kind],
   };
 }

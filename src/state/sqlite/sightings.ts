@@ -1,4 +1,4 @@
-import { REMEMBERED_CLIENTS, type Sightings } from '../../facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { RETENTION, type SightingsAsk } from '../store.ts';
 import type { Statements } from './statements.ts';
 
@@ -21,7 +21,7 @@ function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs
   const device = deviceOf(ask, kind);
   if (device === null) return;
   sql.putSighting.run(device, ask.client.hash, ask.at, nowMs + RETENTION.sightingMs);
-  sql.trimSightings.run(device, device, REMEMBERED_CLIENTS);
+  sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
 }
 
 function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, number> {
@@ -30,7 +30,7 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): Rea
   return new Map(
     ask.windowsMs[kind].map((windowMs) => {
       const others = sql.countOthers.get(device, ask.client.hash, ask.at - windowMs)?.['others'];
-      return [windowMs, Math.min(REMEMBERED_CLIENTS, Number(others) + 1)];
+      return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, Number(others) + 1)];
     }),
   );
 }

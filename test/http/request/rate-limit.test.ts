@@ -11,7 +11,7 @@ import { scoreBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
 
-const CONTRACT: BucketSettings = { ratePerSecond: 20, burst: 20, longestDelayMs: 2000 };
+const CONTRACT: BucketSettings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
 
 interface Arrival {
   readonly atMs: number;
@@ -62,7 +62,7 @@ describe('a rate bucket', () => {
     const settings = fc.record({
       ratePerSecond: fc.integer({ min: 1, max: 200 }),
       burst: fc.integer({ min: 1, max: 50 }),
-      longestDelayMs: fc.integer({ min: 0, max: 3000 }),
+      delayMsMax: fc.integer({ min: 0, max: 3000 }),
     });
     const gapsMs = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 })), { maxLength: 200 });
     fc.assert(
@@ -98,7 +98,7 @@ describe('a rate bucket', () => {
 
   it('is one for each network', async () => {
     const buckets = localRateBuckets(() => 1000);
-    const one: BucketSettings = { ratePerSecond: 1, burst: 1, longestDelayMs: 0 };
+    const one: BucketSettings = { ratePerSecond: 1, burst: 1, delayMsMax: 0 };
     expect(await buckets.take('203.0.113.1', one)).to.deep.equal({ admitted: true, delayMs: 0 });
     expect(await buckets.take('203.0.113.1', one)).to.deep.equal({ admitted: false });
     expect(await buckets.take('203.0.113.2', one)).to.deep.equal({ admitted: true, delayMs: 0 });

@@ -195,7 +195,7 @@ describeWithServer('redis-server', 'the Redis store', function () {
   });
 
   it('limits by the buckets of the node while Redis hangs', async () => {
-    const settings = { ratePerSecond: 0.01, burst: 2, longestDelayMs: 0 };
+    const settings = { ratePerSecond: 0.01, burst: 2, delayMsMax: 0 };
     master().suspend();
     const take = () => store.rateBuckets.take('10.0.0.1', settings);
     expect([await take(), await take(), await take()]).to.deep.equal([
@@ -341,7 +341,7 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
   }
   await store.commit(paymentOf(client, await store.load(client), 'order-1'));
   await store.claimIdempotencyKey(client.platform, 'key', 'hash');
-  await store.rateBuckets.take('10.0.0.1', { ratePerSecond: 20, burst: 20, longestDelayMs: 2000 });
+  await store.rateBuckets.take('10.0.0.1', { ratePerSecond: 20, burst: 20, delayMsMax: 2000 });
   await store.documents.set('keys', 'a', { id: 'a' });
 }
 
