@@ -20,10 +20,10 @@ import {
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import {
+  CLIENTS_ON_DEVICE_MAX,
   LONGEST_SHARING_WINDOW_MS,
   mostShared,
   NO_SIGHTINGS,
-  CLIENTS_ON_DEVICE_MAX,
   type Sightings,
 } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';

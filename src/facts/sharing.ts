@@ -1,7 +1,7 @@
 import {
+  CLIENTS_ON_DEVICE_MAX,
   count,
   LONGEST_SHARING_WINDOW_MS,
-  CLIENTS_ON_DEVICE_MAX,
   type Sightings,
   type WindowedFact,
 } from './fact.ts';

@@ -9,6 +9,7 @@ import {
 import { knownHints } from '../../src/client/hints.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
 import {
+  CLIENTS_ON_DEVICE_MAX,
   type Conclusions,
   type Fact,
   type FactContext,
@@ -16,7 +17,6 @@ import {
   type FactValue,
   NEVER_SECONDS,
   NO_SIGHTINGS,
-  CLIENTS_ON_DEVICE_MAX,
 } from '../../src/facts/fact.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 

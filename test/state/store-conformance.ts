@@ -415,7 +415,9 @@ function describeSightings(store: () => Store): void {
         Array.from({ length: 50 }, (_, index) => see(newClient(platform), 'device', T0 + start + index)),
       );
     }
-    expect(await count(newClient(platform), 'device', T0 + CLIENTS_ON_DEVICE_MAX)).to.equal(CLIENTS_ON_DEVICE_MAX);
+    expect(await count(newClient(platform), 'device', T0 + CLIENTS_ON_DEVICE_MAX)).to.equal(
+      CLIENTS_ON_DEVICE_MAX,
+    );
     const oldestKept = T0 + 50;
     const windowMs = MINUTE_MS;
     expect(await count(newClient(platform), 'device', oldestKept + windowMs - 1, windowMs)).to.equal(
