@@ -201,7 +201,7 @@ function conjuncts(condition: Condition): readonly Condition[] {
 function partText(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')
-    return `${condition.fact.label} ${testText(condition.operator, condition.value)} (line ${at.line})`;
+    return `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)} (line ${at.line})`;
   return condition.kind === 'reference'
     ? `"${condition.name}" (line ${at.line})`
     : `the "${kind}" of line ${at.line}`;

@@ -13,9 +13,9 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   notIn: 'not in',
 };
 
-/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`. */
-export function testText(operator: OperatorName, expected: Expected): string {
-  return `${SIGNS[operator]} ${valueText(expected)}`;
+/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`. */
+export function testText(operator: OperatorName, expected: Expected, list?: string): string {
+  return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;
 }
 
 /** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `999999999 (never)`. */
@@ -53,15 +53,20 @@ export interface SeenFact {
   readonly fact: string;
   readonly operator: OperatorName;
   readonly expected: Expected;
+  /** The list of the rule set that the expected values stand in. */
+  readonly list?: string;
   readonly seen: FactValue;
   readonly passed: boolean;
 }
 
 /** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
-export function seenText({ fact, operator, expected, seen, passed }: SeenFact): string {
+export function seenText({ fact, operator, expected, list, seen, passed }: SeenFact): string {
   const is = `${fact} is ${valueText(seen)}`;
   const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
   const unless = passed ? '' : 'not ';
+  if (list !== undefined) {
+    return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
+  }
   switch (operator) {
     case 'equal':
       return passed ? is : `${is}, not ${limit}`;

@@ -37,6 +37,8 @@ export interface Compared {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: Expected;
+  /** The list of the rule set that the values stand in; absent when they stand in the condition itself. */
+  readonly list?: string;
 }
 
 /** What must hold for a rule to match. */

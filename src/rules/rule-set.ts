@@ -93,6 +93,8 @@ export interface ParsedRules {
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
   /** payLimitValue items by group; empty when the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
+  /** The lists that its rules name with `value: { list: NAME }`, by name. */
+  readonly lists: ReadonlyMap<string, RuleList>;
 }
 
 export type Matchable<Params> = Rule<Params> & { readonly matches: Matcher };
@@ -119,6 +121,13 @@ export interface RuleSet extends ParsedRules {
     readonly rules: readonly Matchable<VerdictParams>[];
     readonly otherwise: VerdictParams;
   };
+}
+
+/** A list of the rule set that rules compare facts with: `lists/NAME.yaml`. */
+export interface RuleList {
+  readonly name: string;
+  readonly description: string;
+  readonly values: readonly FactValue[];
 }
 
 /** The settings that hold for one platform. */

@@ -92,6 +92,7 @@ export type ConditionTrace =
         | 'in'
         | 'notIn';
       readonly expected: number | boolean | string | readonly (number | boolean | string)[];
+      readonly list?: string;
       readonly seen: number | boolean | string;
     };
 

@@ -99,7 +99,7 @@ export class CoverageMeter {
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
         rule,
-        condition: `${condition.fact.label} ${testText(condition.operator, condition.value)}`,
+        condition: `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)}`,
         at: condition.at,
         missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
       })),

@@ -1,23 +1,33 @@
 import type { LadderSettings } from '../../client/ladder.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
+import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import type {
   GroupParams,
   ParsedRules,
   PlatformSettings,
   Rule,
+  RuleList,
   SignalParams,
   VerdictParams,
 } from '../../rules/rule-set.ts';
 import { conditionChanges, plainCondition, reasonText } from './text.ts';
 
 /** The part of a rule set in which something differs. */
-export type DiffPart = 'settings' | 'ladder' | 'platforms' | 'limits' | 'groups' | 'bot-signals' | 'verdicts';
+export type DiffPart =
+  | 'settings'
+  | 'ladder'
+  | 'platforms'
+  | 'limits'
+  | 'lists'
+  | 'groups'
+  | 'bot-signals'
+  | 'verdicts';
 
 /** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
 export interface RuleDifference {
   readonly part: DiffPart;
-  /** A rule, a named condition, a setting, a ladder level or a platform. */
+  /** A rule, a named condition, a setting, a ladder level, a list or a platform. */
   readonly name: string;
   readonly kind: 'added' | 'removed' | 'changed' | 'renamed' | 'reprioritised';
   /** For people: `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
@@ -31,6 +41,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'ladder', ''),
     ...platformDifferences(before, after),
     ...limitDifferences(before, after),
+    ...listDifferences(before, after),
     ...new RulesDiff<GroupParams>('groups', groupParams).differences(before.groups.rules, after.groups.rules),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...valueChange(
@@ -152,6 +163,37 @@ function limitTexts({ limits }: ParsedRules): ReadonlyMap<string, string> {
       }),
     ),
   );
+}
+
+/** Entries that were added and removed, list by list; their order makes no difference. */
+function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
+  return [...names].flatMap((list) => {
+    const [was, is] = [before.lists.get(list), after.lists.get(list)];
+    const name = `list ${list}`;
+    if (was === undefined || is === undefined) {
+      return valueChange('lists', name, entryCount(was), entryCount(is));
+    }
+    const come = is.values.filter((value) => !was.values.includes(value));
+    const gone = was.values.filter((value) => !is.values.includes(value));
+    const change = (word: string, values: RuleList['values']) =>
+      values.length === 0 ? [] : [changed('lists', name, `${word} ${someOf(values)}`)];
+    return [...change('added', come), ...change('removed', gone)];
+  });
+}
+
+function entryCount(list: RuleList | undefined): string | null {
+  if (list === undefined) return null;
+  return list.values.length === 1 ? '1 entry' : `${list.values.length} entries`;
+}
+
+/** Entries that a difference names one by one. */
+const NAMED_ENTRIES_MAX = 20;
+
+function someOf(values: RuleList['values']): string {
+  const named = values.slice(0, NAMED_ENTRIES_MAX).map(valueText).join(', ');
+  const more = values.length - NAMED_ENTRIES_MAX;
+  return more > 0 ? `${named} and ${more} more` : named;
 }
 
 // Rules

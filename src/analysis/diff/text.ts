@@ -9,13 +9,13 @@ export type PlainCondition =
   | { readonly kind: 'named'; readonly text: string }
   | { readonly kind: 'comparison'; readonly fact: FactRef; readonly test: string; readonly text: string };
 
-/** Equal conditions have equal texts. `expand` puts named conditions in full. */
+/** Equal conditions have equal texts. `expand` puts named conditions and lists in full. */
 export function plainCondition(condition: Condition, expand: boolean): PlainCondition {
   return foldCondition(condition, {
     group: (kind, parts) => joined(kind, parts),
     not: (part): PlainCondition => ({ kind: 'not', condition: part, text: `not (${part.text})` }),
     reference: (name, part) => (expand ? part : { kind: 'named', text: `condition "${name}"` }),
-    comparison: plainComparison,
+    comparison: (comparison) => plainComparison(comparison, expand),
   });
 }
 
@@ -34,10 +34,10 @@ function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): Pla
   return { kind, conditions: sorted, text };
 }
 
-function plainComparison({ fact, operator, value }: Comparison): PlainCondition {
+function plainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
   // The order of a list makes no difference.
   const expected = typeof value === 'object' ? [...new Set(value)].toSorted() : value;
-  const test = testText(operator, expected);
+  const test = testText(operator, expected, expand ? undefined : list);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
 }
 

@@ -3,7 +3,7 @@ import type { Fact, FactDomain } from '../../facts/fact.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import { OPERATORS, operatorsFor } from '../../rules/operators.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
-import { DURATION_TEXT, type JsonSchema, mappingOf } from './json-schema.ts';
+import { DURATION_TEXT, type JsonSchema, LIST_NAME, mappingOf } from './json-schema.ts';
 
 /** What a rule's conditions may be. */
 export const TOP_LEVEL: JsonSchema = { $ref: '#/definitions/conditions' };
@@ -98,7 +98,7 @@ function comparison({ names, domain, longestWindowMs }: FactKind): JsonSchema {
       : {
           if: { properties: { operator: { enum: lists } }, required: ['operator'] },
           // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-          then: { properties: { value: { type: 'array', items: scalar, minItems: 1 } } },
+          then: { properties: { value: valuesOf(scalar) } },
           else: { properties: { value: scalar } },
         };
   return {
@@ -107,6 +107,17 @@ function comparison({ names, domain, longestWindowMs }: FactKind): JsonSchema {
     then: {
       allOf: [{ properties: { operator: { enum: operators } } }, params(longestWindowMs), value],
     },
+  };
+}
+
+/** Values in the condition itself, or those of a list of the rule set. */
+function valuesOf(scalar: JsonSchema): JsonSchema {
+  const list = { ...LIST_NAME, description: 'The list in lists/NAME.yaml, without the ending.' };
+  return {
+    if: { type: 'object' },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+    then: mappingOf({ list }, ['list'], 'A list of the rule set.'),
+    else: { type: 'array', items: scalar, minItems: 1 },
   };
 }
 

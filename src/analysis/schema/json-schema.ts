@@ -1,5 +1,6 @@
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
 import { DURATION } from '../../rules/duration.ts';
+import { LIST_NAME_CHARACTERS_MAX, LIST_NAME_PATTERN } from '../../rules/list-name.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,6 +18,12 @@ export const RULE_NAME = {
   pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
   maxLength: 64,
   not: { const: 'otherwise' },
+} as const;
+
+export const LIST_NAME = {
+  type: 'string',
+  pattern: LIST_NAME_PATTERN,
+  maxLength: LIST_NAME_CHARACTERS_MAX,
 } as const;
 
 /** A text that is not blank. */

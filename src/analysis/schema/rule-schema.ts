@@ -2,6 +2,7 @@ import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
+import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/settings.ts';
 import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
@@ -19,7 +20,15 @@ import {
 } from './json-schema.ts';
 
 /** The kinds of rule files; each has a schema of this name. */
-export type RuleFileKind = 'ruleset' | 'groups' | 'bot-signals' | 'verdicts' | 'ladder' | 'limits' | 'cases';
+export type RuleFileKind =
+  | 'ruleset'
+  | 'groups'
+  | 'bot-signals'
+  | 'verdicts'
+  | 'ladder'
+  | 'limits'
+  | 'list'
+  | 'cases';
 
 /**
  * JSON Schemas (draft-07) of all kinds of rule files, for editors: they offer the names and values that
@@ -33,6 +42,7 @@ export function ruleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     verdicts: verdictsSchema(),
     ladder: ladderSchema('The cooldown ladder: how long a payer waits who asks again without having paid.'),
     limits: limitsSchema(),
+    list: listSchema(),
     cases: caseFileSchema(),
   };
   const kinds = Object.keys(schemas).filter((kind): kind is RuleFileKind => kind in schemas);
@@ -157,6 +167,22 @@ function limitsSchema(): JsonSchema {
   const groups = Object.fromEntries(CLIENT_GROUPS.map((group) => [group, amounts]));
   const limits = mappingOf(groups, CLIENT_GROUPS, 'payLimitValue by client group.');
   return mappingOf({ limits }, ['limits'], 'The most that a payer should be let pay at once.');
+}
+
+function listSchema(): JsonSchema {
+  const entry = { type: ['string', 'number'], pattern: '\\S' };
+  return mappingOf(
+    {
+      description: text('What the entries have in common, in words for people.'),
+      entries: {
+        ...listOf(entry, 'What a fact may be compared with; each once.'),
+        maxItems: LIST_ENTRIES_MAX,
+        uniqueItems: true,
+      },
+    },
+    ['entries'],
+    'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
+  );
 }
 
 /** A file of rules with what it says besides them. */

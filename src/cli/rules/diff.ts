@@ -45,6 +45,7 @@ const TITLES = {
   ladder: 'Ladder (ladder.yaml)',
   platforms: 'Platforms (ruleset.yaml)',
   limits: 'Limits (limits.yaml)',
+  lists: 'Lists (lists/*.yaml)',
   groups: 'Client groups (groups.yaml)',
   'bot-signals': 'Bot signals (bot-signals.yaml)',
   verdicts: 'Verdicts (verdicts.yaml)',

@@ -41,6 +41,7 @@ export const ConditionSchema = named(
         fact: word('By label, like "verdicts(10m)"'),
         operator: choice(OPERATORS, "json-rules-engine's"),
         expected: Type.Union([factValue, Type.Array(factValue)]),
+        list: Type.Optional(word('The list of the rule set that the expected values stand in')),
         seen: factValue,
       }),
     ],

@@ -25,6 +25,8 @@ interface Seen {
   readonly fact: string;
   readonly operator: OperatorName;
   readonly expected: Expected;
+  /** The list of the rule set that the expected values stand in. */
+  readonly list?: string;
   readonly seen: FactValue;
 }
 
@@ -112,9 +114,11 @@ export function traceCondition(condition: Condition, values: readonly FactValue[
     not: (inner, part) => ({ kind: 'not', ...judged(part), condition: inner }),
     reference: (name, inner, part) => ({ kind: 'reference', name, ...judged(part), condition: inner }),
     comparison: (comparison) => {
-      const { fact, operator, value: expected } = comparison;
+      const { fact, operator, value: expected, list } = comparison;
       const seen = valueSeen(fact, values);
-      return { kind: 'comparison', ...judged(comparison), fact: fact.label, operator, expected, seen };
+      const named = list === undefined ? {} : { list };
+      const judgement = { ...judged(comparison), fact: fact.label };
+      return { kind: 'comparison', ...judgement, operator, expected, ...named, seen };
     },
   });
 }

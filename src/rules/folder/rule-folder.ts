@@ -79,7 +79,7 @@ export function formatProblems(folder: string, problems: readonly Problem[]): st
 }
 
 /**
- * The texts of all rule files and cases in a folder; null when there is no such folder. What cannot be read,
+ * The texts of all rule files, lists and cases in a folder; null when there is no such folder. What cannot be read,
  * or is a link that leads out of the folder of rule sets, is a problem.
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
@@ -90,7 +90,8 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
     return null;
   }
   const files = new Map<string, string>();
-  for (const path of [...yamlFiles(folder, '.', problems), ...yamlFiles(folder, 'cases', problems)]) {
+  const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
+  for (const path of paths) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
   }

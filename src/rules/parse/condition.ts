@@ -1,11 +1,13 @@
 import type { Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue, WindowedFact } from '../../facts/fact.ts';
-import type { Condition, Expected, FactRef } from '../condition.ts';
+import type { Comparison, Condition, FactRef } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
+import { textForm } from '../proof/domain.ts';
 import type { FactRefs } from './fact-refs.ts';
+import type { RuleLists } from './rule-lists.ts';
 import type { Member, Members, YamlFile } from './yaml-file.ts';
 
 /** Which rules ask: each kind may use what the kinds before it concluded. */
@@ -18,6 +20,15 @@ const NESTING_LEVELS_MAX = 16;
 
 /** Named conditions that name each other can multiply a few lines into billions of comparisons. */
 const COMPARISONS_MAX = 1000;
+
+/** What conditions may name besides each other: facts, and the lists of the rule set. */
+export interface RuleNames {
+  readonly refs: FactRefs;
+  readonly lists: RuleLists;
+}
+
+/** What a fact is compared with, and the list that it stands in. */
+type Limit = Pick<Comparison, 'value' | 'list'>;
 
 /** How large a condition is with the named conditions that it refers to. */
 interface Extent {
@@ -35,15 +46,17 @@ export class ConditionReader {
   readonly #file: YamlFile;
   readonly #stage: RuleStage;
   readonly #refs: FactRefs;
+  readonly #lists: RuleLists;
   readonly #named: Members;
   readonly #resolved = new Map<string, Condition | null>();
   readonly #extents = new Map<Condition, Extent>();
   readonly #path: string[] = [];
 
-  constructor(file: YamlFile, stage: RuleStage, refs: FactRefs, named: Members) {
+  constructor(file: YamlFile, stage: RuleStage, { refs, lists }: RuleNames, named: Members) {
     this.#file = file;
     this.#stage = stage;
     this.#refs = refs;
+    this.#lists = lists;
     this.#named = named;
     for (const name of named.keys()) this.#resolve(name);
   }
@@ -182,15 +195,9 @@ export class ConditionReader {
     if (ref === null) return null;
     const operatorName = this.#operator(operator.value, ref);
     if (operatorName === null) return null;
-    const expected = this.#expected(value.value, ref, operatorName);
-    if (expected === null) return null;
-    return {
-      kind: 'comparison',
-      fact: ref,
-      operator: operatorName,
-      value: expected,
-      at: this.#file.at(node),
-    };
+    const limit = this.#limit(value.value, ref, operatorName);
+    if (limit === null) return null;
+    return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
   }
 
   #fact(member: Member, params: Member | undefined): FactRef | null {
@@ -246,30 +253,52 @@ export class ConditionReader {
     );
   }
 
-  #expected(node: Node, ref: FactRef, operator: OperatorName): Expected | null {
+  #limit(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
+    const { domain } = ref.fact;
     const what = `value for "${ref.name}"`;
-    if (operator !== 'in' && operator !== 'notIn') return this.#value(node, what, ref.fact.domain);
+    if (operator !== 'in' && operator !== 'notIn') {
+      const value = readValue(this.#file, node, what, domain);
+      return value === null ? null : { value };
+    }
+    if (this.#file.isMapping(node)) return this.#listed(node, ref);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
     const values = items
-      .map((item) => this.#value(item, what, ref.fact.domain))
+      .map((item) => readValue(this.#file, item, what, domain))
       .filter((item) => item !== null);
-    return values.length === items.length ? values : null;
+    return values.length === items.length ? { value: values } : null;
   }
 
-  #value(node: Node, what: string, domain: FactDomain): FactValue | null {
-    switch (domain.type) {
-      case 'number':
-        return this.#file.number(node, what, domain);
-      case 'boolean':
-        return this.#file.boolean(node, what);
-      case 'enum':
-        return this.#file.choice(node, what, domain.values);
-      case 'text':
-        return this.#file.text(node, what);
-      default:
-        return domain satisfies never;
-    }
+  /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
+  #listed(node: Node, ref: FactRef): Limit | null {
+    const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
+    const name = member === undefined ? null : this.#file.text(member.value, 'list');
+    if (member === undefined || name === null) return null;
+    const list = this.#lists.named(name, this.#file, member.value);
+    if (list === null) return null;
+    const what = `entry for "${ref.name}"`;
+    const form = textForm(ref);
+    const value = this.#lists.valuesFor(list, ref.name, (entry) => {
+      const value = readValue(list.file, entry, what, ref.fact.domain);
+      if (typeof value !== 'string' || form === null || form.pattern.test(value)) return value;
+      return list.file.report(entry, `"${value}" can never match "${ref.name}": ${form.words}`);
+    });
+    return value === null ? null : { value, list: name };
+  }
+}
+
+function readValue(file: YamlFile, node: Node, what: string, domain: FactDomain): FactValue | null {
+  switch (domain.type) {
+    case 'number':
+      return file.number(node, what, domain);
+    case 'boolean':
+      return file.boolean(node, what);
+    case 'enum':
+      return file.choice(node, what, domain.values);
+    case 'text':
+      return file.text(node, what);
+    default:
+      return domain satisfies never;
   }
 }
 

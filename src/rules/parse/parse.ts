@@ -2,6 +2,7 @@ import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import type { ParsedRules } from '../rule-set.ts';
 import { FactRefs } from './fact-refs.ts';
+import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
 import { override, type RuleSetFile, readLadder, readLimits, readRuleSetFile } from './settings.ts';
 import { YamlFile } from './yaml-file.ts';
@@ -36,9 +37,12 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const ruleSet = open('ruleset.yaml', (file) => readRuleSetFile(file, folder));
   // Each file adds the facts it asks for, so this order is the order of values in a decision.
   const refs = new FactRefs();
-  const groups = open('groups.yaml', (file) => readGroups(file, refs));
-  const signals = open('bot-signals.yaml', (file) => readSignals(file, refs));
-  const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, refs));
+  const ruleLists = new RuleLists(files, problems);
+  const names = { refs, lists: ruleLists };
+  const groups = open('groups.yaml', (file) => readGroups(file, names));
+  const signals = open('bot-signals.yaml', (file) => readSignals(file, names));
+  const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, names));
+  ruleLists.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', readLimits) : NO_LIMITS;
   const allSound = problems.length === 0;
@@ -49,7 +53,19 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
   const { version, description } = ruleSet;
   const facts = refs.all();
-  const rules = { version, description, settings, platforms, facts, groups, signals, verdicts, limits };
+  const lists = ruleLists.used();
+  const rules = {
+    version,
+    description,
+    settings,
+    platforms,
+    facts,
+    groups,
+    signals,
+    verdicts,
+    limits,
+    lists,
+  };
   // Asked last: whether two rules can both be first only shows in a rule set that is sound otherwise.
   const unclear = refuseUnclearOrder(rules);
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
@@ -72,11 +88,11 @@ function readFile<T>(
 
 function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): void {
   for (const path of files.keys()) {
-    if (RULE_FILES.includes(path) || /^cases\/[^/]+\.yaml$/.test(path)) continue;
+    if (RULE_FILES.includes(path) || isListFile(path) || /^cases\/[^/]+\.yaml$/.test(path)) continue;
     const hint = suggest(path, RULE_FILES);
     problems.push({
       at: { file: path, line: 1, column: 1 },
-      message: `unknown file${hint}; tests go into cases/*.yaml`,
+      message: `unknown file${hint}; tests go into cases/*.yaml, lists into lists/*.yaml`,
     });
   }
 }

@@ -10,8 +10,7 @@ import {
   type VerdictParams,
 } from '../rule-set.ts';
 import { totalWeight } from '../signal-weight.ts';
-import { ConditionReader, type RuleStage } from './condition.ts';
-import type { FactRefs } from './fact-refs.ts';
+import { ConditionReader, type RuleNames, type RuleStage } from './condition.ts';
 import { readReason } from './reason.ts';
 import { type Members, optional, type YamlFile } from './yaml-file.ts';
 
@@ -39,12 +38,12 @@ interface RuleList<Params> {
 }
 
 /** Reads `groups.yaml`. */
-export function readGroups(file: YamlFile, refs: FactRefs): ParsedRules['groups'] | null {
+export function readGroups(file: YamlFile, names: RuleNames): ParsedRules['groups'] | null {
   const allowed = ['conditions', 'rules', 'otherwise'];
   const members = file.members(file.root, 'groups.yaml', allowed, ['rules', 'otherwise']);
   if (members === null) return null;
   const choose = (node: Node) => file.choice(node, 'group', CLIENT_GROUPS);
-  const { rules } = readRules<GroupParams>(file, members, refs, {
+  const { rules } = readRules<GroupParams>(file, members, names, {
     stage: 'groups',
     prioritised: true,
     eventType: 'group',
@@ -59,12 +58,12 @@ export function readGroups(file: YamlFile, refs: FactRefs): ParsedRules['groups'
 }
 
 /** Reads `bot-signals.yaml`. */
-export function readSignals(file: YamlFile, refs: FactRefs): ParsedRules['signals'] | null {
+export function readSignals(file: YamlFile, names: RuleNames): ParsedRules['signals'] | null {
   const allowed = ['conditions', 'threshold', 'rules'];
   const members = file.members(file.root, 'bot-signals.yaml', allowed, ['threshold', 'rules']);
   if (members === null) return null;
   const weigh = (what: string) => (node: Node) => file.number(node, what, { min: 0.01, max: WEIGHT_MAX });
-  const { rules, complete } = readRules<SignalParams>(file, members, refs, {
+  const { rules, complete } = readRules<SignalParams>(file, members, names, {
     stage: 'bot-signals',
     prioritised: false,
     eventType: 'signal',
@@ -87,22 +86,22 @@ export function readSignals(file: YamlFile, refs: FactRefs): ParsedRules['signal
 }
 
 /** Reads `verdicts.yaml`. */
-export function readVerdicts(file: YamlFile, refs: FactRefs): ParsedRules['verdicts'] | null {
+export function readVerdicts(file: YamlFile, names: RuleNames): ParsedRules['verdicts'] | null {
   const allowed = ['conditions', 'rules', 'otherwise'];
   const members = file.members(file.root, 'verdicts.yaml', allowed, ['rules', 'otherwise']);
   if (members === null) return null;
-  const { rules } = readRules<VerdictParams>(file, members, refs, {
+  const { rules } = readRules<VerdictParams>(file, members, names, {
     stage: 'verdicts',
     prioritised: true,
     eventType: 'verdict',
     eventMembers: ['verdict', 'reason'],
     // What is wrong with the conditions is told already; they may have demanded the binding.
     params: (params, condition, node) =>
-      readVerdict(file, params, refs, condition === null || demandsBinding(condition), node),
+      readVerdict(file, params, names, condition === null || demandsBinding(condition), node),
   });
   const otherwise = optional(members.get('otherwise'), (node) => {
     const params = file.members(node, 'otherwise', ['verdict', 'reason'], ['verdict', 'reason']);
-    return params === null ? null : readVerdict(file, params, refs, false, node);
+    return params === null ? null : readVerdict(file, params, names, false, node);
   });
   return otherwise === null ? null : { rules, otherwise };
 }
@@ -110,12 +109,12 @@ export function readVerdicts(file: YamlFile, refs: FactRefs): ParsedRules['verdi
 function readVerdict(
   file: YamlFile,
   params: Members,
-  refs: FactRefs,
+  names: RuleNames,
   bindingDemanded: boolean,
   node: Node,
 ): VerdictParams | null {
   const verdict = optional(params.get('verdict'), (value) => file.choice(value, 'verdict', VERDICTS));
-  const reason = optional(params.get('reason'), (value) => readReason(file, value, refs));
+  const reason = optional(params.get('reason'), (value) => readReason(file, value, names.refs));
   if (verdict === 'GET_SAME_STICKY' && !bindingDemanded) {
     return file.report(
       node,
@@ -128,12 +127,12 @@ function readVerdict(
 function readRules<Params>(
   file: YamlFile,
   members: Members,
-  refs: FactRefs,
+  names: RuleNames,
   form: RuleForm<Params>,
 ): RuleList<Params> {
   const named =
     optional(members.get('conditions'), (node) => file.anyMembers(node, '"conditions"')) ?? NO_MEMBERS;
-  const reader = new ConditionReader(file, form.stage, refs, named);
+  const reader = new ConditionReader(file, form.stage, names, named);
   const nodes = optional(members.get('rules'), (node) => file.items(node, '"rules"')) ?? [];
   if (nodes.length > RULES_MAX) {
     file.report(nodes[RULES_MAX] ?? null, `a file holds at most ${RULES_MAX} rules`);

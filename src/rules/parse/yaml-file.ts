@@ -61,6 +61,11 @@ export class YamlFile {
     return this.#place(node?.range?.[0] ?? 0);
   }
 
+  /** Where problems are noted. */
+  get problems(): Problem[] {
+    return this.#problems;
+  }
+
   report(node: Node | null, message: string): null {
     this.#problems.push({ at: this.at(node), message });
     return null;
@@ -149,6 +154,10 @@ export class YamlFile {
       : isSeq<Node>(node)
         ? node.items.map((item) => this.plain(item))
         : undefined;
+  }
+
+  isMapping(node: Node): boolean {
+    return isMap(node);
   }
 
   isNull(node: Node): boolean {

@@ -27,10 +27,19 @@ export const RuleDiffSchema = named(
     differences: list(
       shape('One thing that is decided otherwise', {
         part: choice(
-          ['settings', 'ladder', 'platforms', 'limits', 'groups', 'bot-signals', 'verdicts'] as const,
+          [
+            'settings',
+            'ladder',
+            'platforms',
+            'limits',
+            'lists',
+            'groups',
+            'bot-signals',
+            'verdicts',
+          ] as const,
           'Where',
         ),
-        name: word('A rule, a condition, a setting, a level or a platform'),
+        name: word('A rule, a condition, a setting, a level, a list or a platform'),
         kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'] as const, 'How'),
         text: word('For people'),
       }),

@@ -115,8 +115,9 @@ function Condition({ condition }) {
   const { passed } = condition;
   const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
   if (condition.kind === 'comparison') {
-    const { fact, operator, expected, seen } = condition;
-    const asked = `${fact} ${SIGNS[operator] ?? operator} ${factText(expected)}`;
+    const { fact, operator, expected, list, seen } = condition;
+    const limit = list === undefined ? factText(expected) : `the list ${list}`;
+    const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
     return html`<li>${mark} <code>${asked}</code> <span class="saw">saw <b>${factText(seen)}</b></span></li>`;
   }
   return html`<li>

@@ -1,0 +1,125 @@
+import type { Node } from 'yaml';
+import type { FactValue } from '../../facts/fact.ts';
+import { isListName, LIST_NAME_FORM } from '../list-name.ts';
+import { suggest } from '../problem.ts';
+import type { RuleList } from '../rule-set.ts';
+import { optional, YamlFile } from './yaml-file.ts';
+
+/** What hands write and read. Longer lists are shared lists, which change without a release. */
+export const LIST_ENTRIES_MAX = 1000;
+
+const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
+
+/** A list as it stands in its file, before anybody has asked what its entries are compared with. */
+export interface WrittenList {
+  readonly name: string;
+  readonly description: string;
+  readonly file: YamlFile;
+  readonly entries: readonly Node[];
+}
+
+/** The lists of one rule set, `lists/NAME.yaml`; remembers which of them rules name. */
+export class RuleLists {
+  readonly #lists = new Map<string, WrittenList>();
+  /** Also the lists that are not sound: naming them is no second mistake. */
+  readonly #names = new Set<string>();
+  readonly #named = new Set<string>();
+  readonly #values = new Map<string, RuleList['values'] | null>();
+  readonly #used = new Map<string, RuleList>();
+
+  /** What is wrong with the files is noted by them in `problems`. */
+  constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
+    for (const [path, text] of files) {
+      const [, name] = LIST_FILE.exec(path) ?? [];
+      if (name === undefined) continue;
+      this.#names.add(name);
+      const list = readList(name, new YamlFile(path, text, problems));
+      if (list !== null) this.#lists.set(name, list);
+    }
+  }
+
+  /** The list that a condition names; null when there is none, which is then among the problems of `file`. */
+  named(name: string, file: YamlFile, node: Node): WrittenList | null {
+    this.#named.add(name);
+    const list = this.#lists.get(name);
+    if (list !== undefined) return list;
+    if (this.#names.has(name)) return null;
+    const names = [...this.#names];
+    const hint =
+      names.length === 0 ? `; write it as lists/${name}.yaml with "entries:"` : suggest(name, names);
+    return file.report(node, `unknown list "${name}"${hint}`);
+  }
+
+  /**
+   * The values of a list as a fact may have them; null when `read` finds an entry that it never has. Each list
+   * is read once for each fact, so that what is wrong is told once.
+   */
+  valuesFor(
+    list: WrittenList,
+    fact: string,
+    read: (entry: Node) => FactValue | null,
+  ): RuleList['values'] | null {
+    const { name, description, entries } = list;
+    const key = `${name} ${fact}`;
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const sound = entries.map(read).filter((value) => value !== null);
+    const values = sound.length === entries.length ? sound : null;
+    this.#values.set(key, values);
+    if (values !== null) this.#used.set(name, { name, description, values });
+    return values;
+  }
+
+  /** The lists that rules use, by name. */
+  used(): ReadonlyMap<string, RuleList> {
+    return new Map([...this.#used].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** Refuses lists that no rule names; asked when all rules are read. */
+  refuseUnused(): void {
+    for (const { name, file } of this.#lists.values()) {
+      if (this.#named.has(name)) continue;
+      file.report(
+        file.root,
+        `no rule uses the list "${name}"; name it with { operator: in, value: { list: ${name} } }, or remove the file`,
+      );
+    }
+  }
+}
+
+export function isListFile(path: string): boolean {
+  return LIST_FILE.test(path);
+}
+
+function readList(name: string, file: YamlFile): WrittenList | null {
+  if (!isListName(name)) {
+    return file.report(null, `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`);
+  }
+  if (file.root === null) return null;
+  const members = file.members(file.root, 'the list', ['description', 'entries'], ['entries']);
+  const description = members?.has('description')
+    ? optional(members.get('description'), (node) => file.text(node, 'description'))
+    : '';
+  const entries = optional(members?.get('entries'), (node) => readEntries(file, node));
+  return description === null || entries === null ? null : { name, description, file, entries };
+}
+
+function readEntries(file: YamlFile, node: Node): readonly Node[] | null {
+  const items = file.items(node, '"entries"');
+  if (items === null) return null;
+  if (items.length > LIST_ENTRIES_MAX) {
+    return file.report(
+      items[LIST_ENTRIES_MAX] ?? node,
+      `a list of a rule set has at most ${LIST_ENTRIES_MAX} entries, not ${items.length}; a longer one is a shared list: { fact: listed, params: { list: NAME }, operator: equal, value: true }`,
+    );
+  }
+  const lines = new Map<unknown, number>();
+  const repeated = items.filter((item) => {
+    const value = file.plain(item);
+    const line = lines.get(value);
+    if (line === undefined) lines.set(value, file.at(item).line);
+    else file.report(item, `${JSON.stringify(value)} stands in line ${line} already`);
+    return line !== undefined;
+  });
+  return repeated.length === 0 ? items : null;
+}

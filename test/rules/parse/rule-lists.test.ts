@@ -1,0 +1,165 @@
+import { expect } from 'chai';
+import { diffRuleSets } from '../../../src/analysis/diff/diff.ts';
+import { prove } from '../../../src/analysis/prove.ts';
+import { seenText } from '../../../src/rules/condition-text.ts';
+import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
+import { matcher } from '../../../src/rules/matcher.ts';
+import { LIST_ENTRIES_MAX } from '../../../src/rules/parse/rule-lists.ts';
+import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../../rule-fixtures/sound-rules.ts';
+
+const CLIENT_BLOCKED = '{ fact: clientGroup, operator: equal, value: BLOCKED }';
+
+function comparing(fact: string, list: string, operator = 'in'): Readonly<Record<string, Edit>> {
+  return {
+    'verdicts.yaml': swap(
+      CLIENT_BLOCKED,
+      `{ fact: ${fact}, operator: ${operator}, value: { list: ${list} } }`,
+    ),
+  };
+}
+
+function withList(text: string, fact = 'method'): Readonly<Record<string, Edit>> {
+  return { ...comparing(fact, 'fast-methods'), 'lists/fast-methods.yaml': whole(text) };
+}
+
+const FAST = withList('description: Settled at once.\nentries: [card, wallet]\n');
+
+describe('a list of a rule set', () => {
+  it('stands for its entries where a rule names it', () => {
+    const rules = edited(FAST);
+    const rule = rules.verdicts.rules.find(({ condition }) => JSON.stringify(condition).includes('fast-methods'));
+    const method = rules.facts.find(({ name }) => name === 'method');
+    if (rule === undefined || method === undefined) throw new Error('the rule or the fact is missing');
+    const values = (seen: string) => rules.facts.map(({ name }) => (name === 'method' ? seen : false));
+    expect(matcher(rule.condition)(values('wallet'))).to.equal(true);
+    expect(matcher(rule.condition)(values('transfer'))).to.equal(false);
+    expect([...rules.lists.values()]).to.deep.equal([
+      { name: 'fast-methods', description: 'Settled at once.', values: ['card', 'wallet'] },
+    ]);
+    const [seen] = partsOf(traceCondition(rule.condition, values('wallet')));
+    expect(seen && seenText(seen)).to.equal('method is wallet, an entry of the list fast-methods');
+    const [other] = partsOf(traceCondition(rule.condition, values('transfer')));
+    expect(other && seenText(other)).to.equal('method is transfer, none of those on the list fast-methods');
+  });
+
+  it('is a part of what the digest and the proofs are made of', () => {
+    const files = editedFiles({
+      'verdicts.yaml': swap(
+        CLIENT_BLOCKED,
+        '{ fact: method, operator: in, value: { list: fast-methods } }\n        - { fact: method, operator: equal, value: transfer }',
+      ),
+      'lists/fast-methods.yaml': whole('entries: [card, wallet]\n'),
+    });
+    const rules = edited({
+      'verdicts.yaml': whole(files.get('verdicts.yaml') ?? ''),
+      'lists/fast-methods.yaml': whole('entries: [card, wallet]\n'),
+    });
+    expect(prove(rules, files).findings.map(({ message }) => message)).to.include(
+      '"client-blocked" can never match: method in the list fast-methods (line 10) and method = transfer (line 11) cannot hold together',
+    );
+  });
+
+  it('is compared entry by entry by a diff', () => {
+    const before = edited(FAST);
+    const after = edited(withList('entries: [wallet, card, voucher]\n'));
+    const without = edited({});
+    const texts = (a: typeof before, b: typeof before) => diffRuleSets(a, b).map(({ text }) => text);
+    expect(texts(before, after)).to.deep.equal(['list fast-methods: added voucher']);
+    expect(texts(after, before)).to.deep.equal(['list fast-methods: removed voucher']);
+    expect(texts(without, before)).to.deep.equal([
+      'list fast-methods: added, 2 entries',
+      'client-blocked: condition removed: clientGroup = BLOCKED',
+      'client-blocked: condition added: method in the list fast-methods',
+    ]);
+  });
+
+  const refused: readonly (readonly [string, Readonly<Record<string, Edit>>, readonly string[]])[] = [
+    [
+      'an unknown list, with the nearest name',
+      { ...FAST, ...comparing('method', 'fast-method') },
+      [
+        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
+        'verdicts.yaml:10:56  unknown list "fast-method"; did you mean "fast-methods"?',
+      ],
+    ],
+    [
+      'a list where there are none',
+      comparing('method', 'fast-methods'),
+      ['verdicts.yaml:10:56  unknown list "fast-methods"; write it as lists/fast-methods.yaml with "entries:"'],
+    ],
+    [
+      'a list that no rule names',
+      { 'lists/fast-methods.yaml': whole('entries: [card]\n') },
+      [
+        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
+      ],
+    ],
+    [
+      'a list without entries',
+      withList('description: None.\nentries: []\n'),
+      ['lists/fast-methods.yaml:2:10  "entries" must not be empty'],
+    ],
+    [
+      'an entry that stands there twice',
+      withList('entries:\n  - card\n  - wallet\n  - card\n'),
+      ['lists/fast-methods.yaml:4:5  "card" stands in line 2 already'],
+    ],
+    [
+      'an entry that its fact never has',
+      withList('entries: [EUR, usd]\n', 'currency'),
+      [
+        'lists/fast-methods.yaml:1:16  "usd" can never match "currency": a currency is 3 or 4 capital letters or digits',
+      ],
+    ],
+    [
+      'an entry of another kind than its fact',
+      withList('entries: [PAYING, PAYNG]\n', 'clientGroup'),
+      ['lists/fast-methods.yaml:1:19  unknown entry for "clientGroup" "PAYNG"; did you mean "PAYING"?'],
+    ],
+    [
+      'a list that is longer than hands write',
+      withList(`entries: [${Array.from({ length: LIST_ENTRIES_MAX + 1 }, (_, n) => `m${n}`).join(', ')}]\n`),
+      [
+        'lists/fast-methods.yaml:1:5901  a list of a rule set has at most 1000 entries, not 1001; a longer one is a shared list: { fact: listed, params: { list: NAME }, operator: equal, value: true }',
+      ],
+    ],
+    [
+      'a name that no rule could write',
+      { 'lists/Fast_Methods.yaml': whole('entries: [card]\n') },
+      [
+        'lists/Fast_Methods.yaml:1:1  the name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods, unlike "Fast_Methods"',
+      ],
+    ],
+    [
+      'a list for an operator that compares with one value',
+      { ...FAST, ...comparing('method', 'fast-methods', 'equal') },
+      [
+        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
+        'verdicts.yaml:10:51  value for "method" must be a text, not a mapping',
+      ],
+    ],
+  ];
+  for (const [title, files, problems] of refused) {
+    it(`is refused: ${title}`, () => {
+      expect(problemsOf(files)).to.deep.equal(problems);
+    });
+  }
+
+  it('tells what is wrong with it once, however many rules name it', () => {
+    const twice = withList('entries: [usd]\n', 'currency');
+    const files = {
+      ...twice,
+      'groups.yaml': swap(
+        '{ fact: overrideGroup, operator: equal, value: BLOCKED }',
+        '{ fact: currency, operator: in, value: { list: fast-methods } }',
+      ),
+    };
+    expect(problemsOf(files)).to.have.length(1);
+  });
+});
+
+function partsOf(trace: ReturnType<typeof traceCondition>) {
+  if (trace.kind !== 'all') throw new Error('the rule has another form');
+  return trace.conditions.filter((part) => part.kind === 'comparison');
+}
+
