@@ -27,7 +27,9 @@ const FAST = withList('description: Settled at once.\nentries: [card, wallet]\n'
 describe('a list of a rule set', () => {
   it('stands for its entries where a rule names it', () => {
     const rules = edited(FAST);
-    const rule = rules.verdicts.rules.find(({ condition }) => JSON.stringify(condition).includes('fast-methods'));
+    const rule = rules.verdicts.rules.find(({ condition }) =>
+      JSON.stringify(condition).includes('fast-methods'),
+    );
     const method = rules.facts.find(({ name }) => name === 'method');
     if (rule === undefined || method === undefined) throw new Error('the rule or the fact is missing');
     const values = (seen: string) => rules.facts.map(({ name }) => (name === 'method' ? seen : false));
@@ -85,7 +87,9 @@ describe('a list of a rule set', () => {
     [
       'a list where there are none',
       comparing('method', 'fast-methods'),
-      ['verdicts.yaml:10:56  unknown list "fast-methods"; write it as lists/fast-methods.yaml with "entries:"'],
+      [
+        'verdicts.yaml:10:56  unknown list "fast-methods"; write it as lists/fast-methods.yaml with "entries:"',
+      ],
     ],
     [
       'a list that no rule names',
@@ -162,4 +166,3 @@ function partsOf(trace: ReturnType<typeof traceCondition>) {
   if (trace.kind !== 'all') throw new Error('the rule has another form');
   return trace.conditions.filter((part) => part.kind === 'comparison');
 }
-
