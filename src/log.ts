@@ -21,7 +21,7 @@ const SEARCHED_LEVELS = 3;
  */
 const WRITTEN_AT_ONCE_BYTES = 12 * 1024;
 const LATEST_WRITE_MS = 200;
-const MOST_UNWRITTEN_BYTES = 4 * 1024 * 1024;
+const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * JSON lines on stderr; stdout is left to what a person starting the service reads. Lines appear within
@@ -40,7 +40,7 @@ export function createLog(level: string): Logger {
       dest: 2,
       sync: false,
       minLength: WRITTEN_AT_ONCE_BYTES,
-      maxLength: MOST_UNWRITTEN_BYTES,
+      maxLength: UNWRITTEN_BYTES_MAX,
       periodicFlush: LATEST_WRITE_MS,
     }),
   );

@@ -21,7 +21,7 @@ import {
 import type { Decision } from '../decision/decision.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
-  LONGEST_SHARING_WINDOW_MS,
+  SHARING_WINDOW_MS_MAX,
   mostShared,
   NO_SIGHTINGS,
   type Sightings,
@@ -124,7 +124,7 @@ export class Simulation {
       clients.delete(clientIdKey);
       clients.set(clientIdKey, at);
       forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
-      forgetBefore(clients, now - LONGEST_SHARING_WINDOW_MS);
+      forgetBefore(clients, now - SHARING_WINDOW_MS_MAX);
       this.#lastSeen.set(device, clients);
     }
   }

@@ -20,7 +20,7 @@ const PAGE_ENTRIES = 500;
 const POLL_MS = 250;
 
 /** A page of entries is far smaller; a file whose last cursor lies further back was not written by us. */
-const LONGEST_TAIL_BYTES = 64 << 20;
+const TAIL_BYTES_MAX = 64 << 20;
 
 /**
  * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page
@@ -185,7 +185,7 @@ async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: stri
     const found = lastCursor(await readPart(file, from, size - from));
     if (found !== null) return { cursor: found.cursor, bytes: from + found.end };
     if (from === 0) return { cursor: null, bytes: 0 };
-    if (length > LONGEST_TAIL_BYTES) throw notAnExport(path);
+    if (length > TAIL_BYTES_MAX) throw notAnExport(path);
   }
 }
 

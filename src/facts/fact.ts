@@ -35,7 +35,7 @@ function highest(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] 
 export const CLIENTS_ON_DEVICE_MAX = 1000;
 
 /** The longest window that a sharing fact may look back over. */
-export const LONGEST_SHARING_WINDOW_MS = 7 * 24 * 3600_000;
+export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
 /** All that facts are computed from. Counts include the request being decided. */
 export interface FactContext {

@@ -1,7 +1,7 @@
 import {
   CLIENTS_ON_DEVICE_MAX,
   count,
-  LONGEST_SHARING_WINDOW_MS,
+  SHARING_WINDOW_MS_MAX,
   type Sightings,
   type WindowedFact,
 } from './fact.ts';
@@ -24,7 +24,7 @@ function sharing(kind: keyof Sightings, description: string): WindowedFact {
     domain: count(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
     description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
-    longestWindowMs: LONGEST_SHARING_WINDOW_MS,
+    longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: kind,
     read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,
   };

@@ -11,7 +11,7 @@
 ]]
 local rate = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
-local longest_delay_ms = tonumber(ARGV[3])
+local delay_ms_max = tonumber(ARGV[3])
 
 local time = redis.call('TIME')
 local now_ms = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
@@ -19,6 +19,6 @@ local token_ms = 1000 / rate
 local full_at_ms = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now_ms) + token_ms
 -- What rounding leaves of fractions of a millisecond is no wait.
 local delay_ms = math.max(0, math.ceil(full_at_ms - now_ms - burst * token_ms - 0.01))
-if delay_ms > longest_delay_ms then return -1 end
+if delay_ms > delay_ms_max then return -1 end
 redis.call('SET', KEYS[1], string.format('%.3f', full_at_ms), 'PX', math.ceil(full_at_ms - now_ms))
 return delay_ms
