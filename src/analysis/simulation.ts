@@ -21,9 +21,9 @@ import {
 import type { Decision } from '../decision/decision.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
-  SHARING_WINDOW_MS_MAX,
   mostShared,
   NO_SIGHTINGS,
+  SHARING_WINDOW_MS_MAX,
   type Sightings,
 } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
