@@ -19,12 +19,14 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY src ./src
 COPY rules ./rules
-RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data && chown node:node /data
+RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data /archive && chown node:node /data /archive
 USER node
 VOLUME /data
 # 8080 is for callers. 8081 is for the platform: keep it inside your network.
 EXPOSE 8080 8081
+# Whether the process lives. Whether it should get traffic is /readyz, which the proxy asks: a store that is away must
+# not have the container restarted.
 HEALTHCHECK --interval=10s --timeout=2s --start-period=10s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8081/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8081/livez').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is process 1, so that SIGTERM reaches it and it drains.
 CMD ["node", "src/main.ts"]

@@ -35,6 +35,8 @@ export interface Config {
   readonly archiveDir: string | null;
   /** How long the archive keeps what was decided, ms. */
   readonly archiveKeepMs: number;
+  /** How long a node that was told to end goes on serving, so that proxies see that it is not ready; 0 is not at all. */
+  readonly drainGraceMs: number;
 }
 
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -79,6 +81,7 @@ export function readConfig(env: Environment = process.env): Config {
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
+    drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
   };
 }
 
@@ -87,10 +90,10 @@ function archiveDir(env: Environment, dataDir: string): string | null {
   return given === 'off' ? null : resolve(given ?? join(dataDir, 'archive'));
 }
 
-function duration(env: Environment, name: string, fallback: string): number {
+function duration(env: Environment, name: string, fallback: string, orElse = ''): number {
   const text = setting(env, name) ?? fallback;
   const ms = parseDuration(text);
-  if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${DURATION_FORM}`);
+  if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${orElse}${DURATION_FORM}`);
   return ms;
 }
 

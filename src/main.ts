@@ -22,7 +22,7 @@ const EXIT_ENVIRONMENT = 3;
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
 /** A request that was sent before the signal is taken within this, also when it is still in the network. */
-const DRAIN_GRACE_MS = 250;
+const DRAIN_GRACE_MS_MIN = 250;
 
 async function main(): Promise<void> {
   const config = readConfig();
@@ -49,10 +49,10 @@ async function main(): Promise<void> {
       },
       log,
     });
+    stopOnSignal(config, application, node, store, log, shipping);
     announce(application, store, node.active);
     warnAboutSecret(config, log);
     await greetNewcomer(application, config, store);
-    stopOnSignal(application, node, store, log, shipping);
   } catch (error) {
     await store.close();
     throw error;
@@ -138,8 +138,12 @@ function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logge
   }
 }
 
-/** Answers what is under way, then ends; a second signal ends at once. */
+/**
+ * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from whoever also runs a proxy,
+ * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
+ */
 function stopOnSignal(
+  { drainGraceMs }: Config,
   application: Application,
   node: RolloutNode,
   store: Store,
@@ -151,7 +155,7 @@ function stopOnSignal(
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ signal }, 'draining');
-    await application.drain(DRAIN_GRACE_MS);
+    await application.drain(Math.max(DRAIN_GRACE_MS_MIN, signal === 'SIGTERM' ? drainGraceMs : 0));
     await node.stop();
     await shipping?.stop();
     await store.close();

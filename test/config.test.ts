@@ -69,6 +69,7 @@ describe('the configuration', () => {
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
       archiveKeepMs: 400 * 24 * 3_600_000,
+      drainGraceMs: 5_000,
     });
   });
 
@@ -88,6 +89,7 @@ describe('the configuration', () => {
       LOG_LEVEL: 'silent',
       ARCHIVE_DIR: join(directory, 'years'),
       ARCHIVE_KEEP: '90d',
+      DRAIN_GRACE: '20s',
     });
     expect(config).to.deep.include({
       caller: { host: '::', port: 0 },
@@ -102,11 +104,20 @@ describe('the configuration', () => {
       logLevel: 'silent',
       archiveDir: join(directory, 'years'),
       archiveKeepMs: 90 * 24 * 3_600_000,
+      drainGraceMs: 20_000,
     });
   });
 
   it('has no archive where ARCHIVE_DIR is off', () => {
     expect(read({ ARCHIVE_DIR: 'off' }).archiveDir).to.equal(null);
+  });
+
+  it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {
+    expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
+    expectRefused(
+      { DRAIN_GRACE: 'soon' },
+      'DRAIN_GRACE is "soon"; it must be 0, or a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d',
+    );
   });
 
   it('refuses an ARCHIVE_KEEP that is no duration', () => {

@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { usableMsSince, watchStandstills } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { call } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { rawStatus } from '../service/raw-exchange.ts';
 import { verdictBody } from '../service/request-bodies.ts';
@@ -59,6 +61,31 @@ describe('stopping the service', () => {
     await once(socket, 'close');
     expect(rawStatus(answer)).to.equal(200);
     expect(answer).to.include('"verdict":"GET_NEW"');
+    expect(await service.exited).to.equal(0);
+  });
+
+  it('serves on for DRAIN_GRACE after SIGTERM, and says meanwhile that it is not ready', async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir });
+    const service = await spawnService(dataDir, { DRAIN_GRACE: '2s' });
+    const shop = new Tenant(service, key);
+    const readiness = () => call('GET', `${service.platformUrl}/readyz`, {});
+    expect((await readiness()).status).to.equal(200);
+    const askedToStopMs = performance.now();
+    service.signal('SIGTERM');
+    await until('it is not ready', async () => (await readiness()).status === 503);
+    expect((await readiness()).body).to.deep.equal({
+      status: 'not ready',
+      why: 'the service is shutting down',
+    });
+    expect((await shop.verdict()).status).to.equal(200);
+    expect(await service.exited).to.equal(0);
+    expect(performance.now() - askedToStopMs).to.be.at.least(2000);
+  });
+
+  it('does not let a person at the keyboard wait for DRAIN_GRACE', async () => {
+    const service = await spawnService(temporaryDirectory(), { DRAIN_GRACE: '1d' });
+    service.signal('SIGINT');
     expect(await service.exited).to.equal(0);
   });
 

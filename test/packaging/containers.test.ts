@@ -6,7 +6,15 @@ import { packaged } from './packaged.ts';
 
 interface Compose {
   readonly services: Readonly<
-    Record<string, { readonly environment?: Readonly<Record<string, string>>; readonly command?: string[] }>
+    Record<
+      string,
+      {
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly command?: string[];
+        readonly volumes?: readonly string[];
+        readonly mem_limit?: string;
+      }
+    >
   >;
 }
 
@@ -16,7 +24,11 @@ describe('the container files', () => {
   it('set what the service reads, to what it takes', () => {
     const { SIGNAL_SECRET_FILE, ...environment } = compose.services['scoring-1']?.environment ?? {};
     expect(SIGNAL_SECRET_FILE).to.equal('/run/secrets/signal-secret');
-    const config = readConfig({ ...environment, SIGNAL_SECRET: 'secret', DATA_DIR: temporaryDirectory() });
+    const config = readConfig({
+      ...environment,
+      SIGNAL_SECRET: 'x'.repeat(32),
+      DATA_DIR: temporaryDirectory(),
+    });
     expect(config.redisUrl).to.equal('redis://redis:6379');
     expect(config.trustedProxies).to.equal(1);
   });
@@ -24,6 +36,20 @@ describe('the container files', () => {
   it('run two nodes, Redis with our settings, and a proxy', () => {
     expect(Object.keys(compose.services)).to.deep.equal(['scoring-1', 'scoring-2', 'redis', 'haproxy']);
     expect(compose.services['redis']?.command).to.include('/etc/redis/redis.conf');
+  });
+
+  it('bound the memory of each, and let none be restarted because the store is away', () => {
+    for (const [name, { mem_limit }] of Object.entries(compose.services))
+      expect(mem_limit, name).to.match(/^\d+[mg]$/);
+    expect(packaged('Dockerfile')).to.match(/^HEALTHCHECK (?:.|\n)*127\.0\.0\.1:8081\/livez/m);
+  });
+
+  it('take the rules from the folder beside them, and archive to one folder', () => {
+    for (const name of ['scoring-1', 'scoring-2']) {
+      const { volumes, environment } = compose.services[name] ?? {};
+      expect(volumes).to.include('./rules:/app/rules:ro');
+      expect(volumes).to.include(`archive:${environment?.['ARCHIVE_DIR']}`);
+    }
   });
 
   it('copy into the image what the service needs, and run it as nobody special', () => {

@@ -53,6 +53,12 @@ export function runService(dataDir: string, env: HeaderList): Promise<EndedProce
 }
 
 function environment(dataDir: string, env: HeaderList): HeaderList {
-  const defaults = { HOST: '127.0.0.1', PORT: '0', PLATFORM_PORT: '0', RATE_LIMIT_PER_SECOND: '0' };
+  const defaults = {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    PLATFORM_PORT: '0',
+    RATE_LIMIT_PER_SECOND: '0',
+    DRAIN_GRACE: '0',
+  };
   return { ...defaults, DATA_DIR: dataDir, ...env };
 }

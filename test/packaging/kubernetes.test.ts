@@ -1,0 +1,194 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { validate as validateDeployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
+import { validate as validateClaim } from 'kubernetes-models/_schemas/IoK8sApiCoreV1PersistentVolumeClaim';
+import { validate as validateService } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Service';
+import { validate as validatePolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
+import { validate as validateBudget } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
+import { parse, parseAllDocuments } from 'yaml';
+import { readConfig } from '../../src/config.ts';
+import { hasProgram } from '../servers/needed-programs.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { packaged, packagedPath } from './packaged.ts';
+
+const FOLDER = 'packaging/kubernetes';
+
+interface Kustomization {
+  readonly resources: readonly string[];
+  readonly configMapGenerator: readonly { readonly name: string; readonly literals: readonly string[] }[];
+  readonly images: readonly { readonly name: string }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface Container {
+  readonly image: string;
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly readinessProbe: Probe;
+  readonly resources: { readonly limits: object; readonly requests: object };
+}
+
+interface Deployment extends Manifest {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly containers: readonly [Container];
+      };
+    };
+  };
+}
+
+interface Complaint {
+  readonly instancePath: string;
+  readonly message?: string | undefined;
+  readonly keyword: string;
+  readonly params: object;
+}
+
+/** A function that Ajv made of the schema of one kind. */
+interface KindCheck {
+  (manifest: unknown): boolean;
+  errors?: readonly Complaint[] | null | undefined;
+}
+
+const CHECKS: Readonly<Record<string, KindCheck>> = {
+  Deployment: validateDeployment,
+  Service: validateService,
+  PodDisruptionBudget: validateBudget,
+  NetworkPolicy: validatePolicy,
+  PersistentVolumeClaim: validateClaim,
+};
+
+function manifestsOf(text: string): readonly Manifest[] {
+  return parseAllDocuments(text).map((document): Manifest => document.toJS());
+}
+
+/**
+ * What is wrong with a manifest. The schemas let members pass that they do not know, as the API would silently drop
+ * them; a member that the check never looked at is one of those.
+ */
+function complaintsAbout(manifest: Manifest): readonly string[] {
+  const check = CHECKS[manifest.kind];
+  if (check === undefined) return [`kind ${manifest.kind}`];
+  const unread = new Set<string>();
+  if (!check(watched(manifest, '', unread)))
+    return (check.errors ?? []).map(
+      ({ instancePath, keyword, params }) => `${instancePath}: ${keyword} ${JSON.stringify(params)}`,
+    );
+  const isInsideAnother = (path: string) => unread.has(path.slice(0, path.lastIndexOf('/')));
+  return [...unread].filter((path) => !isInsideAnother(path)).map((path) => `${path}: unknown`);
+}
+
+/** The same value; `unread` holds the paths of its members until they are read. */
+function watched(value: unknown, path: string, unread: Set<string>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const pathOf = (name: string) => `${path}/${name}`;
+  for (const name of Object.keys(value)) unread.add(pathOf(name));
+  const members = Object.entries(value).map(
+    ([name, member]) => [name, watched(member, pathOf(name), unread)] as const,
+  );
+  const copy = Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members);
+  return new Proxy(copy, {
+    get: (target, name) => {
+      if (typeof name === 'string') unread.delete(pathOf(name));
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+describe('the Kubernetes manifests', () => {
+  const kustomization: Kustomization = parse(packaged(`${FOLDER}/kustomization.yaml`));
+  const deployment: Deployment = parse(packaged(`${FOLDER}/deployment.yaml`));
+  const { template } = deployment.spec;
+  const [container] = template.spec.containers;
+
+  for (const file of kustomization.resources) {
+    it(`are what Kubernetes takes: ${file}`, () => {
+      const manifests = manifestsOf(packaged(`${FOLDER}/${file}`));
+      expect(manifests).not.to.deep.equal([]);
+      expect(manifests.flatMap(complaintsAbout)).to.deep.equal([]);
+    });
+  }
+
+  it('would be refused with a misspelt member, a wrong type, or an amount that is none', () => {
+    const text = packaged(`${FOLDER}/deployment.yaml`);
+    const complaints = (from: string, to: string) => {
+      expect(text).to.include(from);
+      return manifestsOf(text.replace(from, to)).flatMap(complaintsAbout);
+    };
+    expect(complaints('readinessProbe:', 'readinesProbe:')).to.deep.equal([
+      '/spec/template/spec/containers/0/readinesProbe: unknown',
+    ]);
+    expect(complaints('replicas: 3', 'replicas: three')[0]).to.match(/^\/spec\/replicas: type/);
+    expect(complaints('memory: 1Gi', 'memory: 1Gib').join()).to.include('/resources/limits/memory: format');
+  });
+
+  it('are all named by the kustomization', () => {
+    const files = readdirSync(packagedPath(FOLDER)).filter((file) => file !== 'kustomization.yaml');
+    expect([...kustomization.resources].toSorted()).to.deep.equal(files.toSorted());
+    expect(kustomization.images.map(({ name }) => name)).to.deep.equal([container.image]);
+  });
+
+  it('choose the pods of the deployment, each by the label that its pods have', () => {
+    expect(template.metadata.labels).to.deep.equal({ app: 'client-scoring' });
+    const texts = kustomization.resources.map((file) => packaged(`${FOLDER}/${file}`)).join('\n');
+    const chosen = [...texts.matchAll(/(?:matchLabels|selector): \{ (app: [\w-]+) \}/g)].map(
+      ([, label]) => label,
+    );
+    expect(chosen.length).to.equal(6);
+    expect(new Set(chosen)).to.deep.equal(new Set(['app: client-scoring']));
+  });
+
+  it('ask for life and readiness on the listener of the platform, and only readiness of the store', () => {
+    const { startupProbe, livenessProbe, readinessProbe, ports } = container;
+    expect(ports).to.deep.equal([
+      { name: 'callers', containerPort: 8080 },
+      { name: 'platform', containerPort: 8081 },
+    ]);
+    expect(startupProbe.httpGet).to.deep.equal({ path: '/livez', port: 'platform' });
+    expect(livenessProbe.httpGet).to.deep.equal({ path: '/livez', port: 'platform' });
+    expect(readinessProbe.httpGet).to.deep.equal({ path: '/readyz', port: 'platform' });
+  });
+
+  it('set what the service reads, to what it takes', () => {
+    const literals = kustomization.configMapGenerator.flatMap(({ literals }) => literals);
+    const settings = Object.fromEntries(literals.map((literal) => literal.split('=')));
+    const secrets = container.env.map(({ name }) => name);
+    expect(secrets).to.deep.equal(['SIGNAL_SECRET_FILE', 'REDIS_URL_FILE']);
+    const config = readConfig({ ...settings, SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: temporaryDirectory() });
+    expect(config.trustedProxies).to.equal(1);
+    expect(config.archiveDir).to.equal('/archive');
+    expect(config.platform.port).to.equal(8081);
+  });
+
+  if (hasProgram('kubectl')) {
+    it('are put together by kubectl', () => {
+      const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', packagedPath(FOLDER)]);
+      expect(status, stderr.toString()).to.equal(0);
+      const kinds = manifestsOf(stdout.toString()).map(({ kind }) => kind);
+      expect(kinds.toSorted()).to.deep.equal([
+        'ConfigMap',
+        'Deployment',
+        'NetworkPolicy',
+        'PersistentVolumeClaim',
+        'PodDisruptionBudget',
+        'Service',
+        'Service',
+      ]);
+    });
+  }
+});
