@@ -23,7 +23,7 @@ export interface JournalFileEnd {
 const CHUNK_BYTES = 1 << 20;
 
 /** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
-const LINE_BYTES_MAX = 16 << 20;
+export const LINE_BYTES_MAX = 16 << 20;
 
 const NEWLINE = 10;
 
@@ -95,9 +95,14 @@ export function timeOfScore(text: string): number | null {
   return Number.isSafeInteger(at) ? at : null;
 }
 
-const KINDS = ['score', 'verdict', 'outcome', 'binding', 'override', 'erasure'] as const satisfies readonly [
-  ...JournalRecord['kind'][],
-];
+export const JOURNAL_KINDS = [
+  'score',
+  'verdict',
+  'outcome',
+  'binding',
+  'override',
+  'erasure',
+] as const satisfies readonly [...JournalRecord['kind'][]];
 
 /** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
 export function parseEntry(text: string, line: number): JournalRecord {
@@ -116,7 +121,8 @@ function whatIsWrong(value: JournalRecord): string | null {
   const entry: unknown = value;
   if (!isObject(entry)) return 'it must be an object';
   const { kind, at, platform, clientIdKey } = entry;
-  if (!KINDS.some((known) => known === kind)) return `"kind" must be one of ${KINDS.join(', ')}`;
+  if (!JOURNAL_KINDS.some((known) => known === kind))
+    return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
   if (typeof at !== 'number') return '"at" must be a number, epoch ms';
   if (typeof platform !== 'string') return '"platform" must be a text';
   if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';

@@ -121,12 +121,17 @@ export class History {
     return answer.verdict;
   }
 
-  async outcome(clientIdKey: string, orderRef: string, outcome: 'PAID' | 'UNPAID'): Promise<void> {
+  async outcome(
+    clientIdKey: string,
+    orderRef: string,
+    outcome: 'PAID' | 'UNPAID',
+    cause: 'TECHNICAL' | null = null,
+  ): Promise<void> {
     await this.#service.outcome(PLATFORM, {
       clientIdKey,
       orderRef,
       outcome,
-      cause: null,
+      cause,
       occurredAt: null,
     });
   }

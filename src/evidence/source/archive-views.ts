@@ -1,0 +1,29 @@
+import { Archive } from '../../archive/archive.ts';
+import type { ArchiveGap } from '../../archive/archive-log.ts';
+import type { Duck } from '../../archive/duck.ts';
+import { makeDecisionsView, makeOutcomesView, type ViewFilter } from './views.ts';
+
+/** What the views leave out that was there once. */
+export interface Losses {
+  readonly gaps: readonly ArchiveGap[];
+  readonly torn: boolean;
+}
+
+/** Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. */
+export async function makeArchiveViews(duck: Duck, folder: string, filter: ViewFilter): Promise<Losses> {
+  const archive = new Archive(folder);
+  const state = archive.read();
+  const where = {
+    ...(filter.platform === null ? {} : { platform: filter.platform }),
+    ...(filter.from === null ? {} : { from: filter.from }),
+  };
+  const until = filter.to === null ? {} : { to: filter.to };
+  const decided = archive.segments(state, { table: 'decisions', ...where, ...until });
+  const reported = archive.segments(state, { table: 'outcomes', ...where });
+  await makeDecisionsView(duck, decided.length === 0 ? null : archive.source(decided), filter);
+  await makeOutcomesView(duck, reported.length === 0 ? null : archive.source(reported), filter);
+  const gaps = state.gaps.filter(
+    ({ from, to }) => (filter.to === null || from < filter.to) && (filter.from === null || to >= filter.from),
+  );
+  return { gaps, torn: false };
+}

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Archive } from '../../archive/archive.ts';
+import type { ArchiveGap } from '../../archive/archive-log.ts';
+import { Duck, numberOf, textOf } from '../../archive/duck.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { makeArchiveViews } from './archive-views.ts';
+import { makeJournalViews } from './journal-views.ts';
+import { makeOrderViews } from './order-views.ts';
+
+/** Where decisions and outcomes are read from: the folder of an archive, or a file that `journal export` wrote. */
+export type EvidencePlace =
+  | { readonly kind: 'archive'; readonly folder: string }
+  | { readonly kind: 'journal'; readonly path: string };
+
+export interface EvidenceAsk {
+  readonly place: EvidencePlace;
+  /** Decisions from this time on and before that one, epoch ms; null for all. */
+  readonly from: number | null;
+  readonly to: number | null;
+  /** Null for all platforms. */
+  readonly platform: PlatformName | null;
+  /** Of the engine: the cores of the machine, unless told otherwise. */
+  readonly threads?: number;
+}
+
+/** What a figure is taken from, for whoever reads the figure. */
+export interface EvidenceSpan {
+  /** Of the first and the last decision, epoch ms; null when there is none. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly decisions: number;
+  /** Entries that were lost within the span. Times are epoch ms, and about. */
+  readonly gaps: readonly ArchiveGap[];
+  /** The last line of the journal's file is incomplete and was left out. */
+  readonly torn: boolean;
+}
+
+/** A rule set that decided within the span. */
+export interface DecidingRules {
+  readonly ruleVersion: string;
+  readonly digest: string;
+  readonly decisions: number;
+  /** When it last decided, epoch ms. */
+  readonly lastAt: number;
+}
+
+/** What the engine may keep in memory; what does not fit goes to a temporary folder. */
+const ENGINE_MIB_MAX = 512;
+
+/**
+ * Decisions, outcomes and orders as views of one engine, the same columns whether they come from the archive or
+ * from an exported journal:
+ *
+ * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
+ *   `factColumn`, in the type of its domain; at least amount, currency and method;
+ * - `outcomes`: the archive's table, from `from` on without an end: what became of an order is told later;
+ * - `orders`: the orders that these decisions are about, see order-views.ts.
+ */
+export class Evidence {
+  readonly duck: Duck;
+  readonly span: EvidenceSpan;
+  /** For files of whoever works with the evidence; removed at the end. */
+  readonly folder: string;
+
+  constructor(duck: Duck, span: EvidenceSpan, folder: string) {
+    this.duck = duck;
+    this.span = span;
+    this.folder = folder;
+  }
+
+  /** The rule sets that decided, the last one first. */
+  async decidingRules(): Promise<readonly DecidingRules[]> {
+    const rows = await this.duck.rows(
+      'SELECT rule_version, digest, count(*) AS decisions, max(decided_at) AS last_at FROM decisions GROUP BY ALL ORDER BY last_at DESC, rule_version',
+    );
+    return rows.map((row) => ({
+      ruleVersion: textOf(row['rule_version']) ?? '',
+      digest: textOf(row['digest']) ?? '',
+      decisions: numberOf(row['decisions']) ?? 0,
+      lastAt: numberOf(row['last_at']) ?? 0,
+    }));
+  }
+}
+
+/**
+ * Opens the evidence for as long as `work` takes, and gives what that gives. A merge of the archive may replace
+ * segments meanwhile: then `work` is done once more, on the newer ones. Throws JournalFileError when the file is
+ * no journal.
+ */
+export async function withEvidence<T>(
+  ask: EvidenceAsk,
+  work: (evidence: Evidence) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const before = archiveVersion(ask.place);
+    try {
+      return await workOnce(ask, work);
+    } catch (error) {
+      if (archiveVersion(ask.place) === before) throw error;
+    }
+  }
+}
+
+async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'scoring-evidence-'));
+  const threads = ask.threads ?? availableParallelism();
+  try {
+    const duck = await Duck.open({
+      threads,
+      memoryMiB: ENGINE_MIB_MAX,
+      temporaryFolder: join(folder, 'spill'),
+    });
+    try {
+      // Nothing here goes by the order of rows in a file, and keeping it costs memory.
+      await duck.run('SET preserve_insertion_order = false');
+      const span = await makeViews(duck, ask, folder);
+      return await work(new Evidence(duck, span, folder));
+    } finally {
+      duck.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<EvidenceSpan> {
+  const { place } = ask;
+  const { gaps, torn } =
+    place.kind === 'archive'
+      ? await makeArchiveViews(duck, place.folder, ask)
+      : await makeJournalViews(duck, place.path, ask, folder);
+  await makeOrderViews(duck);
+  const [row = {}] = await duck.rows(
+    'SELECT count(*) AS n, min(decided_at) AS oldest, max(decided_at) AS newest FROM decisions',
+  );
+  const [from, to] = [numberOf(row['oldest']), numberOf(row['newest'])];
+  return { from, to, decisions: numberOf(row['n']) ?? 0, gaps, torn };
+}
+
+function archiveVersion(place: EvidencePlace): number | null {
+  return place.kind === 'archive' ? new Archive(place.folder).read().version : null;
+}

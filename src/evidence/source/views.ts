@@ -1,0 +1,85 @@
+import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
+import { factColumn, factLabel } from '../../archive/rows.ts';
+import { type Column, TABLES } from '../../archive/tables.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { FACTS } from '../../facts/catalogue.ts';
+
+/** Which decisions are looked at. */
+export interface ViewFilter {
+  /** Epoch ms; null for all. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly platform: PlatformName | null;
+}
+
+/** Facts that every view of decisions has, recorded or not: orders are told by them. */
+const NEEDED_FACTS = ['amount', 'currency', 'method'] as const;
+
+/** Makes the view `decisions` over rows that have the columns of the archive's table. */
+export async function makeDecisionsView(
+  duck: Duck,
+  source: string | null,
+  { from, to, platform }: ViewFilter,
+): Promise<void> {
+  const rows = source ?? emptyTable('decisions');
+  const columns = await columnsOf(duck, rows);
+  const facts = columns.filter((name) => factLabel(name) !== null);
+  const missing = NEEDED_FACTS.map(factColumn).filter((name) => !facts.includes(name));
+  const typed = facts.map((name) => `${quoteName(name)}::${typeOfFact(name)} AS ${quoteName(name)}`);
+  const nulls = missing.map((name) => `, NULL::${typeOfFact(name)} AS ${quoteName(name)}`).join('');
+  const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;
+  const where = [...between('decided_at', from, to), ...onPlatform(platform)].join(' AND ');
+  await duck.run(`CREATE VIEW decisions AS SELECT * ${replaced}${nulls} FROM ${rows} WHERE ${where}`);
+}
+
+/** Makes the view `outcomes`: without an end, because what became of an order is told later. */
+export async function makeOutcomesView(
+  duck: Duck,
+  source: string | null,
+  { from, platform }: ViewFilter,
+): Promise<void> {
+  const where = [...between('reported_at', from, null), ...onPlatform(platform)].join(' AND ');
+  await duck.run(`CREATE VIEW outcomes AS SELECT * FROM ${source ?? emptyTable('outcomes')} WHERE ${where}`);
+}
+
+/** DuckDB's type for the column of a fact; a fact that the catalogue does not know any more is a text. */
+export function typeOfFact(column: string): 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR' {
+  const [name = ''] = (factLabel(column) ?? '').split('(');
+  const domain = FACTS.get(name)?.domain;
+  switch (domain?.type) {
+    case 'number':
+      return domain.integer ? 'BIGINT' : 'DOUBLE';
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'enum':
+    case 'text':
+    case undefined:
+      return 'VARCHAR';
+    default:
+      return domain satisfies never;
+  }
+}
+
+/** The names of the columns that a source of rows has. */
+export async function columnsOf(duck: Duck, source: string): Promise<readonly string[]> {
+  const rows = await duck.rows(`DESCRIBE SELECT * FROM ${source}`);
+  return rows.map((row) => textOf(row['column_name']) ?? '');
+}
+
+function between(column: string, from: number | null, to: number | null): readonly string[] {
+  return [
+    'true',
+    ...(from === null ? [] : [`${column} >= make_timestamp_ms(${from})`]),
+    ...(to === null ? [] : [`${column} < make_timestamp_ms(${to})`]),
+  ];
+}
+
+function onPlatform(platform: PlatformName | null): readonly string[] {
+  return platform === null ? [] : [`platform = ${quote(platform)}`];
+}
+
+function emptyTable(table: 'decisions' | 'outcomes'): string {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
+  return `(SELECT ${nulls} WHERE false)`;
+}

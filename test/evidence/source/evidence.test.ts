@@ -1,0 +1,202 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Archive } from '../../../src/archive/archive.ts';
+import type { DuckRow } from '../../../src/archive/duck.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import { type EvidenceAsk, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
+import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';
+
+const HOUR = 3_600_000;
+
+/** Ann pays what she first did not, Bob asks twice for one order, Cid is refunded, Dan meets a broken terminal. */
+async function live(store: Store): Promise<void> {
+  const place = new Workplace();
+  const history = new History(store, place.rules('p2.v10'));
+  const after = (ms: number) => {
+    history.now += ms;
+  };
+  await history.score('ann');
+  await history.verdict('ann', 'ann-1');
+  await history.outcome('ann', 'ann-1', 'UNPAID');
+  after(HOUR);
+  await history.outcome('ann', 'ann-1', 'PAID');
+  await history.verdict('bob', 'bob-1');
+  after(1000);
+  await history.verdict('bob', 'bob-1', '12.25');
+  await history.verdict('cid', 'cid-1', '7');
+  await history.outcome('cid', 'cid-1', 'PAID');
+  after(HOUR);
+  await history.outcome('cid', 'cid-1', 'UNPAID');
+  await history.verdict('dan', 'dan-1');
+  await history.outcome('dan', 'dan-1', 'UNPAID', 'TECHNICAL');
+  place.end();
+}
+
+function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
+  return withEvidence(ask, ({ duck }) => duck.rows(sql));
+}
+
+async function failure(ask: EvidenceAsk): Promise<string> {
+  return withEvidence(ask, async () => 'it was read').catch(
+    (error: Error) => `${error.name}: ${error.message}`,
+  );
+}
+
+describe('evidence', () => {
+  let lived: LivedEvidence;
+  before(async () => {
+    lived = await livedEvidence(live);
+  });
+  const places: readonly ['archive', 'journal'] = ['archive', 'journal'];
+  const journalText = () =>
+    lived.journal.kind === 'journal' ? readFileSync(lived.journal.path, 'utf8') : '';
+  const journalOf = (text: string): EvidencePlace => {
+    const path = join(temporaryDirectory(), 'journal.ndjson');
+    writeFileSync(path, text);
+    return { kind: 'journal', path };
+  };
+
+  it('has the same decisions and outcomes from an archive and from an exported journal', async () => {
+    for (const table of ['decisions', 'outcomes']) {
+      const sql = `SELECT * FROM ${table} ORDER BY ALL`;
+      const [archived, exported] = [
+        await rowsOf(all(lived.archive), sql),
+        await rowsOf(all(lived.journal), sql),
+      ];
+      expect(byName(exported)).to.deep.equal(byName(archived));
+      expect(archived.length).to.be.above(3);
+    }
+  });
+
+  for (const kind of places) {
+    it(`tells each order with its last amount and its last outcome, from the ${kind}`, async () => {
+      const rows = await rowsOf(
+        all(lived[kind]),
+        'SELECT order_ref, decisions::INT AS decisions, amount, currency, method, granted, waited, blocked, fate FROM orders ORDER BY order_ref',
+      );
+      const order = { currency: 'EUR', method: 'card', granted: true, waited: false, blocked: false };
+      expect(rows).to.deep.equal([
+        { ...order, order_ref: 'ann-1', decisions: 1, amount: 10.5, fate: 'PAID' },
+        { ...order, order_ref: 'bob-1', decisions: 2, amount: 12.25, waited: true, fate: 'UNKNOWN' },
+        { ...order, order_ref: 'cid-1', decisions: 1, amount: 7, fate: 'UNPAID' },
+        { ...order, order_ref: 'dan-1', decisions: 1, amount: 10.5, fate: 'TECHNICAL' },
+      ]);
+    });
+
+    it(`keeps to a span of time, and sees the outcomes that came later, from the ${kind}`, async () => {
+      const ask = { ...all(lived[kind]), from: JULY + HOUR, to: JULY + HOUR + 1001 };
+      const rows = await rowsOf(ask, 'SELECT order_ref, fate FROM orders ORDER BY order_ref');
+      expect(rows).to.deep.equal([
+        { order_ref: 'bob-1', fate: 'UNKNOWN' },
+        { order_ref: 'cid-1', fate: 'UNPAID' },
+      ]);
+    });
+
+    it(`says from when to when it reaches and who decided, from the ${kind}`, async () => {
+      const { span, rules } = await withEvidence(all(lived[kind]), async (evidence) => ({
+        span: evidence.span,
+        rules: await evidence.decidingRules(),
+      }));
+      const to = JULY + 2 * HOUR + 1000;
+      expect(span).to.deep.equal({ from: JULY, to, decisions: 5, gaps: [], torn: false });
+      expect(
+        rules.map(({ ruleVersion, decisions, lastAt }) => [ruleVersion, decisions, lastAt]),
+      ).to.deep.equal([['p2.v10', 5, to]]);
+    });
+
+    it(`keeps to a platform, from the ${kind}`, async () => {
+      const decisions = async (platform: typeof PLATFORM) => {
+        const [row] = await rowsOf(
+          { ...all(lived[kind]), platform },
+          'SELECT count(*)::INT AS n FROM decisions',
+        );
+        return row?.['n'];
+      };
+      expect(await decisions(PLATFORM)).to.equal(5);
+      expect(await decisions(platformName('other'))).to.equal(0);
+    });
+  }
+
+  it('is empty over an empty archive', async () => {
+    const place: EvidencePlace = { kind: 'archive', folder: temporaryDirectory() };
+    expect(await rowsOf(all(place), 'SELECT * FROM orders')).to.deep.equal([]);
+    const { span } = await withEvidence(all(place), async (evidence) => evidence);
+    expect(span).to.deep.equal({ from: null, to: null, decisions: 0, gaps: [], torn: false });
+  });
+
+  it('names the gaps of an archive that lie within the span', async () => {
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, 'log'));
+    const archive = new Archive(folder);
+    const gap = { from: JULY, to: JULY + HOUR, entries: 12 };
+    archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [], gap });
+    const ask = all({ kind: 'archive', folder });
+    const gapsOf = (some: EvidenceAsk) => withEvidence(some, async ({ span }) => span.gaps);
+    expect(await gapsOf(ask)).to.deep.equal([gap]);
+    expect(await gapsOf({ ...ask, from: JULY + 2 * HOUR })).to.deep.equal([]);
+    expect(await gapsOf({ ...ask, to: JULY })).to.deep.equal([]);
+  });
+
+  it('finds a decision that is missing from a journal by the numbers of those around it', async () => {
+    const lines = journalText().split('\n');
+    const first = lines.findIndex((line) => line.includes('"seq":1,') && line.includes('"bob"'));
+    const again = lines.findIndex((line) => line.includes('"seq":2,') && line.includes('"bob"'));
+    const third = lines[again]?.replace('"seq":2,', '"seq":4,') ?? '';
+    const { span } = await withEvidence(
+      all(journalOf(lines.map((line, index) => (index === again ? third : line)).join('\n'))),
+      async (evidence) => evidence,
+    );
+    expect(first).to.be.below(again);
+    expect(span.gaps).to.deep.equal([{ from: JULY + HOUR, to: JULY + HOUR + 1000, entries: 2 }]);
+  });
+
+  it('leaves out a last line that has no end, and says so', async () => {
+    const { span } = await withEvidence(
+      all(journalOf(`${journalText()}{"kind":"verdict","at":17`)),
+      async (evidence) => evidence,
+    );
+    expect([span.decisions, span.torn]).to.deep.equal([5, true]);
+  });
+
+  it('refuses a file that is no journal, and names the line', async () => {
+    const lines = journalText().trimEnd().split('\n').length;
+    const bad = journalOf(`${journalText()}\nDear Ann,\n`);
+    expect(await failure(all(bad))).to.equal('JournalFileError: the line is not JSON');
+    expect(
+      await withEvidence(all(bad), async () => 0).catch((error: { line: number }) => error.line),
+    ).to.equal(lines + 2);
+    expect(await failure(all(journalOf('')))).to.equal(
+      'JournalFileError: the file has no complete line; this is not a journal',
+    );
+    expect(
+      await failure(
+        all(journalOf('{"kind":"verdict","at":1,"platform":"demo","clientIdKey":"a","decision":{}}\n')),
+      ),
+    ).to.include('"decision" must be a decision with its facts');
+  });
+
+  it('takes a segment that a merge has replaced from its new place', async () => {
+    const lived = await livedEvidence(live);
+    if (lived.archive.kind !== 'archive') throw new Error('an archive is wanted');
+    const archive = new Archive(lived.archive.folder);
+    let tries = 0;
+    const decisions = await withEvidence(all(lived.archive), async ({ duck }) => {
+      tries++;
+      if (tries === 1) {
+        archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [] });
+        throw new Error('the file is gone');
+      }
+      return (await duck.rows('SELECT * FROM decisions')).length;
+    });
+    expect([tries, decisions]).to.deep.equal([2, 5]);
+  });
+});
+
+/** The rows with their columns in one order. */
+function byName(rows: readonly DuckRow[]): readonly object[] {
+  return rows.map((row) => Object.fromEntries(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))));
+}

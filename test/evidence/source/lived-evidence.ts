@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EvidenceAsk, EvidencePlace } from '../../../src/evidence/source/evidence.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { ArchivedStore } from '../../archive/archived-store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+
+/** What was lived through with a store, as both kinds of evidence: an archive and an exported journal. */
+export interface LivedEvidence {
+  readonly archive: EvidencePlace;
+  readonly journal: EvidencePlace;
+}
+
+/** Lets `live` happen on a store of its own, then ships its journal and exports it, too. */
+export async function livedEvidence(live: (store: Store) => Promise<void>): Promise<LivedEvidence> {
+  const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory()));
+  try {
+    await live(archived.store);
+    const { entries } = await archived.store.readJournal(null, 100_000);
+    await archived.shipAll();
+    const path = join(temporaryDirectory(), 'journal[1].ndjson');
+    writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    return {
+      archive: { kind: 'archive', folder: archived.archive.folder },
+      journal: { kind: 'journal', path },
+    };
+  } finally {
+    await archived.close();
+  }
+}
+
+/** Everything at a place. */
+export function all(place: EvidencePlace): EvidenceAsk {
+  return { place, from: null, to: null, platform: null, threads: 1 };
+}
