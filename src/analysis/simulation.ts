@@ -7,7 +7,7 @@ import {
   type Override,
   UNKNOWN_CLIENT,
 } from '../client/client-state.ts';
-import { type KnownHints, knownHints } from '../client/hints.ts';
+import { knownHints } from '../client/hints.ts';
 import type { KnownOrder, OrderOutcome } from '../client/order.ts';
 import {
   decideScore,
@@ -19,18 +19,9 @@ import {
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
-import {
-  CLIENTS_ON_DEVICE_MAX,
-  mostShared,
-  NO_SIGHTINGS,
-  SHARING_WINDOW_MS_MAX,
-  type Sightings,
-} from '../facts/fact.ts';
+import type { Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-
-type Devices = Pick<KnownHints, 'fingerprints' | 'ips'>;
-
-type DeviceName = `${keyof Sightings}/${string}`;
+import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
 
 interface Payer {
   readonly key: ClientKey;
@@ -51,8 +42,7 @@ export class Simulation {
   #rules: RuleSet;
   readonly #platform: PlatformName;
   readonly #payers = new Map<string, Payer>();
-  /** By device: when each client was last seen there, the longest ago first. */
-  readonly #lastSeen = new Map<string, Map<string, number>>();
+  readonly #devices = new DeviceBook();
 
   constructor(rules: RuleSet, platform: PlatformName) {
     this.#rules = rules;
@@ -76,7 +66,7 @@ export class Simulation {
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
     const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
-    this.#record(clientIdKey, hints, now);
+    this.#devices.record(clientIdKey, hints, now);
     const sightings = this.#sightings(clientIdKey, hints, now);
     const standing = standingOf(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.#rules, standing, request);
@@ -105,6 +95,10 @@ export class Simulation {
     payer.state = setOverride(payer.state, override, now);
   }
 
+  #sightings(clientIdKey: string, devices: Devices, now: number): Sightings {
+    return this.#devices.sightings(clientIdKey, devices, this.#rules.sharingWindowsMs, now);
+  }
+
   #payer(clientIdKey: string): Payer {
     const known = this.#payers.get(clientIdKey);
     if (known !== undefined) return known;
@@ -116,62 +110,8 @@ export class Simulation {
     this.#payers.set(clientIdKey, payer);
     return payer;
   }
-
-  #record(clientIdKey: string, devices: Devices, now: number): void {
-    for (const device of namesOf(devices)) {
-      const clients = this.#lastSeen.get(device) ?? new Map<string, number>();
-      const at = Math.max(now, clients.get(clientIdKey) ?? 0);
-      clients.delete(clientIdKey);
-      clients.set(clientIdKey, at);
-      forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
-      forgetBefore(clients, now - SHARING_WINDOW_MS_MAX);
-      this.#lastSeen.set(device, clients);
-    }
-  }
-
-  /** Of several devices the most shared one counts. */
-  #sightings(clientIdKey: string, devices: Devices, now: number): Sightings {
-    const seen = namesOf(devices).map((device) => this.#counts(device, clientIdKey, now));
-    return seen.reduce(mostShared, NO_SIGHTINGS);
-  }
-
-  #counts(device: DeviceName, clientIdKey: string, now: number): Sightings {
-    const kind = device.startsWith('ip/') ? 'ip' : 'fingerprint';
-    const counts = new Map<number, number>();
-    const clients = this.#lastSeen.get(device);
-    for (const windowMs of this.#rules.sharingWindowsMs[kind]) {
-      let others = 0;
-      for (const [client, at] of clients ?? []) {
-        if (at > now - windowMs && client !== clientIdKey) others++;
-      }
-      counts.set(windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, others + 1));
-    }
-    return { ...NO_SIGHTINGS, [kind]: counts };
-  }
-}
-
-function namesOf({ fingerprints, ips }: Devices): readonly DeviceName[] {
-  return [
-    ...fingerprints.map((id): DeviceName => `fingerprint/${id}`),
-    ...ips.map((id): DeviceName => `ip/${id}`),
-  ];
 }
 
 function standingOf({ key, state }: Payer, sightings: Sightings, now: number): Standing {
   return { client: key, state, sightings, now };
-}
-
-/** A Map keeps the order of insertion, so the oldest entries are its first. */
-function forgetOldest(entries: Map<string, unknown>, keep: number): void {
-  for (const key of entries.keys()) {
-    if (entries.size <= keep) return;
-    entries.delete(key);
-  }
-}
-
-function forgetBefore(clients: Map<string, number>, oldest: number): void {
-  for (const [client, at] of clients) {
-    if (at > oldest) return;
-    clients.delete(client);
-  }
 }

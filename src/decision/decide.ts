@@ -17,7 +17,7 @@ import {
   type ScoreHints,
   withScore,
 } from '../client/hints.ts';
-import { settle, waitRemainingMs } from '../client/ladder.ts';
+import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
@@ -38,9 +38,13 @@ interface PaymentRequest {
 /** A score request (contract, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
 export interface ScoreRequest extends PaymentRequest, ScoreHints {}
 
-/** A verdict request (contract, section 2.3) with what the decision record says about its origin. */
-export interface VerdictRequest extends PaymentRequest {
+/** A verdict request (contract, section 2.3). */
+export interface AskedVerdict extends PaymentRequest {
   readonly orderRef: string;
+}
+
+/** The same with what the decision record says about its origin. */
+export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
 }
@@ -54,6 +58,16 @@ export interface ScoreResult {
 
 export interface VerdictResult {
   readonly decision: Decision;
+  readonly nextState: ClientState;
+}
+
+/** A verdict before it is recorded. */
+export interface JudgedVerdict {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly assessment: Assessment;
+  readonly concluded: ConcludedVerdict;
+  readonly ladderBefore: Ladder;
   readonly nextState: ClientState;
 }
 
@@ -82,6 +96,12 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   return { answer, signals: assessment.signals, nextState };
 }
 
+/** The state that `decideScore` leaves behind, for whoever does not want its answer. */
+export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
+  const now = momentFor(state, clockMs);
+  return touch({ ...state, hints: hintsAfter(state, request, now).hints }, now);
+}
+
 /** The client's hints with those of a score, and which of them are known to its answer. */
 export function hintsAfter(
   state: ClientState,
@@ -98,8 +118,40 @@ export function hintsAfter(
  * Pure: the same rule set, state, sightings, request and time always give the same result.
  */
 export function decideVerdict(rules: RuleSet, standing: Standing, request: VerdictRequest): VerdictResult {
-  const { client, state, sightings } = standing;
-  const at = momentFor(state, standing.now);
+  const { client, state } = standing;
+  const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
+  const decision: Decision = {
+    decisionId: decisionId(client.hash, nextState.seq, at),
+    seq: nextState.seq,
+    at,
+    platform: client.platform,
+    sellPointKey: request.sellPointKey,
+    clientIdKey: client.clientIdKey,
+    orderRef: request.orderRef,
+    requestId: request.requestId,
+    ruleVersion: rules.version,
+    digest: rules.digest,
+    arm: request.arm,
+    ...answerFields(concluded, state, at),
+    isBot: assessment.isBot,
+    clientGroup: assessment.clientGroup,
+    paymentScore: scoreText(state, settingsOf(rules, client.platform)),
+    rule: concluded.rule,
+    signals: assessment.signals,
+    facts: factsByLabel(rules, assessment.values),
+    ladderBefore,
+    ladderAfter: concluded.ladderAfter,
+  };
+  return { decision, nextState };
+}
+
+/** What `decideVerdict` decides, without the record of it, which costs as much again: for years of requests. */
+export function judgeVerdict(
+  rules: RuleSet,
+  { client, state, sightings, now }: Standing,
+  request: AskedVerdict,
+): JudgedVerdict {
+  const at = momentFor(state, now);
   const settings = settingsOf(rules, client.platform);
   const ladderBefore = settle(state.ladder, state.lastVerdictAt, settings.ladder, at);
   const hints = knownHints(state.hints, at);
@@ -116,29 +168,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     ladder: concluded.ladderAfter,
     events: [...seen.events.slice(0, -1), { ...event, granted: isGrant(concluded.verdict) }],
   };
-  const decision: Decision = {
-    decisionId: decisionId(client.hash, nextState.seq, at),
-    seq: nextState.seq,
-    at,
-    platform: client.platform,
-    sellPointKey: request.sellPointKey,
-    clientIdKey: client.clientIdKey,
-    orderRef: request.orderRef,
-    requestId: request.requestId,
-    ruleVersion: rules.version,
-    digest: rules.digest,
-    arm: request.arm,
-    ...answerFields(concluded, state, at),
-    isBot: assessment.isBot,
-    clientGroup: assessment.clientGroup,
-    paymentScore: scoreText(state, settings),
-    rule: concluded.rule,
-    signals: assessment.signals,
-    facts: factsByLabel(rules, assessment.values),
-    ladderBefore,
-    ladderAfter: concluded.ladderAfter,
-  };
-  return { decision, nextState };
+  return { at, assessment, concluded, ladderBefore, nextState };
 }
 
 /** Facts about a client as it stands, for showing to people: no request is counted. */
@@ -178,7 +208,7 @@ function contextOf(view: ContextView, settings: PlatformSettings, request: Payme
 }
 
 function eventOf(
-  request: VerdictRequest,
+  request: AskedVerdict,
   settings: PlatformSettings,
   { fingerprints, ips }: KnownHints,
   early: boolean,
