@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { ListenError } from '../src/application.ts';
 import { EXIT } from '../src/cli/exit.ts';
 import { ConfigError } from '../src/config.ts';
+import { ListenError } from '../src/http/server/listener.ts';
 import { RulesError } from '../src/rollout/loaded-rules.ts';
 import { StoreUnavailable } from '../src/state/store.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';

@@ -1,14 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { CertificateFiles } from './http/server/certificate.ts';
+import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
-
-/** Where a process listens. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Everything that can be set from outside, checked. */
 export interface Config {
@@ -63,11 +59,8 @@ export function readConfig(env: Environment = process.env): Config {
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
   const givenSecret = secret(env, 'SIGNAL_SECRET');
   return {
-    caller: { host: setting(env, 'HOST') ?? '0.0.0.0', port: wholeNumber(env, 'PORT', 8080, 0, 65_535) },
-    platform: {
-      host: setting(env, 'PLATFORM_HOST') ?? '127.0.0.1',
-      port: wholeNumber(env, 'PLATFORM_PORT', 8081, 0, 65_535),
-    },
+    caller: address(env, '', '0.0.0.0', 8080),
+    platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
     basePath: basePath(env),
     dataDir,
     redisUrl: redisUrl(env),
@@ -83,6 +76,25 @@ export function readConfig(env: Environment = process.env): Config {
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
   };
+}
+
+function address(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): Address {
+  const tls = certificateFiles(env, `${prefix}TLS_CERT`, `${prefix}TLS_KEY`);
+  return {
+    host: setting(env, `${prefix}HOST`) ?? host,
+    port: wholeNumber(env, `${prefix}PORT`, port, 0, 65_535),
+    ...(tls === null ? {} : { tls }),
+  };
+}
+
+function certificateFiles(env: Environment, certificate: string, key: string): CertificateFiles | null {
+  const certificateFile = setting(env, certificate);
+  const keyFile = setting(env, key);
+  if (certificateFile === null && keyFile === null) return null;
+  if (certificateFile !== null && keyFile !== null)
+    return { certificateFile: resolve(certificateFile), keyFile: resolve(keyFile) };
+  const [given, missing] = certificateFile === null ? [key, certificate] : [certificate, key];
+  throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
 function archiveDir(env: Environment, dataDir: string): string | null {

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
-import { type Application, ListenError, startApplication } from './application.ts';
+import { type Application, startApplication } from './application.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
+import { ListenError } from './http/server/listener.ts';
 import { createLog } from './log.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';

@@ -112,6 +112,23 @@ describe('the configuration', () => {
     expect(read({ ARCHIVE_DIR: 'off' }).archiveDir).to.equal(null);
   });
 
+  it('takes a certificate for either listener, and refuses half of one', () => {
+    const tls = { certificateFile: '/tls/tls.crt', keyFile: '/tls/tls.key' };
+    const both = { TLS_CERT: '/tls/tls.crt', TLS_KEY: '/tls/tls.key' };
+    expect(read(both).caller).to.deep.equal({ host: '0.0.0.0', port: 8080, tls });
+    expect(read(both).platform).to.deep.equal({ host: '127.0.0.1', port: 8081 });
+    const platform = { PLATFORM_TLS_CERT: '/tls/tls.crt', PLATFORM_TLS_KEY: '/tls/tls.key' };
+    expect(read(platform).platform).to.deep.equal({ host: '127.0.0.1', port: 8081, tls });
+    expectRefused(
+      { TLS_KEY: '/tls/tls.key' },
+      'TLS_KEY is set without TLS_CERT; set both, or neither for HTTP without TLS',
+    );
+    expectRefused(
+      { PLATFORM_TLS_CERT: '/tls/tls.crt' },
+      'PLATFORM_TLS_CERT is set without PLATFORM_TLS_KEY; set both, or neither for HTTP without TLS',
+    );
+  });
+
   it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {
     expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
     expectRefused(

@@ -24,7 +24,9 @@ describe('the systemd unit', () => {
   });
 
   it('lets a drain end before it kills', () => {
-    const drainMs = Number(/DRAIN_MS = ([\d_]+)/.exec(packaged('src/application.ts'))?.[1]?.replace('_', ''));
+    const drainMs = Number(
+      /DRAIN_MS = ([\d_]+)/.exec(packaged('src/http/server/listener.ts'))?.[1]?.replace('_', ''),
+    );
     const { drainGraceMs } = readConfig({ SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: temporaryDirectory() });
     expect(Number(setting('TimeoutStopSec')) * 1000).to.be.above(drainGraceMs + drainMs);
   });

@@ -3,7 +3,11 @@ import { spawnSync } from 'node:child_process';
 const told = new Set<string>();
 
 /** Programs that do not know --version. */
-const VERSION_OPTION: Readonly<Record<string, string>> = { haproxy: '-v', kubectl: 'help' };
+const VERSION_OPTION: Readonly<Record<string, string>> = {
+  haproxy: '-v',
+  kubectl: 'help',
+  openssl: 'version',
+};
 
 /**
  * A suite that needs a program which `npm ci` does not install. Without the program the suite is skipped

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 
 /** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
 const TAKEN_BYTES_MIN = 16 * 1024;
@@ -19,7 +20,8 @@ interface Behind {
  */
 export function cutOffSlowReaders(server: Server, limitMs: number): void {
   const sockets = new Map<Socket, Behind | null>();
-  server.on('connection', (socket: Socket) => {
+  // Under TLS the plain connection below has no bytes of its own that wait.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.set(socket, null);
     socket.once('close', () => sockets.delete(socket));
   });

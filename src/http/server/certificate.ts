@@ -1,0 +1,69 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+
+/** Where a listener's certificate with its chain lies, and the key to it; both are PEM. */
+export interface CertificateFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/** The files cannot be used; the message says which and why. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError';
+}
+
+/** How often the files are looked at. Links that are swapped, as Kubernetes does, are followed. */
+const LOOK_MS = 1000;
+
+/** Throws CertificateError when a file cannot be read, is no PEM, or the two do not belong together. */
+export function readCertificate({ certificateFile, keyFile }: CertificateFiles): SecureContextOptions {
+  const cert = readText(certificateFile);
+  const key = readText(keyFile);
+  const certificate = parsed(certificateFile, 'certificate', () => new X509Certificate(cert));
+  const privateKey = parsed(keyFile, 'private key without a password', () => createPrivateKey(key));
+  if (certificate.checkPrivateKey(privateKey)) return { cert, key };
+  throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
+}
+
+/**
+ * Uses the files anew whenever one of them changes, for connections that begin from then on; those that are open go on.
+ * Files that cannot be used leave the certificate as it is. `onChange` is told why, or null when all is well.
+ */
+export function followCertificate(
+  server: Server,
+  files: CertificateFiles,
+  onChange: (problem: string | null) => void,
+): void {
+  const reload = () => {
+    try {
+      server.setSecureContext(readCertificate(files));
+      onChange(null);
+    } catch (error) {
+      if (!(error instanceof CertificateError)) throw error;
+      onChange(error.message);
+    }
+  };
+  const paths = [files.certificateFile, files.keyFile];
+  for (const path of paths) watchFile(path, { interval: LOOK_MS, persistent: false }, reload);
+  server.once('close', () => {
+    for (const path of paths) unwatchFile(path, reload);
+  });
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CertificateError(`${path} cannot be read; check the path and its permissions`, { cause });
+  }
+}
+
+function parsed<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new CertificateError(`${path} is no ${what} in PEM form`, { cause });
+  }
+}

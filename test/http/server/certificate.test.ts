@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { Agent, request } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect, type PeerCertificate } from 'node:tls';
+import { expect } from 'chai';
+import {
+  CertificateError,
+  type CertificateFiles,
+  readCertificate,
+} from '../../../src/http/server/certificate.ts';
+import { closeListener, createListener, ListenError, listen } from '../../../src/http/server/listener.ts';
+import { createLog } from '../../../src/log.ts';
+import { type Authority, makeAuthority } from '../../servers/certificates.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { until } from '../../servers/until.ts';
+import { rawExchange } from '../../service/raw-exchange.ts';
+
+const TIMES = { requestMs: 10_000, unreadMs: 5_000 };
+
+describeWithServer('openssl', 'a listener with TLS', () => {
+  let authority: Authority;
+  let files: CertificateFiles;
+  let server: Server;
+  let port: number;
+  const log = createLog('silent');
+
+  const create = (tls: CertificateFiles) =>
+    createListener(
+      { host: '127.0.0.1', port: 0, tls },
+      (_req, res) => void res.end('ok'),
+      TIMES,
+      () => false,
+      log,
+    );
+  const install = ({ certificateFile, keyFile }: CertificateFiles) => {
+    copyFileSync(keyFile, files.keyFile);
+    copyFileSync(certificateFile, files.certificateFile);
+  };
+  /** The name that the server shows to whoever connects now. */
+  const shownName = async () => {
+    const socket = connect({ port, host: '127.0.0.1', ca: authority.ca });
+    await once(socket, 'secureConnect');
+    const { subject }: PeerCertificate = socket.getPeerCertificate();
+    socket.destroy();
+    return subject.CN;
+  };
+  const get = async (agent: Agent) => {
+    const asked = request({ port, host: '127.0.0.1', ca: authority.ca, agent }).end();
+    const [answer] = await once(asked, 'response');
+    return { body: await text(answer), reused: asked.reusedSocket };
+  };
+
+  before(async () => {
+    authority = makeAuthority();
+    const folder = temporaryDirectory();
+    files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+    install(authority.issue('first'));
+    server = create(files);
+    const url = await listen(server, { host: '127.0.0.1', port: 0, tls: files }, 'PORT');
+    expect(url).to.match(/^https:\/\/127\.0\.0\.1:\d+$/);
+    port = Number(new URL(url).port);
+  });
+  after(() => closeListener(server));
+
+  it('answers who trusts its authority', async () => {
+    const agent = new Agent();
+    expect((await get(agent)).body).to.equal('ok');
+  });
+
+  it('answers nothing to who speaks HTTP without TLS', async () => {
+    expect(await rawExchange(`http://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).to.equal('');
+  });
+
+  it('shows a new certificate to new connections, and drops none that is open', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await get(agent);
+    install(authority.issue('second'));
+    await until('the new certificate is shown', async () => (await shownName()) === 'second');
+    expect(await get(agent)).to.deep.equal({ body: 'ok', reused: true });
+    agent.destroy();
+  });
+
+  it('keeps its certificate while the files do not fit together', async () => {
+    const shown = await shownName();
+    const { certificateFile, keyFile } = authority.issue('third');
+    copyFileSync(certificateFile, files.certificateFile);
+    expect(() => readCertificate(files)).to.throw(CertificateError);
+    // Longer than it takes to look at the files.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await shownName()).to.equal(shown);
+    copyFileSync(keyFile, files.keyFile);
+    await until('the new certificate is shown', async () => (await shownName()) === 'third');
+  });
+
+  it('cuts off who does not read its answer', async () => {
+    const tls = authority.issue('unread');
+    const answer = Buffer.alloc(64 * 1024 * 1024);
+    const address = { host: '127.0.0.1', port: 0, tls };
+    const times = { requestMs: 10_000, unreadMs: 300 };
+    const large = createListener(
+      address,
+      (_req, res) => void res.end(answer),
+      times,
+      () => false,
+      log,
+    );
+    const asker = new URL(await listen(large, address, 'PORT'));
+    const socket = connect({ port: Number(asker.port), host: asker.hostname, ca: authority.ca }).pause();
+    socket.on('error', () => {
+      // A reset is what is waited for.
+    });
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const open = () => new Promise<number>((resolve) => large.getConnections((_, count) => resolve(count)));
+    expect(await open()).to.equal(1);
+    await until('the connection is cut off', async () => (await open()) === 0);
+    socket.destroy();
+    await closeListener(large);
+  });
+
+  it('is not opened with files that cannot be used, and says which', () => {
+    const folder = temporaryDirectory();
+    const [one, other] = [authority.issue('one'), authority.issue('other')];
+    const away = join(folder, 'away.pem');
+    const empty = join(folder, 'empty.pem');
+    writeFileSync(empty, '');
+    const refusals: readonly (readonly [CertificateFiles, string])[] = [
+      [{ ...one, certificateFile: away }, `${away} cannot be read; check the path and its permissions`],
+      [{ ...one, certificateFile: empty }, `${empty} is no certificate in PEM form`],
+      [{ ...one, keyFile: empty }, `${empty} is no private key without a password in PEM form`],
+      [
+        { ...one, keyFile: other.keyFile },
+        `the key in ${other.keyFile} is not that of the certificate in ${one.certificateFile}`,
+      ],
+    ];
+    for (const [tls, message] of refusals) expect(() => create(tls)).to.throw(ListenError, message);
+  });
+});
