@@ -10,7 +10,8 @@ export type AuditAction =
   | 'override'
   | 'list'
   | 'client erased'
-  | 'client repaired';
+  | 'client repaired'
+  | 'document removed';
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
 export interface AuditEntry {
@@ -51,7 +52,7 @@ export class Audit {
   }
 
   /** With a client the entry is forgotten when the client is erased. */
-  note(entry: Omit<AuditEntry, 'at'>, client: ClientKey | null = null): Promise<void> {
+  note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform, subject, before, after, reason } = entry;
     const noted: AuditEntry = { at: this.#now(), who, action, platform, subject, before, after, reason };
     return this.#log.append(JSON.stringify(noted), client?.hash ?? null);

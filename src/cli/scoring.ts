@@ -10,6 +10,7 @@ import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
 import { printError } from './print.ts';
 import { rulesCommands } from './rules/rules.ts';
+import { stateCommands } from './state/state.ts';
 
 /** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
 async function main(): Promise<void> {
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
   journalCommands(program);
   auditCommand(program);
   archiveCommands(program);
+  stateCommands(program);
   try {
     await program.parseAsync();
   } catch (error) {

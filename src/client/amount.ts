@@ -13,3 +13,9 @@ export function normalAmount(amount: string): string {
   const digits = fraction.replace(/0+$/, '');
   return (whole.replace(/^0+(?=\d)/, '') || '0') + (digits === '' ? '' : `.${digits}`);
 }
+
+/** An amount as a fact keeps it, as a decimal-string: small ones would otherwise be written as 1e-7. */
+export function decimalText(amount: unknown): string {
+  const text = String(amount);
+  return typeof amount === 'number' && text.includes('e') ? amount.toFixed(10) : text;
+}

@@ -1,5 +1,6 @@
 import Keyv, { type KeyvOptions } from 'keyv';
 import type { RunCall } from './run-call.ts';
+import { StoreUnavailable } from './store.ts';
 
 /**
  * Small JSON documents in named collections, kept in Keyv. Errors throw: a read that fails must never
@@ -37,8 +38,17 @@ export function documentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>)
 /** Documents in a Keyv that was made by `documentsKeyv`. */
 export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
+  const read = async <T>(collection: string, name: string) => {
+    try {
+      return await keyv.get<T>(key(collection, name));
+    } catch (cause) {
+      if (!(cause instanceof SyntaxError)) throw cause;
+      const text = `the document ${collection}/${name} cannot be read (${cause.message}); "state repair" removes it`;
+      throw new StoreUnavailable(text, { cause });
+    }
+  };
   return {
-    get: (collection, name) => run(() => keyv.get(key(collection, name))),
+    get: (collection, name) => run(() => read(collection, name)),
     // Indexed first: a name without a document is skipped, a document without a name would be lost.
     set: (collection, name, value, ttlMs) =>
       run(async () => {
@@ -53,7 +63,7 @@ export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): D
     list: <T>(collection: string) =>
       run(async () => {
         const names = await index.names(collection);
-        const values = await Promise.all(names.map((name) => keyv.get<T>(key(collection, name))));
+        const values = await Promise.all(names.map((name) => read<T>(collection, name)));
         return values.filter((value) => value !== undefined);
       }),
   };

@@ -27,9 +27,10 @@ function readState(text: string): ClientState {
     return decodeClientState(text);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreUnavailable(`the stored state of the client cannot be read (${why}); it can be erased`, {
-      cause,
-    });
+    throw new StoreUnavailable(
+      `the stored state of the client cannot be read (${why}); "state repair" mends it, and it can be erased`,
+      { cause },
+    );
   }
 }
 

@@ -9,6 +9,7 @@ import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
+import type { StoredTexts } from './health/stored-texts.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
 /**
@@ -28,6 +29,9 @@ export interface Store {
 
   /** What people and keys changed. */
   readonly auditLog: AuditLog;
+
+  /** What is kept as it is kept, for whoever mends what cannot be read. */
+  readonly texts: StoredTexts;
 
   /** The rate limit's buckets; shared by the fleet where the store is. */
   readonly rateBuckets: RateBuckets;
@@ -74,7 +78,7 @@ export interface Store {
   trimJournal(through: string, keptEntries: number): Promise<void>;
 
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal>;
+  historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings, journal and audit entries. */
   erase(client: ClientKey): Promise<void>;

@@ -5,6 +5,7 @@ import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
+import { rebuiltState } from '../../src/service/repair/rebuilt-state.ts';
 import type { JournalEntry } from '../../src/state/store.ts';
 import { naiveOutcome, type ToldOrder } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
@@ -35,6 +36,7 @@ export function violations({ history, clients }: Storm): readonly string[] {
       ...brokenNumbers(remains),
       ...brokenJournal(remains),
       ...brokenLadder(remains),
+      ...brokenRebuilding(remains),
       ...own.verdicts.flatMap((attempt) => [...brokenAnswer(attempt, own.verdicts, remains.decisions)]),
       ...doubledSteps(own.verdicts, remains.decisions),
       ...brokenOutcomes(own.outcomes, remains),
@@ -47,6 +49,11 @@ function ofClient({ verdicts, outcomes }: History, clientIdKey: string) {
     verdicts: verdicts.filter((attempt) => attempt.clientIdKey === clientIdKey),
     outcomes: outcomes.filter((attempt) => attempt.clientIdKey === clientIdKey),
   };
+}
+
+/** The journal tells all that a state holds, so that one that cannot be read is made anew from it. */
+function* brokenRebuilding({ state, journal }: Remains): Generator<string> {
+  if (!isDeepStrictEqual(rebuiltState(journal), state)) yield 'its state is not what its journal tells';
 }
 
 /** No step is lost: the numbers have no gap, and the state has counted all of them. */

@@ -6,6 +6,7 @@ import type { AuditLog } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
+import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
@@ -27,12 +28,21 @@ export type Carrier = <T>(call: () => T) => Promise<T>;
 /** The store's clients with the calls that may change them, any of which a test may put a bug into. */
 export type StoreServer = Pick<StoredClients, 'load' | 'commit' | 'sightings' | 'claim'>;
 
+/** Nobody mends a simulation. */
+const NO_OPERATOR: StoredTexts = {
+  all: async function* () {},
+  read: async () => null,
+  replace: async () => false,
+  newestDecision: async () => 0,
+};
+
 /** One node's connection to a store that lives in memory; the conformance suite holds it to the port. */
 export class SimulatedStore implements Store {
   readonly name = 'a simulated store';
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly texts: StoredTexts = NO_OPERATOR;
   readonly #clients: StoredClients;
   readonly #server: StoreServer;
   readonly #carry: Carrier;

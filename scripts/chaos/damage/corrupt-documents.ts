@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { clientKey, platformName } from '../../../src/client/client-key.ts';
 import { registerKey, stateKey } from '../../../src/state/keys.ts';
+import { scoring } from '../../../test/cli/scoring.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
@@ -17,6 +18,7 @@ import { loadDuring } from '../traffic/load-during.ts';
 
 const DAMAGED = 'damaged';
 const NONSENSE = '{"torn';
+const REPAIR = ['state', 'repair', '--platform', 'shop', '--client', DAMAGED, '--reason', 'chaos'];
 const NOTICE_MS = 3_000;
 
 /** How a store's documents are spoilt behind the back of the service. */
@@ -28,7 +30,7 @@ interface Spoiler {
 /** Something wrote nonsense over the state of one payer, and over what says which version decides. */
 export const corruptDocuments: Scenario = {
   name: 'corrupt-documents',
-  does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, status says so and a rollback repairs the rollout; on SQLite and on Redis',
+  does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, so does a repair, status says so and a rollback repairs the rollout; on SQLite and on Redis',
   limitSeconds: 120,
   run: async (run) => {
     const onSqlite = await underSqlite(run);
@@ -48,10 +50,10 @@ async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   const spoiler: Spoiler = {
     state: (clientIdKey) =>
       write('UPDATE clients SET state = ? WHERE client = ?', NONSENSE, hashOf(clientIdKey)),
-    rollout: () => write('UPDATE registers SET value = ?', NONSENSE),
+    rollout: () => write("UPDATE registers SET value = ? WHERE name = 'rollout'", NONSENSE),
   };
   const operator = new Tenant(service, await issueKey({ dataDir }, '*'));
-  return spoil('SQLite', service, operator, spoiler, run);
+  return spoil('SQLite', service, operator, { DATA_DIR: dataDir }, spoiler, run);
 }
 
 async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
@@ -67,13 +69,15 @@ async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
     rollout: () => set(registerKey('rollout')),
   };
   const operator = new Tenant(service, await issueKey({ dataDir, redisUrl: redis.url }, '*'));
-  return spoil('Redis', service, operator, spoiler, run);
+  const storeEnv = { DATA_DIR: dataDir, REDIS_URL: redis.url };
+  return spoil('Redis', service, operator, storeEnv, spoiler, run);
 }
 
 async function spoil(
   store: string,
   service: ServiceNode,
   operator: Tenant,
+  storeEnv: NodeJS.ProcessEnv,
   spoiler: Spoiler,
   { report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
@@ -85,6 +89,10 @@ async function spoil(
     const whileDamaged = await ask();
     const erased = (await shop.ask('DELETE', `clients/${DAMAGED}`)).status;
     const afterErasure = await ask();
+    await spoiler.state(DAMAGED);
+    const repair = await scoring(REPAIR, storeEnv);
+    report(`${store}: ${repair.stdout.trim().replaceAll('\n', ' ')}${repair.stderr.trim()}`);
+    const afterRepair = await ask();
     await spoiler.rollout();
     await delay(NOTICE_MS);
     const status = await operator.ask('GET', 'rules');
@@ -96,6 +104,7 @@ async function spoil(
       whileDamaged,
       erased,
       afterErasure,
+      afterRepair,
       told: saysUnreadable(status.body),
       still: saysUnreadable(mended.body),
     };
@@ -106,6 +115,7 @@ async function spoil(
     reported(`${store}: verdict of the damaged client`, String(result.whileDamaged)),
     never(`${store}: erasures of the damaged client that failed`, result.erased < 300 ? 0 : 1),
     never(`${store}: verdicts refused after the erasure`, result.afterErasure === 200 ? 0 : 1),
+    never(`${store}: verdicts refused after the repair`, result.afterRepair === 200 ? 0 : 1),
     never(`${store}: status that hides the damaged rollout`, result.told ? 0 : 1),
     never(`${store}: rollouts still damaged after a rollback`, result.still ? 1 : 0),
   ];

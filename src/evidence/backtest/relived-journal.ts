@@ -1,4 +1,5 @@
 import { Simulation } from '../../analysis/simulation.ts';
+import { decimalText } from '../../client/amount.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { VerdictRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
@@ -89,12 +90,6 @@ function requestOf(
     requestId,
     arm,
   };
-}
-
-/** Small amounts would otherwise be written as 1e-7, which is no decimal-string. */
-function decimalText(amount: unknown): string {
-  const text = String(amount);
-  return typeof amount === 'number' && text.includes('e') ? amount.toFixed(10) : text;
 }
 
 function answerOf(decision: Decision): BacktestAnswer {

@@ -24,6 +24,7 @@ import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-3.lua');
+const readText = new RedisScript('read-text-1.lua');
 const forgetJournal = new RedisScript('forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
@@ -52,20 +53,28 @@ export class RedisErasure {
 
   async erase(client: ClientKey): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const raw = await this.#call(stateKey(client.hash), (commands, key) => commands.get(key));
-      const owned = await this.#ownedBy(client);
-      const state = raw === null ? null : stateOf(raw);
+      const { text, stamp } = await this.#state(client);
+      const owned = await this.#ownedBy(client.hash);
+      const state = text === null ? null : stateOf(text);
       await this.#removeSightings(client, owned, state?.hints ?? null);
-      await this.#removeDecisions(client, state?.seq ?? (await this.#newestNumber(client, owned.orders)));
+      await this.#removeDecisions(client, state?.seq ?? (await this.#newestOf(client.hash, owned.orders)));
       await this.#removeOwned(client, owned);
       await this.#removeFromJournal(client);
       await forgetInAuditLog(this.#commands, this.#runOn, client.hash);
-      if (await this.#removeState(client, raw)) return;
+      if (await this.#removeState(client, stamp)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
   }
 
-  async #ownedBy({ hash }: ClientKey): Promise<Owned> {
+  /** The stamp is '' when there is none. */
+  async #state({ hash }: ClientKey): Promise<{ readonly text: string | null; readonly stamp: string }> {
+    const reply = await this.#call(stateKey(hash), (commands, key) => readText.run(commands, [key], []));
+    return Array.isArray(reply)
+      ? { text: String(reply[0]), stamp: String(reply[1]) }
+      : { text: null, stamp: '' };
+  }
+
+  async #ownedBy(hash: string): Promise<Owned> {
     const names = await this.#call(ownedKey(hash), (commands, key) => commands.zRange(key, 0, -1));
     const named = (prefix: string) =>
       names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(1));
@@ -94,7 +103,11 @@ export class RedisErasure {
   }
 
   /** The number of the newest decision as the client's orders tell it: its state is missing or cannot be read. */
-  async #newestNumber({ hash }: ClientKey, orders: readonly string[]): Promise<number> {
+  async newestDecision(clientHash: string): Promise<number> {
+    return this.#newestOf(clientHash, (await this.#ownedBy(clientHash)).orders);
+  }
+
+  async #newestOf(hash: string, orders: readonly string[]): Promise<number> {
     let newest = 0;
     for (const order of orders) {
       const key = orderDecisionsKey(hash, order);
@@ -125,10 +138,10 @@ export class RedisErasure {
     }
   }
 
-  /** False when the client changed since `raw` was read. */
-  async #removeState({ platform, hash }: ClientKey, raw: string | null): Promise<boolean> {
+  /** False when the client changed since its state was read with this stamp. */
+  async #removeState({ platform, hash }: ClientKey, stamp: string): Promise<boolean> {
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
-    const args = [raw ?? '', platform, journalText(erasure)];
+    const args = [stamp, platform, journalText(erasure)];
     const reply = await this.#call(stateKey(hash), (commands, key) =>
       forgetClient.run(commands, [key, ownedKey(hash), journalKey(partitionOf(hash))], args),
     );

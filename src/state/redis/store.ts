@@ -8,6 +8,7 @@ import type { AuditLog } from '../audit-log.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
+import type { StoredTexts } from '../health/stored-texts.ts';
 import {
   answerKey,
   claimKey,
@@ -41,7 +42,8 @@ import { NodeCalls } from './connection/node-calls.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { redisDocuments } from './documents.ts';
 import { RedisErasure } from './erasure.ts';
-import { RedisHealth } from './health.ts';
+import { RedisHealth } from './health/health.ts';
+import { redisStoredTexts } from './health/stored-texts.ts';
 import { RedisClientHistory } from './journal/client-history.ts';
 import { RedisDecisionSearch } from './journal/decision-search.ts';
 import { RedisJournal } from './journal/journal.ts';
@@ -99,6 +101,7 @@ class RedisStore implements Store {
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly texts: StoredTexts;
   readonly rateBuckets: RateBuckets;
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
@@ -130,6 +133,7 @@ class RedisStore implements Store {
     this.#search = new RedisDecisionSearch(connection.commands, this.#calls.on);
     this.#sightings = new RedisSightings(connection, this.#calls.on);
     this.#erasure = new RedisErasure(connection.commands, this.#calls.on);
+    this.texts = redisStoredTexts(connection, this.#calls, (hash) => this.#erasure.newestDecision(hash));
     this.#clock = clock;
     this.#clocks = new NodeClocks(connection.nodes);
     this.#health = new RedisHealth(connection, this.#calls, this.#clocks, clock);
@@ -240,7 +244,7 @@ class RedisStore implements Store {
     return this.#journal.trim(through, keptEntries);
   }
 
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
+  historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
     return this.#history.of(client, limit);
   }
 

@@ -6,6 +6,7 @@ import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
+import type { StoredTexts } from '../health/stored-texts.ts';
 import { aboutClient, journalText } from '../journal-text.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
@@ -33,6 +34,7 @@ import { positionOf, readJournalPage, trimShipped } from './journal.ts';
 import { SqliteRetention } from './retention.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
+import { sqliteStoredTexts } from './stored-texts.ts';
 
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
@@ -51,6 +53,7 @@ class SqliteStore implements Store {
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly texts: StoredTexts;
   readonly findDecisions: Store['findDecisions'];
   readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
@@ -70,6 +73,7 @@ class SqliteStore implements Store {
     this.documents = sqliteDocuments(db, this.#writes, clock, run);
     this.findDecisions = sqliteDecisionSearch(db, run);
     this.auditLog = sqliteAuditLog(db, this.#writes, run);
+    this.texts = sqliteStoredTexts(db, this.#writes, clock, run);
     this.registers = {
       read: (name) => run(async () => textOf(this.#sql.register.get(name)?.['value'])),
       compareAndSet: (name, expected, next) =>
@@ -155,7 +159,7 @@ class SqliteStore implements Store {
       );
   }
 
-  async historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
+  async historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
     return run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);

@@ -91,6 +91,17 @@ describeWithServer('redis-server', 'the Redis store', function () {
     expect(newest.lookedAt.complete).to.equal(false);
   });
 
+  it('erases a client whose state is no text at all', async () => {
+    const client = newClient();
+    await verdict(store, client, 'order');
+    const spoil = "redis.call('SET', KEYS[1], string.char(255, 254, 0, 200))";
+    await command(master().port, ['EVAL', spoil, '1', stateKey(client.hash)]);
+    const failure = await store.load(client).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(StoreUnavailable);
+    await store.erase(client);
+    expect((await store.load(client)).state.seq).to.equal(0);
+  });
+
   it('gives every key an end or a bound', async () => {
     for (let count = 0; count < 5; count += 1) await useEverything(store);
     const { port } = master();

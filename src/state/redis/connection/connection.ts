@@ -34,11 +34,18 @@ export interface RedisConnection {
   nodes(): readonly string[];
   /** A key for which that server answers; null when it answers for none. */
   keyOn(node: string): string | null;
+  /** Some of the keys of that server, from a cursor on; the first and the last cursor are '0'. */
+  scanOn(node: string, cursor: string, keys: number): Promise<ScannedKeys>;
   /** What that server tells about itself. */
   infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or is no longer one of ours. */
   pingNode(node: string): Promise<unknown>;
   close(): Promise<void>;
+}
+
+export interface ScannedKeys {
+  readonly cursor: string;
+  readonly keys: readonly string[];
 }
 
 const CONNECT_TIMEOUT_MS = 800;
@@ -60,6 +67,9 @@ const PROBE_KEY = 'probe';
 
 /** Enough that each master of a cluster has one of them, however small its share of the slots is. */
 const PROBE_KEYS: readonly string[] = Array.from({ length: 1000 }, (_, number) => `${PROBE_KEY}:${number}`);
+
+/** Of a server that is no longer one of ours. */
+const NO_KEYS: ScannedKeys = { cursor: '0', keys: [] };
 
 const NO_COMMAND_TIMER = { timeout: 0 };
 
@@ -142,6 +152,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, er
       nodeOf: () => node,
       nodes: () => [node],
       keyOn: () => PROBE_KEY,
+      scanOn: (_node, cursor, keys) => client.scan(cursor, { COUNT: keys }),
       infoOf: () => client.info(),
       pingNode: () => client.ping(),
       close: () => closeWithin(client),
@@ -174,6 +185,8 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: 
         const owned = PROBE_KEYS.find((key) => addressOf(key) === node);
         return owned ?? null;
       },
+      scanOn: async (node, cursor, keys) =>
+        (await cluster.nodeByAddress.get(node)?.client?.scan(cursor, { COUNT: keys })) ?? NO_KEYS,
       infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       close: () => closeWithin(cluster),
@@ -207,6 +220,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, errors
       nodeOf: () => target.masterName,
       nodes: () => [target.masterName],
       keyOn: () => PROBE_KEY,
+      scanOn: (_node, cursor, keys) => sentinel.scan(cursor, { COUNT: keys }),
       infoOf: () => sentinel.info(),
       pingNode: () => sentinel.ping(),
       close: () => closeWithin(sentinel),

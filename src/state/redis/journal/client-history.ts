@@ -25,7 +25,7 @@ export class RedisClientHistory {
   }
 
   /** The client's newest entries, looked for backwards in the journal of its partition. */
-  async of({ hash }: ClientKey, limit: number): Promise<ClientJournal> {
+  async of({ hash }: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
     const journal = journalKey(partitionOf(hash));
     const found: JournalEntry[] = [];
     let from = '+';

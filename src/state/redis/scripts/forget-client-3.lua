@@ -6,13 +6,14 @@
   KEYS[2] owned: what erasure had to look for
   KEYS[3] journal of the client's partition
 
-  ARGV[1] the state as it was read, '' for none
+  ARGV[1] stamp of the state as it was read, '' for none: a damaged state may be no text that could be sent back
   ARGV[2] platform
   ARGV[3] the journal's entry of the erasure; kept under no client, so that repeating an erasure leaves it
 
   Returns 1 forgotten, 0 conflict (the state is not what was read).
 ]]
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+local state = redis.call('GET', KEYS[1])
+if (state and redis.sha1hex(state) or '') ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('XADD', KEYS[3], '*', 'kind', 'erasure', 'platform', ARGV[2], 'client', '', 'entry', ARGV[3])
 return 1

@@ -1,16 +1,16 @@
-import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
+import { CLOCK_OFFSET_MS_MAX } from '../../clock-offset.ts';
 import {
   failureText,
   type ServerHealth,
   type StoreHealth,
   type StoreWarning,
-} from '../health/store-health.ts';
-import { StoreUnavailable } from '../store.ts';
-import type { RedisConnection } from './connection/connection.ts';
-import type { NodeCalls } from './connection/node-calls.ts';
-import type { NodeClocks } from './node-clocks.ts';
+} from '../../health/store-health.ts';
+import { StoreUnavailable } from '../../store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { NodeCalls } from '../connection/node-calls.ts';
+import type { NodeClocks } from '../node-clocks.ts';
+import { RedisScript } from '../script.ts';
 import { brokenPromises, tooOld } from './promises.ts';
-import { RedisScript } from './script.ts';
 
 const probeScript = new RedisScript('probe-1.lua');
 

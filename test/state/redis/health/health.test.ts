@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { exactSystemClock } from '../../../src/clock.ts';
-import { healthTexts, type StoreHealth, servesClients } from '../../../src/state/health/store-health.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { describeWithServer } from '../../servers/needed-programs.ts';
-import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../servers/redis.ts';
-import { command } from '../../servers/redis-command.ts';
-import { APPEND_ONLY } from '../../servers/redis-process.ts';
-import { until } from '../../servers/until.ts';
+import { exactSystemClock } from '../../../../src/clock.ts';
+import { healthTexts, type StoreHealth, servesClients } from '../../../../src/state/health/store-health.ts';
+import { openRedisStore } from '../../../../src/state/redis/store.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { describeWithServer } from '../../../servers/needed-programs.ts';
+import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../../servers/redis.ts';
+import { command } from '../../../servers/redis-command.ts';
+import { APPEND_ONLY } from '../../../servers/redis-process.ts';
+import { until } from '../../../servers/until.ts';
 
 const IGNORED = () => {};
 

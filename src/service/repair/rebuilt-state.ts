@@ -1,0 +1,73 @@
+import { decimalText, normalAmount } from '../../client/amount.ts';
+import { recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import {
+  type ClientState,
+  rememberEvent,
+  touch,
+  UNKNOWN_CLIENT,
+  type VerdictEvent,
+} from '../../client/client-state.ts';
+import { knownHints } from '../../client/hints.ts';
+import { waitRemainingMs } from '../../client/ladder.ts';
+import type { KnownOrder } from '../../client/order.ts';
+import { isGrant } from '../../decision/conclude-verdict.ts';
+import { hintsAfter } from '../../decision/decide.ts';
+import type { Decision } from '../../decision/decision.ts';
+import { token } from '../../decision/token.ts';
+import type { JournalEntry } from '../../state/store.ts';
+
+/**
+ * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep
+ * them.
+ */
+export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
+  const orders = new Map<string, KnownOrder>();
+  return entries.reduce((state, entry) => after(state, entry, orders), UNKNOWN_CLIENT);
+}
+
+function after(state: ClientState, entry: JournalEntry, orders: Map<string, KnownOrder>): ClientState {
+  const { at } = entry;
+  switch (entry.kind) {
+    case 'score':
+      return touch({ ...state, hints: hintsAfter(state, entry.request, at).hints }, at);
+    case 'verdict':
+      return afterVerdict(state, entry.decision);
+    case 'outcome': {
+      const known = orders.get(entry.orderRef) ?? null;
+      const told = entry.report ?? entry.order;
+      // A report without a time is dated right after the one that it corrects, which may be later than it came.
+      const { state: next, order } = recordOutcome(state, known, told, Math.max(at, told.occurredAt));
+      orders.set(entry.orderRef, order);
+      return next;
+    }
+    case 'binding':
+      return setBinding(state, entry.binding, at);
+    case 'override':
+      return setOverride(state, entry.override, at);
+    default:
+      return entry satisfies never;
+  }
+}
+
+function afterVerdict(state: ClientState, decision: Decision): ClientState {
+  const { at, seq, ladderAfter } = decision;
+  const events = rememberEvent(state.events, eventOf(state, decision));
+  return { ...touch({ ...state, events }, at), seq, lastVerdictAt: at, ladder: ladderAfter };
+}
+
+function eventOf(state: ClientState, decision: Decision): VerdictEvent {
+  const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
+  const { fingerprints, ips } = knownHints(state.hints, at);
+  const { amount = '', currency = '', method = '' } = facts;
+  return {
+    at,
+    early: waitRemainingMs(ladderBefore, at) > 0,
+    granted: isGrant(verdict),
+    method: token(String(method)),
+    amount: token(`${normalAmount(decimalText(amount))} ${currency}`),
+    order: token(orderRef),
+    sellPoint: token(sellPointKey),
+    fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,
+    ip: ips.at(-1)?.slice(0, 6) ?? null,
+  };
+}

@@ -1,0 +1,37 @@
+/** What a text holds: the state of a client, a document, or a register. */
+export type TextKind = 'client' | 'document' | 'register';
+
+/** Where a text is kept: under the client's hash, `collection/name` of a document, or the register's name. */
+export interface TextPlace {
+  readonly kind: TextKind;
+  readonly name: string;
+}
+
+export interface StoredText extends TextPlace {
+  readonly text: string;
+}
+
+/** A text as it was read, for a replacement that must not overwrite anything newer. */
+export interface ReadText {
+  readonly text: string;
+  /** Of the bytes that are kept: a damaged text may lose some of them on the way. */
+  readonly stamp: string;
+}
+
+/**
+ * What is kept, as it is kept: for an operator who looks for what cannot be read, and mends it. No request is
+ * served from here.
+ */
+export interface StoredTexts {
+  /** Every text, one after the other; what changes meanwhile may be left out. */
+  all(): AsyncIterable<StoredText>;
+
+  /** Null when there is none. */
+  read(place: TextPlace): Promise<ReadText | null>;
+
+  /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */
+  replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;
+
+  /** The number of the newest decision that is kept of a client, by its hash; 0 without one. */
+  newestDecision(clientHash: string): Promise<number>;
+}

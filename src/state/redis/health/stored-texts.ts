@@ -1,0 +1,68 @@
+import type { StoredText, StoredTexts, TextPlace } from '../../health/stored-texts.ts';
+import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../../keys.ts';
+import { RETENTION } from '../../store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { NodeCalls } from '../connection/node-calls.ts';
+import { RedisScript } from '../script.ts';
+
+const readText = new RedisScript('read-text-1.lua');
+const replaceText = new RedisScript('replace-text-1.lua');
+
+/** Keys that one step looks at: well under a millisecond, in which no request is served. */
+const SCAN_KEYS = 500;
+
+/** The texts under the keys of states, documents and registers, on every server. */
+export function redisStoredTexts(
+  connection: RedisConnection,
+  calls: NodeCalls,
+  newestDecision: StoredTexts['newestDecision'],
+): StoredTexts {
+  const { commands } = connection;
+  return {
+    all: () => allTexts(connection, calls),
+    read: async (place) => {
+      const key = keyOf(place);
+      const reply = await calls.on(key)(() => readText.run(commands, [key], []));
+      if (!Array.isArray(reply)) return null;
+      const [text, stamp] = reply.map(String);
+      return { text: text ?? '', stamp: stamp ?? '' };
+    },
+    replace: async (place, stamp, next) => {
+      const key = keyOf(place);
+      const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
+      const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
+      return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
+    },
+    newestDecision,
+  };
+}
+
+function keyOf({ kind, name }: TextPlace): string {
+  switch (kind) {
+    case 'client':
+      return stateKey(name);
+    case 'document':
+      return documentPrefix('').slice(0, -1) + name;
+    case 'register':
+      return registerKey(name);
+    default:
+      return kind satisfies never;
+  }
+}
+
+async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {
+  const { commands } = connection;
+  for (const node of connection.nodes()) {
+    let cursor = '0';
+    do {
+      const from: string = cursor;
+      const page = await calls.onNode(node)(() => connection.scanOn(node, from, SCAN_KEYS));
+      cursor = page.cursor;
+      for (const key of page.keys) {
+        const place = textPlaceOf(key);
+        const text = place === null ? null : await calls.on(key)(() => commands.get(key));
+        if (place !== null && text !== null) yield { ...place, text };
+      }
+    } while (cursor !== '0');
+  }
+}

@@ -1,0 +1,22 @@
+--[[
+  Puts a text in the place of another one, unless that has changed since it was read.
+
+  KEYS[1] the text
+
+  ARGV[1] stamp of the text that was read
+  ARGV[2] '1' to write ARGV[3], '0' to remove the text
+  ARGV[3] the next text
+  ARGV[4] kept for, ms; '' to leave its end as it is
+
+  Returns 1 when it was replaced, 0 when it has changed.
+]]
+local current = redis.call('GET', KEYS[1])
+if not current or redis.sha1hex(current) ~= ARGV[1] then return 0 end
+if tonumber(ARGV[2]) == 0 then
+  redis.call('UNLINK', KEYS[1])
+elseif ARGV[4] == '' then
+  redis.call('SET', KEYS[1], ARGV[3], 'KEEPTTL')
+else
+  redis.call('SET', KEYS[1], ARGV[3], 'PX', tonumber(ARGV[4]))
+end
+return 1

@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { StoredText, StoredTexts, TextKind } from '../health/stored-texts.ts';
+import type { RunCall } from '../run-call.ts';
+import { textOf } from '../snapshot.ts';
+import { RETENTION } from '../store.ts';
+import type { GroupCommit } from './file/group-commit.ts';
+
+/** Where texts of a kind lie, and what stands before their names there. */
+const PLACES = {
+  client: { table: 'clients', name: 'client', text: 'state', prefix: '' },
+  document: { table: 'documents', name: 'key', text: 'value', prefix: 'document:' },
+  register: { table: 'registers', name: 'name', text: 'value', prefix: '' },
+} as const satisfies Record<TextKind, unknown>;
+
+const KINDS = ['client', 'document', 'register'] as const satisfies readonly TextKind[];
+
+/** Rows that are read at once: some milliseconds, in which no request is served. */
+const PAGE_ROWS = 500;
+
+/** The texts in the tables of clients, documents and registers. `clock` gives epoch ms. */
+export function sqliteStoredTexts(
+  db: DatabaseSync,
+  writes: GroupCommit,
+  clock: () => number,
+  run: RunCall,
+): StoredTexts {
+  const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
+  return {
+    all: () => allTexts(db, run),
+    read: ({ kind, name }) =>
+      run(async () => {
+        const { table, name: column, text, prefix } = PLACES[kind];
+        const sql = `SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${column} = ?`;
+        const row = db.prepare(sql).get(prefix + name);
+        return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
+      }),
+    replace: ({ kind, name }, stamp, next) =>
+      run(() =>
+        writes.run(() => {
+          const { table, name: column, text, prefix } = PLACES[kind];
+          const where = `WHERE ${column} = ? AND hex(${text}) = ?`;
+          const args = [prefix + name, stamp] as const;
+          if (next === null) return db.prepare(`DELETE FROM ${table} ${where}`).run(...args).changes > 0;
+          const replaced =
+            db.prepare(`UPDATE ${table} SET ${text} = ? ${where}`).run(next, ...args).changes > 0;
+          if (replaced && kind === 'client') keep(db, name, clock());
+          return replaced;
+        }),
+      ),
+    newestDecision: (clientHash) => run(async () => Number(newest.get(clientHash)?.['newest'] ?? 0)),
+  };
+}
+
+function keep(db: DatabaseSync, clientHash: string, nowMs: number): void {
+  db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?').run(nowMs + RETENTION.stateMs, clientHash);
+}
+
+async function* allTexts(db: DatabaseSync, run: RunCall): AsyncGenerator<StoredText> {
+  for (const kind of KINDS) {
+    const { table, name, text, prefix } = PLACES[kind];
+    const page = db.prepare(
+      `SELECT ${name} AS name, ${text} AS text FROM ${table} WHERE ${name} > ? ORDER BY ${name} LIMIT ${PAGE_ROWS}`,
+    );
+    for (let after: string | null = ''; after !== null; ) {
+      const from: string = after;
+      const rows = await run(async () => page.all(from));
+      for (const row of rows)
+        yield { kind, name: String(row['name']).slice(prefix.length), text: String(row['text']) };
+      after = rows.length < PAGE_ROWS ? null : textOf(rows.at(-1)?.['name']);
+    }
+  }
+}
