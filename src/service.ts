@@ -14,6 +14,7 @@ import {
   type VerdictResult,
 } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
+import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
 import {
   type Pseudonym,
   type ScoreBody,
@@ -33,6 +34,8 @@ export interface ServiceParts {
   readonly store: Store;
   /** Asked once a request; the request keeps to the answer. */
   readonly ruleSource: RuleSource;
+  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly pseudonym: Pseudonym;
@@ -84,10 +87,12 @@ export class IdempotencyKeyReused extends Error {
 /** The operations that change what is known of a client: each loads, lets the pure core decide, and commits. */
 export class ScoringService {
   readonly #parts: ServiceParts;
+  readonly #lists: SharedLists;
   readonly #turns: ClientTurns;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
+    this.#lists = parts.lists ?? NO_LISTS;
     this.#turns = new ClientTurns(parts);
   }
 
@@ -112,7 +117,8 @@ export class ScoringService {
       const now = this.#moment(snapshot);
       // Noted once a request: deciding again after a lost race is still the same request.
       seen ??= this.#see(ask, snapshot, now);
-      return stepOf(ask, this.#decide(ask, { client, state: snapshot.state, sightings: await seen, now }));
+      const standing = { client, state: snapshot.state, sightings: await seen, lists: this.#lists, now };
+      return stepOf(ask, this.#decide(ask, standing));
     });
     this.#note(verdicts);
     return answered;
@@ -124,17 +130,19 @@ export class ScoringService {
     const { store, ruleSource, metrics, pseudonym } = this.#parts;
     const client = clientKey(platform, clientIdKey);
     const request = scoreRequest(body, pseudonym);
+    // The networks around an address are kept as long as its hint, and nowhere else.
+    const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
     const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
       const now = this.#moment(snapshot);
       const { known: hints } = hintsAfter(snapshot.state, request, now);
       const sightings = await seeDevices(store, { client, choice, hints, now });
-      const standing = { client, state: snapshot.state, sightings, now };
+      const standing = { client, state: snapshot.state, sightings, lists: this.#lists, now };
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
       );
       const { answer, nextState: state } = result;
-      const told = { at: now, platform, clientIdKey, request, ruleVersion: rules.version, answer };
+      const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
       return { result: answer, change: { state, entry: { kind: 'score', ...told } } };
     });
     metrics.score(answer);

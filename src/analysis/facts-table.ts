@@ -18,6 +18,7 @@ function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
 }
 
 function nameWithWindow(name: string, fact: Fact): string {
+  if (fact.kind === 'listed') return `\`${name}\` of a shared list`;
   return fact.kind === 'windowed'
     ? `\`${name}\` over a window up to ${formatDuration(fact.longestWindowMs)}`
     : `\`${name}\``;

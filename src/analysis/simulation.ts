@@ -19,6 +19,7 @@ import {
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
+import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
@@ -41,12 +42,14 @@ const ORDERS_MAX = 100;
 export class Simulation {
   #rules: RuleSet;
   readonly #platform: PlatformName;
+  readonly #lists: SharedLists;
   readonly #payers = new Map<string, Payer>();
   readonly #devices = new DeviceBook();
 
-  constructor(rules: RuleSet, platform: PlatformName) {
+  constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
     this.#rules = rules;
     this.#platform = platform;
+    this.#lists = lists;
   }
 
   /** Lets another rule set decide from now on, as a rollout does. */
@@ -58,7 +61,7 @@ export class Simulation {
     const payer = this.#payer(clientIdKey);
     const { known } = hintsAfter(payer.state, request, momentFor(payer.state, now));
     const sightings = this.#sightings(clientIdKey, known, now);
-    const result = decideScore(this.#rules, standingOf(payer, sightings, now), request);
+    const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
     payer.state = result.nextState;
     return result;
   }
@@ -68,7 +71,7 @@ export class Simulation {
     const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
     this.#devices.record(clientIdKey, hints, now);
     const sightings = this.#sightings(clientIdKey, hints, now);
-    const standing = standingOf(payer, sightings, now);
+    const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.#rules, standing, request);
     payer.state = nextState;
     return decision;
@@ -110,8 +113,8 @@ export class Simulation {
     this.#payers.set(clientIdKey, payer);
     return payer;
   }
-}
 
-function standingOf({ key, state }: Payer, sightings: Sightings, now: number): Standing {
-  return { client: key, state, sightings, now };
+  #standing({ key, state }: Payer, sightings: Sightings, now: number): Standing {
+    return { client: key, state, sightings, lists: this.#lists, now };
+  }
 }

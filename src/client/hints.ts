@@ -6,6 +6,8 @@ export interface Hint {
   readonly kind: HintKind;
   /** The HMAC of a fingerprint or IP; empty for a sign. */
   readonly id: string;
+  /** Of an IP: shortened HMACs of the networks around it. */
+  readonly networks?: readonly string[];
   /** The number of the score that showed it first. */
   readonly since: number;
   readonly lastAt: number;
@@ -33,6 +35,8 @@ export interface Hints {
 export interface ScoreHints {
   readonly fingerprint: string | null;
   readonly ip: string | null;
+  /** Shortened HMACs of the networks around the IP; absent without one. */
+  readonly networks?: readonly string[];
   readonly jsOk: boolean | null;
   readonly honeypotTriggered: boolean;
   readonly userAgentPresent: boolean;
@@ -45,6 +49,8 @@ export interface KnownHints {
   /** HMACs, the one that was shown last at the end. */
   readonly fingerprints: readonly string[];
   readonly ips: readonly string[];
+  /** Of the networks around the IPs, shortened HMACs. */
+  readonly networks: readonly string[];
   readonly noScript: boolean;
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
@@ -64,6 +70,7 @@ export const NO_HINTS: KnownHints = {
   scored: false,
   fingerprints: [],
   ips: [],
+  networks: [],
   noScript: false,
   trapped: false,
   userAgentPresent: false,
@@ -78,7 +85,7 @@ export function withScore(before: Hints | null, score: ScoreHints, request: stri
   const asked = (before?.asked ?? []).filter(({ at }) => fresh(at));
   const repeated = asked.find((other) => other.request === request);
   const number = repeated?.number ?? nextNumber(shown, asked);
-  for (const [kind, id] of shownBy(score)) shown = show(shown, { kind, id, since: number, lastAt: now });
+  for (const hint of shownBy(score)) shown = show(shown, { ...hint, since: number, lastAt: now });
   const one = { request, number, at: now };
   return {
     scoredAt: now,
@@ -110,6 +117,7 @@ export function knownHints(hints: Hints | null, now: number): KnownHints {
     scored: now - hints.scoredAt < HINTS_VALID_MS,
     fingerprints: ids('fingerprint'),
     ips: ids('ip'),
+    networks: known.flatMap(({ networks = [] }) => networks),
     noScript: has('noScript'),
     trapped: has('trap'),
     userAgentPresent: has('userAgent'),
@@ -117,13 +125,14 @@ export function knownHints(hints: Hints | null, now: number): KnownHints {
   };
 }
 
-function* shownBy(score: ScoreHints): Generator<readonly [HintKind, string]> {
-  if (score.fingerprint !== null) yield ['fingerprint', score.fingerprint];
-  if (score.ip !== null) yield ['ip', score.ip];
-  if (score.jsOk === false) yield ['noScript', ''];
-  if (score.honeypotTriggered) yield ['trap', ''];
-  if (score.userAgentPresent) yield ['userAgent', ''];
-  if (score.userAgentIsAutomated) yield ['automated', ''];
+function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'networks'>> {
+  const { fingerprint, ip, networks = [] } = score;
+  if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint };
+  if (ip !== null) yield { kind: 'ip', id: ip, ...(networks.length === 0 ? {} : { networks }) };
+  if (score.jsOk === false) yield { kind: 'noScript', id: '' };
+  if (score.honeypotTriggered) yield { kind: 'trap', id: '' };
+  if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
+  if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
 }
 
 /** With one more hint at the end; of too many devices the one that was shown the longest ago is forgotten. */

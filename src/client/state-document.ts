@@ -32,8 +32,8 @@ type RecentRow = number[];
 type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
 /** 0 when there are none; `older` only when some are not remembered singly. */
 type OutcomesRow = 0 | [paid: number, unpaid: number, technical: number, recent: RecentRow, older?: OlderRow];
-/** The id is left out of a sign. */
-type HintRow = [kind: number, since: number, age: number, id?: string];
+/** The id is left out of a sign; the networks around an IP, joined by blanks, where there are none. */
+type HintRow = [kind: number, since: number, age: number, id?: string, networks?: string];
 type HintsRow = [
   scoredAge: number,
   shown: HintRow[],
@@ -280,6 +280,7 @@ function encodeHints({ scoredAt, shown, asked }: Hints, lastAt: number): HintsRo
 function encodeHint(hint: Hint, lastAt: number): HintRow {
   const row: HintRow = [HINT_KINDS.indexOf(hint.kind), hint.since, lastAt - hint.lastAt];
   if (hint.kind === 'fingerprint' || hint.kind === 'ip') row.push(hint.id);
+  if (hint.networks !== undefined) row.push(hint.networks.join(' '));
   return row;
 }
 
@@ -291,8 +292,9 @@ function decodeHints([scoredAge, shown, asked]: HintsRow, lastAt: number): Hints
   };
 }
 
-function decodeHint([code, since, age, id = '']: HintRow, lastAt: number): Hint {
+function decodeHint([code, since, age, id = '', networks]: HintRow, lastAt: number): Hint {
   const kind = HINT_KINDS[code];
   if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
-  return { kind, id, since, lastAt: lastAt - age };
+  const around = networks === undefined ? {} : { networks: networks.split(' ') };
+  return { kind, id, ...around, since, lastAt: lastAt - age };
 }

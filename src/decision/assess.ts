@@ -50,12 +50,14 @@ export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Reco
 }
 
 function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
-  return rules.facts.map(({ fact, windowMs }) => {
+  return rules.facts.map(({ fact, windowMs, list = '' }) => {
     switch (fact.kind) {
       case 'plain':
         return fact.read(context);
       case 'windowed':
         return fact.read(context, windowMs);
+      case 'listed':
+        return fact.read(context, list);
       case 'concluded':
         return false;
       default:

@@ -24,6 +24,8 @@ import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-s
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
+import type { ListSubject } from './lists/list-kind.ts';
+import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
 import { token } from './token.ts';
 
 interface PaymentRequest {
@@ -76,6 +78,8 @@ export interface Standing {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
+  /** As they are at this moment; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -91,7 +95,7 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const { hints, known } = hintsAfter(state, request, now);
   const nextState = touch({ ...state, hints }, now);
   const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known };
-  const assessment = assess(rules, contextOf(view, settings, request));
+  const assessment = assess(rules, contextOf(view, settings, request, standing));
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
   return { answer, signals: assessment.signals, nextState };
 }
@@ -146,11 +150,8 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
 }
 
 /** What `decideVerdict` decides, without the record of it, which costs as much again: for years of requests. */
-export function judgeVerdict(
-  rules: RuleSet,
-  { client, state, sightings, now }: Standing,
-  request: AskedVerdict,
-): JudgedVerdict {
+export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedVerdict): JudgedVerdict {
+  const { client, state, sightings, now } = standing;
   const at = momentFor(state, now);
   const settings = settingsOf(rules, client.platform);
   const ladderBefore = settle(state.ladder, state.lastVerdictAt, settings.ladder, at);
@@ -159,7 +160,7 @@ export function judgeVerdict(
   const event = eventOf(request, settings, hints, early, at);
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
   const view = { state: seen, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
-  const assessment = assess(rules, contextOf(view, settings, request));
+  const assessment = assess(rules, contextOf(view, settings, request, standing));
   const concluded = concludeVerdict(rules, settings, assessment, ladderBefore, at);
   const nextState: ClientState = {
     ...seen,
@@ -172,11 +173,12 @@ export function judgeVerdict(
 }
 
 /** Facts about a client as it stands, for showing to people: no request is counted. */
-export function factsNow(rules: RuleSet, { client, state, ...rest }: Standing): Assessment {
+export function factsNow(rules: RuleSet, standing: Standing): Assessment {
+  const { client, state, sightings } = standing;
   const settings = settingsOf(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
-  const now = momentFor(state, rest.now);
-  return assess(rules, contextOf(asItStands(state, settings, rest.sightings, now), settings, request));
+  const now = momentFor(state, standing.now);
+  return assess(rules, contextOf(asItStands(state, settings, sightings, now), settings, request, standing));
 }
 
 type ContextView = Pick<FactContext, 'state' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
@@ -193,7 +195,12 @@ function asItStands(
   return { state, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
-function contextOf(view: ContextView, settings: PlatformSettings, request: PaymentRequest): FactContext {
+function contextOf(
+  view: ContextView,
+  settings: PlatformSettings,
+  request: PaymentRequest,
+  { client, lists = NO_LISTS }: Standing,
+): FactContext {
   return {
     ...view,
     previousVerdictAt: view.state.lastVerdictAt,
@@ -204,7 +211,17 @@ function contextOf(view: ContextView, settings: PlatformSettings, request: Payme
       sellPointKey: request.sellPointKey,
     },
     smoothing: settings.smoothing,
+    isListed: (list) => lists.find(list, subjectOf(client, request, view.hints), view.now) !== null,
   };
+}
+
+/** What of a request may stand on a shared list. */
+export function subjectOf(
+  { platform, clientIdKey }: ClientKey,
+  { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
+  { fingerprints, ips, networks }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'>,
+): ListSubject {
+  return { platform, clientIdKey, method, sellPointKey, fingerprints, ips, networks };
 }
 
 function eventOf(

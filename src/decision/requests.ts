@@ -4,7 +4,7 @@ import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts
 import { key, type Shape, text } from '../shapes.ts';
 import type { ScoreRequest, VerdictRequest } from './decide.ts';
 import type { Arm } from './decision.ts';
-import { networkOf } from './network.ts';
+import { networkKeys, networkOf } from './network.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');
@@ -67,11 +67,17 @@ export function scoreRequest(body: ScoreBody, pseudonym: Pseudonym): ScoreReques
     currency: body.toPayCurrency?.toUpperCase() ?? null,
     fingerprint: fingerprint === undefined ? null : pseudonym('fingerprint', fingerprint),
     ip: ip === undefined ? null : pseudonym('ip', networkOf(ip)),
+    ...aroundIp(ip, pseudonym),
     jsOk: clientHints?.jsOk ?? null,
     honeypotTriggered: clientHints?.honeypotTriggered === true,
     userAgentPresent: userAgent !== undefined,
     userAgentIsAutomated: userAgent !== undefined && isbot(userAgent),
   };
+}
+
+function aroundIp(ip: string | undefined, pseudonym: Pseudonym): Pick<ScoreRequest, 'networks'> {
+  const networks = ip === undefined ? [] : networkKeys(ip, pseudonym);
+  return networks.length === 0 ? {} : { networks };
 }
 
 /** A verdict body with what the decision record says about its origin. */

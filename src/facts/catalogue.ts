@@ -3,6 +3,7 @@ import { COOLDOWN_FACTS } from './cooldown.ts';
 import type { Fact } from './fact.ts';
 import { HINT_FACTS } from './hints.ts';
 import { HISTORY_FACTS } from './history.ts';
+import { LISTED_FACTS } from './listed.ts';
 import { REQUEST_FACTS } from './request.ts';
 import { SHARING_FACTS } from './sharing.ts';
 import { VELOCITY_FACTS } from './velocity.ts';
@@ -18,6 +19,7 @@ export const FACT_THEMES = {
   sharing: SHARING_FACTS,
   hints: HINT_FACTS,
   request: REQUEST_FACTS,
+  'shared lists': LISTED_FACTS,
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
 

@@ -51,6 +51,8 @@ export interface FactContext {
   readonly hints: KnownHints;
   readonly request: FactRequest;
   readonly smoothing: Smoothing;
+  /** Whether the request has an entry on the shared list of this name. */
+  readonly isListed: (list: string) => boolean;
   readonly now: number;
 }
 
@@ -90,6 +92,12 @@ export interface WindowedFact extends FactDescription {
   readonly read: (context: FactContext, windowMs: number) => number;
 }
 
+/** A fact about one of the shared lists, which `params: { list }` names. */
+export interface ListedFact extends FactDescription {
+  readonly kind: 'listed';
+  readonly read: (context: FactContext, list: string) => boolean;
+}
+
 /** A fact that earlier rules of the same decision conclude. */
 export interface ConcludedFact extends FactDescription {
   readonly kind: 'concluded';
@@ -98,7 +106,7 @@ export interface ConcludedFact extends FactDescription {
   readonly read: (conclusions: Conclusions) => FactValue;
 }
 
-export type Fact = PlainFact | WindowedFact | ConcludedFact;
+export type Fact = PlainFact | WindowedFact | ListedFact | ConcludedFact;
 
 /** What a duration fact says when the thing never happened. */
 export const NEVER_SECONDS = 999_999_999;

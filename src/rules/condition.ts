@@ -2,14 +2,16 @@ import type { Fact, FactValue } from '../facts/fact.ts';
 import type { OperatorName } from './operators.ts';
 import type { Location } from './problem.ts';
 
-/** A fact as a rule names it: with its window when it has one. */
+/** A fact as a rule names it: with its window or its list when it has one. */
 export interface FactRef {
-  /** `verdicts(10m)` or `paidCount`: how records and explanations name it. */
+  /** `verdicts(10m)`, `listed(blocked-devices)` or `paidCount`: how records and explanations name it. */
   readonly label: string;
   readonly name: string;
   readonly fact: Fact;
   /** 0 for a fact without a window. */
   readonly windowMs: number;
+  /** The shared list that it asks about; only of a fact about lists. */
+  readonly list?: string;
   /** Its place among the values of a decision. */
   readonly index: number;
 }
@@ -123,6 +125,13 @@ export function comparisonsIn(conditions: readonly Condition[]): readonly Compar
 /** The facts that conditions compare, in the order of their first mention. */
 export function factsNamed(conditions: readonly Condition[]): readonly FactRef[] {
   return [...new Map(comparisonsIn(conditions).map(({ fact }) => [fact.label, fact])).values()];
+}
+
+/** Whether a condition asks what people put on a list, of the rule set or shared. */
+export function asksLists(condition: Condition): boolean {
+  return comparisonsIn([condition]).some(
+    ({ fact: { fact }, list }) => fact.kind === 'listed' || list !== undefined,
+  );
 }
 
 /** The conditions that are referred to by name, also from within each other. */

@@ -8,6 +8,7 @@ import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
+import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
 import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
@@ -20,6 +21,8 @@ export interface RecordsParts {
   readonly ruleSource: RuleSource;
   /** Older decisions than the store keeps; null where the node has no archive. */
   readonly archive?: ArchiveReader | null;
+  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -128,6 +131,6 @@ export class Records {
     const hints = knownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
     const sightings = await seeDevices(this.#parts.store, { client, choice, hints, now });
-    return { client, state, sightings, now };
+    return { client, state, sightings, lists: this.#parts.lists ?? NO_LISTS, now };
   }
 }

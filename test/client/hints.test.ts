@@ -65,11 +65,18 @@ describe('the hints of scores', () => {
       scored: true,
       fingerprints: ['device-1'],
       ips: ['network-1'],
+      networks: [],
       noScript: false,
       trapped: true,
       userAgentPresent: true,
       userAgentIsAutomated: true,
     });
+  });
+
+  it('keep the networks around an address as long as the address', () => {
+    const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
+    expect(knownHints(hints, now).networks).to.deep.equal(['x/16', 'x/24', 'y/16']);
+    expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
   it('say of the last page alone that it did not execute JavaScript', () => {

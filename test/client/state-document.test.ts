@@ -17,6 +17,7 @@ function usualClient(): ClientState {
   const device = {
     fingerprint: 'c2lnbmFscy1maW5nZXJwcmludA',
     ip: 'c2lnbmFscy1pcC1hZGRyZXNzLQ',
+    networks: ['c2lnbmFscy', '1uZXR3b3Jr'],
     jsOk: true,
     honeypotTriggered: false,
     userAgentPresent: true,
@@ -46,6 +47,12 @@ describe('the stored form of a client', () => {
         expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
       }),
     );
+  });
+
+  it('gives back the networks around an address', () => {
+    const state = usualClient();
+    expect(JSON.stringify(state.hints)).to.include('1uZXR3b3Jr');
+    expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
   });
 
   it('gives back the unknown client', () => {

@@ -42,6 +42,7 @@ describe('a score body', () => {
       currency: 'USD',
       fingerprint: 'fingerprint<device-1>',
       ip: 'ip<2001:db8:1:2::/64>',
+      networks: ['ip<2001:db', 'ip<2001:db', 'ip<2001:db', 'ip<2001:db'],
       jsOk: false,
       honeypotTriggered: true,
       userAgentPresent: true,

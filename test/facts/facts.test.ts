@@ -37,6 +37,7 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     hints: knownHints(known.hints, NOW),
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
+    isListed: (list) => list === 'blocked-devices',
     now: NOW,
     ...more,
   };
@@ -80,6 +81,8 @@ function readFact(fact: Fact, context: FactContext, windowMs: number, conclusion
       return fact.read(context);
     case 'windowed':
       return fact.read(context, windowMs);
+    case 'listed':
+      return fact.read(context, 'blocked-devices');
     case 'concluded':
       return fact.read(conclusions);
     default:
@@ -179,6 +182,7 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   sellPointKey: ({ request }) => request.sellPointKey,
   bindingFitsMethod: ({ state: { binding }, request }) =>
     isLive(binding) && (binding?.method === null || binding?.method === request.method),
+  listed: ({ isListed }) => isListed('blocked-devices'),
 };
 
 function distinct(pick: (event: VerdictEvent) => string | null) {

@@ -283,7 +283,10 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
   {
     title: '"notIn" with a mapping',
     files: condition('{ fact: clientGroup, operator: notIn, value: { a: b } }'),
-    problems: ['verdicts.yaml:10:56  value of operator "notIn" must be a list, not a mapping'],
+    problems: [
+      'verdicts.yaml:10:56  value lacks "list"',
+      'verdicts.yaml:10:58  unknown member "a" of value; allowed: list',
+    ],
   },
   {
     title: '"in" with an empty list',
@@ -1120,13 +1123,15 @@ export const BAD_FILES: readonly BadRules[] = [
   {
     title: 'an unknown file, with the nearest name',
     files: { 'verdict.yaml': whole('a: b\n') },
-    problems: ['verdict.yaml:1:1  unknown file; did you mean "verdicts.yaml"?; tests go into cases/*.yaml'],
+    problems: [
+      'verdict.yaml:1:1  unknown file; did you mean "verdicts.yaml"?; tests go into cases/*.yaml, lists into lists/*.yaml',
+    ],
   },
   {
     title: 'a .yml file',
     files: { 'cases/more.yml': whole('cases: []\n') },
     problems: [
-      'cases/more.yml:1:1  unknown file; allowed: ruleset.yaml, groups.yaml, bot-signals.yaml, verdicts.yaml, ladder.yaml, limits.yaml; tests go into cases/*.yaml',
+      'cases/more.yml:1:1  unknown file; allowed: ruleset.yaml, groups.yaml, bot-signals.yaml, verdicts.yaml, ladder.yaml, limits.yaml; tests go into cases/*.yaml, lists into lists/*.yaml',
     ],
   },
   {

@@ -40,6 +40,10 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
         operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value,
     }),
   );
+  if (fact.kind === 'listed') {
+    const lists = fc.constantFrom('blocked-devices', 'trusted-shops');
+    return fc.tuple(asked, lists).map(([written, list]) => ({ ...written, params: { list } }));
+  }
   if (fact.kind !== 'windowed') return asked;
   return fc
     .tuple(asked, fc.constantFrom(...WINDOWS))

@@ -1,13 +1,13 @@
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { PlatformName } from '../../client/client-key.ts';
-import { type Pseudonym, scoreRequest, verdictRequest } from '../../decision/requests.ts';
+import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { Simulation } from '../simulation.ts';
+import { CASE_PSEUDONYM } from './case-lists.ts';
 import { type Coverage, CoverageMeter } from './coverage.ts';
 import type { Expectation, StepKind } from './expectations.ts';
 import { type Action, parseCases, type RuleCase } from './parse-cases.ts';
@@ -50,9 +50,6 @@ export interface CaseReport {
 /** When every case begins; cases tell only what time passes. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
-/** Nothing is stored, so no secret is needed. */
-const pseudonym: Pseudonym = (kind, text) => hash('sha256', `${kind} ${text}`, 'base64url').slice(0, 22);
-
 /** Runs the cases of a rule set in virtual time, each on a platform of its own. */
 export function runCases(rules: RuleSet, files: RuleFiles): CaseReport {
   const problems: Problem[] = [];
@@ -74,8 +71,8 @@ export async function traceFailure(
 }
 
 /** The first step that fails ends its case: what follows would only be a consequence. */
-function runCase(meter: CoverageMeter, { name, platform, steps }: RuleCase): CaseFailure | null {
-  const simulation = new Simulation(meter.watched, platform);
+function runCase(meter: CoverageMeter, { name, platform, lists, steps }: RuleCase): CaseFailure | null {
+  const simulation = new Simulation(meter.watched, platform, lists);
   let now = BEGIN;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;
@@ -114,7 +111,11 @@ function act(
 ): Readonly<Record<string, unknown>> {
   switch (action.kind) {
     case 'score': {
-      const { answer, signals } = simulation.score(clientIdKey, scoreRequest(action.body, pseudonym), now);
+      const { answer, signals } = simulation.score(
+        clientIdKey,
+        scoreRequest(action.body, CASE_PSEUDONYM),
+        now,
+      );
       return { ...answer, signals };
     }
     case 'verdict':

@@ -7,17 +7,21 @@ import {
 } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/order.ts';
+import type { SharedLists } from '../../decision/lists/shared-lists.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
+import { readCaseLists } from './case-lists.ts';
 import { type Expectation, readExpectations, STEP_KINDS, type StepKind } from './expectations.ts';
 
 /** A test of a rule set: what one or more payers do, and what the rules must answer. */
 export interface RuleCase {
   readonly name: string;
   readonly platform: PlatformName;
+  /** The shared lists, as they are from the first step to the last. */
+  readonly lists: SharedLists;
   readonly steps: readonly Step[];
   readonly at: Location;
 }
@@ -71,6 +75,8 @@ const DEFAULT_PLATFORM = platformName('demo');
 
 const TIMES_MAX = 1000;
 
+const CASE_MEMBERS = ['name', 'platform', 'lists', 'steps'];
+
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 
@@ -118,14 +124,16 @@ class CaseReader {
   }
 
   #case(node: YamlNode): RuleCase | null {
-    const members = this.#file.members(node, 'a case', ['name', 'platform', 'steps'], ['name', 'steps']);
+    const members = this.#file.members(node, 'a case', CASE_MEMBERS, ['name', 'steps']);
     const name = this.#optionalText(members, 'name', null);
     const platform = this.#platform(members);
     const steps = members?.get('steps');
     const nodes = steps === undefined ? null : this.#file.items(steps.value, '"steps"');
     if (name === null || platform === null || nodes === null) return null;
     const read = nodes.map((step) => this.#step(step)).filter((step) => step !== null);
-    return read.length === nodes.length ? { name, platform, steps: read, at: this.#file.at(node) } : null;
+    const lists = readCaseLists(this.#file, members?.get('lists'), platform);
+    const at = this.#file.at(node);
+    return read.length === nodes.length ? { name, platform, lists, steps: read, at } : null;
   }
 
   #platform(members: Members | null): PlatformName | null {

@@ -3,9 +3,10 @@ import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
+import { LIST_KINDS } from '../../decision/lists/list-kind.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { STEP_KINDS, type StepKind } from '../cases/expectations.ts';
-import { choice, DURATION_TEXT, type JsonSchema, listOf, mappingOf, text } from './json-schema.ts';
+import { choice, DURATION_TEXT, type JsonSchema, LIST_NAME, listOf, mappingOf, text } from './json-schema.ts';
 
 /** The schema of `cases/*.yaml`. */
 export function caseFileSchema(): JsonSchema {
@@ -33,6 +34,19 @@ export function caseFileSchema(): JsonSchema {
         type: 'string',
         pattern: PLATFORM_NAME_PATTERN,
         description: 'Whose settings hold; demo when left out.',
+      },
+      lists: {
+        type: 'object',
+        description: 'The shared lists while the case runs, by name; others have no entries.',
+        propertyNames: LIST_NAME,
+        additionalProperties: mappingOf(
+          {
+            kind: choice(LIST_KINDS, 'What the entries are.'),
+            entries: listOf(text('A value, or for ip also a range.'), 'Who or what is on the list.'),
+          },
+          ['kind', 'entries'],
+          'A shared list.',
+        ),
       },
       steps,
     },

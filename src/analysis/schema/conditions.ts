@@ -47,7 +47,11 @@ function condition(facts: readonly NamedFact[]): JsonSchema {
         enumDescriptions: facts.map(([, fact]) => describe(fact)),
         description: 'What is known about the payer and the request.',
       },
-      params: { type: 'object', description: 'How far a counting fact looks back: { window: 10m }.' },
+      params: {
+        type: 'object',
+        description:
+          'How far a counting fact looks back: { window: 10m }; which shared list is meant: { list: blocked-devices }.',
+      },
       operator: { type: 'string', enum: OPERATORS, description: 'How the fact is compared.' },
       value: { description: 'What the fact is compared with.' },
     },
@@ -74,6 +78,7 @@ interface FactKind {
   readonly domain: FactDomain;
   /** Null for a fact without a window. */
   readonly longestWindowMs: number | null;
+  readonly ofSharedList: boolean;
 }
 
 /** Facts that are compared alike need to be described once. */
@@ -82,13 +87,15 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
   for (const [name, fact] of facts) {
     const { domain } = fact;
     const longestWindowMs = fact.kind === 'windowed' ? fact.longestWindowMs : null;
-    const key = JSON.stringify([domain, longestWindowMs]);
-    kinds.set(key, { names: [...(kinds.get(key)?.names ?? []), name], domain, longestWindowMs });
+    const ofSharedList = fact.kind === 'listed';
+    const key = JSON.stringify([domain, longestWindowMs, ofSharedList]);
+    const names = [...(kinds.get(key)?.names ?? []), name];
+    kinds.set(key, { names, domain, longestWindowMs, ofSharedList });
   }
   return [...kinds.values()];
 }
 
-function comparison({ names, domain, longestWindowMs }: FactKind): JsonSchema {
+function comparison({ names, domain, longestWindowMs, ofSharedList }: FactKind): JsonSchema {
   const scalar = scalarOf(domain);
   const operators = operatorsFor(domain);
   const lists = operators.filter((operator) => operator === 'in' || operator === 'notIn');
@@ -105,7 +112,11 @@ function comparison({ names, domain, longestWindowMs }: FactKind): JsonSchema {
     if: { properties: { fact: { enum: names } }, required: ['fact'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
     then: {
-      allOf: [{ properties: { operator: { enum: operators } } }, params(longestWindowMs), value],
+      allOf: [
+        { properties: { operator: { enum: operators } } },
+        ofSharedList ? LIST_PARAMS : params(longestWindowMs),
+        value,
+      ],
     },
   };
 }
@@ -120,6 +131,17 @@ function valuesOf(scalar: JsonSchema): JsonSchema {
     else: { type: 'array', items: scalar, minItems: 1 },
   };
 }
+
+const LIST_PARAMS: JsonSchema = {
+  required: ['params'],
+  properties: {
+    params: mappingOf(
+      { list: { ...LIST_NAME, description: 'The shared list, which changes without a release.' } },
+      ['list'],
+      'Which shared list is asked about.',
+    ),
+  },
+};
 
 function params(longestWindowMs: number | null): JsonSchema {
   if (longestWindowMs === null) return { properties: { params: false } };

@@ -15,10 +15,14 @@ const ENGINE_CONDITION: FoldOf<EngineCondition> = {
   not: (part) => ({ not: part }),
   reference: (name) => ({ condition: name }),
   comparison: ({ fact, operator, value }) => {
-    const params = fact.windowMs === 0 ? {} : { params: { window: formatDuration(fact.windowMs) } };
-    return { fact: fact.name, operator, value, ...params };
+    return { fact: fact.name, operator, value, ...engineParams(fact) };
   },
 };
+
+function engineParams({ windowMs, list }: FactRef): { readonly params?: Readonly<Record<string, string>> } {
+  if (list !== undefined) return { params: { list } };
+  return windowMs === 0 ? {} : { params: { window: formatDuration(windowMs) } };
+}
 
 /**
  * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
@@ -59,7 +63,7 @@ export function runEngine(
   const engine = buildEngine(rules);
   const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
   for (const name of new Set(facts.map((ref) => ref.name))) {
-    engine.addFact(name, ({ window }) => recordedValue(byLabel, name, window));
+    engine.addFact(name, ({ window, list }) => recordedValue(byLabel, name, window ?? list));
   }
   return engine.run();
 }
@@ -76,9 +80,9 @@ function engineRule({ name, priority, condition, params }: Rule<object>): RulePr
 function recordedValue(
   values: ReadonlyMap<string, FactValue | undefined>,
   name: string,
-  window: unknown,
+  parameter: unknown,
 ): FactValue {
-  const label = window === undefined ? name : `${name}(${window})`;
+  const label = parameter === undefined ? name : `${name}(${parameter})`;
   const value = values.get(label);
   if (value === undefined) throw new Error(`the decision has no value for ${label}`);
   return value;

@@ -1,8 +1,9 @@
 import type { Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain, FactValue, WindowedFact } from '../../facts/fact.ts';
+import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
 import type { Comparison, Condition, FactRef } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
+import { isListName, LIST_NAME_FORM } from '../list-name.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
 import { textForm } from '../proof/domain.ts';
@@ -214,6 +215,7 @@ export class ConditionReader {
       );
     }
     if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
+    if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
     if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
     return this.#refs.intern(name, fact, 0);
   }
@@ -240,6 +242,21 @@ export class ConditionReader {
       );
     }
     return this.#refs.intern(name, fact, windowMs);
+  }
+
+  /** Whether there is such a list is not known here: shared lists come and go without a release. */
+  #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
+      return this.#file.report(member.value, message);
+    }
+    const list = this.#file.members(params.value, 'params', ['list'], ['list'])?.get('list');
+    const listName = list === undefined ? null : this.#file.text(list.value, 'list');
+    if (list === undefined || listName === null) return null;
+    if (!isListName(listName)) {
+      return this.#file.report(list.value, `the name of a list has ${LIST_NAME_FORM}, unlike "${listName}"`);
+    }
+    return this.#refs.internListed(name, fact, listName);
   }
 
   #operator(node: Node, { name, fact }: FactRef): OperatorName | null {

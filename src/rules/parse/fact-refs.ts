@@ -1,7 +1,8 @@
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact } from '../../facts/fact.ts';
+import type { Fact, ListedFact } from '../../facts/fact.ts';
 import type { FactRef } from '../condition.ts';
 import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import { isListName } from '../list-name.ts';
 
 /** The facts that a rule set uses, each with its place among the values of a decision. */
 export class FactRefs {
@@ -9,20 +10,31 @@ export class FactRefs {
 
   /** Starts with every fact that needs no parameter: decisions record them whether rules ask or not. */
   constructor() {
-    for (const [name, fact] of FACTS) if (fact.kind !== 'windowed') this.intern(name, fact, 0);
+    for (const [name, fact] of FACTS) {
+      if (fact.kind !== 'windowed' && fact.kind !== 'listed') this.intern(name, fact, 0);
+    }
   }
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    const known = this.#refs.get(label);
-    if (known !== undefined) return known;
-    const ref = { label, name, fact, windowMs, index: this.#refs.size };
-    this.#refs.set(label, ref);
-    return ref;
+    return this.#named(label, { name, fact, windowMs });
+  }
+
+  /** A fact about the shared list of this name. */
+  internListed(name: string, fact: ListedFact, list: string): FactRef {
+    return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
   }
 
   all(): readonly FactRef[] {
     return [...this.#refs.values()];
+  }
+
+  #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
+    const known = this.#refs.get(label);
+    if (known !== undefined) return known;
+    const ref = { label, ...named, index: this.#refs.size };
+    this.#refs.set(label, ref);
+    return ref;
   }
 }
 
@@ -30,7 +42,7 @@ export class FactRefs {
 export type PlaceholderFact =
   | { readonly kind: 'fact'; readonly fact: FactRef }
   | { readonly kind: 'unknown'; readonly message: string }
-  | { readonly kind: 'bad window'; readonly message: string };
+  | { readonly kind: 'bad parameter'; readonly message: string };
 
 /** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`. */
 export function factOfPlaceholder(placeholder: string, refs: FactRefs): PlaceholderFact {
@@ -39,14 +51,19 @@ export function factOfPlaceholder(placeholder: string, refs: FactRefs): Placehol
   const fact = FACTS.get(name);
   if (fact === undefined) return { kind: 'unknown', message: `unknown fact "${name}"` };
   const window = match?.[2];
+  if (fact.kind === 'listed') {
+    return window !== undefined && isListName(window)
+      ? { kind: 'fact', fact: refs.internListed(name, fact, window) }
+      : { kind: 'bad parameter', message: `"${name}" needs a shared list: {${name}(blocked-devices)}` };
+  }
   if (fact.kind !== 'windowed') {
     return window === undefined
       ? { kind: 'fact', fact: refs.intern(name, fact, 0) }
-      : { kind: 'bad window', message: `"${name}" takes no window` };
+      : { kind: 'bad parameter', message: `"${name}" takes no window` };
   }
   const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
   return windowMs === null
-    ? { kind: 'bad window', message: `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}` }
+    ? { kind: 'bad parameter', message: `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}` }
     : { kind: 'fact', fact: refs.intern(name, fact, windowMs) };
 }
 

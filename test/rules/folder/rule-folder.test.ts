@@ -84,7 +84,7 @@ describe('the folder of rule sets', () => {
     rmSync(join(folder, 'release.json'));
     writeFileSync(join(folder, 'verdict.yaml'), 'rules: []\n');
     expect(problems()).to.deep.equal([
-      'rules/verdict.yaml:1:1  unknown file; did you mean "verdicts.yaml"?; tests go into cases/*.yaml',
+      'rules/verdict.yaml:1:1  unknown file; did you mean "verdicts.yaml"?; tests go into cases/*.yaml, lists into lists/*.yaml',
     ]);
   });
 

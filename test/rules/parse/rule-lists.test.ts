@@ -1,11 +1,20 @@
 import { expect } from 'chai';
 import { diffRuleSets } from '../../../src/analysis/diff/diff.ts';
 import { prove } from '../../../src/analysis/prove.ts';
+import { asksLists } from '../../../src/rules/condition.ts';
 import { seenText } from '../../../src/rules/condition-text.ts';
 import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { LIST_ENTRIES_MAX } from '../../../src/rules/parse/rule-lists.ts';
-import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../../rule-fixtures/sound-rules.ts';
+import {
+  type Edit,
+  edited,
+  editedFiles,
+  edits,
+  problemsOf,
+  swap,
+  whole,
+} from '../../rule-fixtures/sound-rules.ts';
 
 const CLIENT_BLOCKED = '{ fact: clientGroup, operator: equal, value: BLOCKED }';
 
@@ -160,6 +169,51 @@ describe('a list of a rule set', () => {
     };
     expect(problemsOf(files)).to.have.length(1);
   });
+});
+
+describe('a shared list in a rule', () => {
+  const asked = (text: string) => ({ 'verdicts.yaml': swap(CLIENT_BLOCKED, text) });
+
+  it('is asked by its name, and a reason may say whether it holds', () => {
+    const rules = edited({
+      'verdicts.yaml': edits(
+        swap(
+          CLIENT_BLOCKED,
+          '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
+        ),
+        swap('"No reason to hold the payer back."', '"Trusted: {listed(trusted-shops)}."'),
+      ),
+    });
+    const asked = rules.facts.filter(({ name }) => name === 'listed');
+    expect(asked.map(({ label, list }) => [label, list])).to.deep.equal([
+      ['listed(blocked-devices)', 'blocked-devices'],
+      ['listed(trusted-shops)', 'trusted-shops'],
+    ]);
+    expect(rules.verdicts.rules.filter(({ condition }) => asksLists(condition))).to.have.length(1);
+  });
+
+  const refused: readonly (readonly [string, string, string])[] = [
+    [
+      'no list',
+      '{ fact: listed, operator: equal, value: true }',
+      'verdicts.yaml:10:19  "listed" asks about a shared list; add params: { list: blocked-devices }',
+    ],
+    [
+      'a window in the place of the list',
+      '{ fact: listed, params: { window: 1h }, operator: equal, value: true }',
+      'verdicts.yaml:10:37  unknown member "window" of params; allowed: list',
+    ],
+    [
+      'a name that no list can have',
+      '{ fact: listed, params: { list: Blocked }, operator: equal, value: true }',
+      'verdicts.yaml:10:43  the name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods, unlike "Blocked"',
+    ],
+  ];
+  for (const [title, text, problem] of refused) {
+    it(`is refused with ${title}`, () => {
+      expect(problemsOf(asked(text))).to.include(problem);
+    });
+  }
 });
 
 function partsOf(trace: ReturnType<typeof traceCondition>) {

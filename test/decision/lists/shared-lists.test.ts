@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { platformName } from '../../../src/client/client-key.ts';
+import type { ListKind, ListSubject } from '../../../src/decision/lists/list-kind.ts';
+import { readListValue } from '../../../src/decision/lists/list-value.ts';
+import {
+  type ListedEntry,
+  ListMembership,
+  type ListOwner,
+} from '../../../src/decision/lists/shared-lists.ts';
+import { networkKeys, networkOf } from '../../../src/decision/network.ts';
+import { hmacPseudonym } from '../../../src/pseudonym.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+const pseudonym = hmacPseudonym('a secret of this test that is long enough');
+const SHOP = platformName('shop');
+
+const SUBJECT: ListSubject = {
+  platform: SHOP,
+  clientIdKey: 'ann',
+  method: 'card',
+  sellPointKey: 'shop-1',
+  fingerprints: ['device-1', 'device-2'].map((device) => pseudonym('fingerprint', device)),
+  ips: [pseudonym('ip', networkOf('203.0.113.9'))],
+  networks: networkKeys('203.0.113.9', pseudonym),
+};
+
+function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): ListedEntry {
+  const read = readListValue(kind, text, pseudonym);
+  if (!read.ok) throw new Error(read.problem);
+  return { owner: SHOP, list: 'watched', kind, value: read.value, keys: read.keys, expiresAt: null, ...more };
+}
+
+function isListed(one: ListedEntry, subject: Partial<ListSubject> = {}): boolean {
+  const lists = new ListMembership();
+  lists.add(one);
+  return lists.find('watched', { ...SUBJECT, ...subject }, NOW) === one;
+}
+
+describe('membership of a shared list', () => {
+  for (const [kind, on, off] of [
+    ['client', 'ann', 'bob'],
+    ['method', 'card', 'transfer'],
+    ['sellPoint', 'shop-1', 'shop-2'],
+    ['fingerprint', 'device-1', 'device-3'],
+    ['fingerprint', 'device-2', 'ann'],
+    ['ip', '203.0.113.9', '203.0.113.10'],
+    ['ip', '203.0.113.0/28', '203.0.113.16/28'],
+    ['ip', '203.0.113.0/24', '203.0.114.0/24'],
+    ['ip', '203.0.0.0/15', '203.2.0.0/15'],
+  ] as const) {
+    it(`of kind ${kind} holds for ${on} and not for ${off}`, () => {
+      expect(isListed(entry(kind, on))).to.equal(true);
+      expect(isListed(entry(kind, off))).to.equal(false);
+    });
+  }
+
+  it('holds on the own platform, and from a list of the whole installation on every one', () => {
+    const other = { platform: platformName('other') };
+    expect(isListed(entry('method', 'card'), other)).to.equal(false);
+    expect(isListed(entry('method', 'card', { owner: '*' satisfies ListOwner }), other)).to.equal(true);
+  });
+
+  it('ends when the entry expires', () => {
+    expect(isListed(entry('client', 'ann', { expiresAt: NOW + 1 }))).to.equal(true);
+    expect(isListed(entry('client', 'ann', { expiresAt: NOW }))).to.equal(false);
+  });
+
+  it('is of one list alone, and of one that does not exist never', () => {
+    const lists = new ListMembership();
+    lists.add(entry('client', 'ann'));
+    expect(lists.find('blocked', SUBJECT, NOW)).to.equal(null);
+  });
+
+  it('ends with the removal of the entry, and an overlapping range stays', () => {
+    const lists = new ListMembership();
+    const [wide, narrow] = [entry('ip', '203.0.0.0/16'), entry('ip', '203.0.113.0/24')];
+    lists.add(wide);
+    lists.add(narrow);
+    lists.remove(wide);
+    expect(lists.find('watched', SUBJECT, NOW)).to.equal(narrow);
+    lists.remove(narrow);
+    expect(lists.find('watched', SUBJECT, NOW)).to.equal(null);
+    lists.remove(narrow);
+  });
+});
