@@ -5,6 +5,7 @@ import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
+import type { RedisSecurity } from './state/redis/connection/security.ts';
 
 /** Everything that can be set from outside, checked. */
 export interface Config {
@@ -15,6 +16,7 @@ export interface Config {
   readonly dataDir: string;
   /** Null means SQLite under dataDir. */
   readonly redisUrl: string | null;
+  readonly redisSecurity: RedisSecurity;
   readonly rulesDir: string;
   /** Null means the newest released one. */
   readonly ruleVersion: RuleVersion | null;
@@ -63,7 +65,7 @@ export function readConfig(env: Environment = process.env): Config {
     platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
     basePath: basePath(env),
     dataDir,
-    redisUrl: redisUrl(env),
+    ...redis(env),
     rulesDir: resolve(setting(env, 'RULES_DIR') ?? join(import.meta.dirname, '..', 'rules')),
     ruleVersion: ruleVersion(env),
     trustedProxies: wholeNumber(env, 'TRUSTED_PROXIES', 0, 0, 32),
@@ -120,19 +122,18 @@ function secret(env: Environment, name: string): string | null {
   if (path === null) return setting(env, name);
   if (setting(env, name) !== null)
     throw new ConfigError(`${name} and ${name}_FILE are both set; keep one of them`);
-  const text = readSecretFile(name, path);
+  const text = readNamedFile(`${name}_FILE`, path);
   if (text !== '') return text;
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
 }
 
-function readSecretFile(name: string, path: string): string {
+function readNamedFile(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
-    throw new ConfigError(
-      `${name}_FILE names ${path}, which cannot be read; check the path and its permissions`,
-      { cause },
-    );
+    throw new ConfigError(`${name} names ${path}, which cannot be read; check the path and its permissions`, {
+      cause,
+    });
   }
 }
 
@@ -153,10 +154,40 @@ function basePath(env: Environment): string {
 
 function redisUrl(env: Environment): string | null {
   const url = secret(env, 'REDIS_URL');
-  if (url === null || /^(rediss?|redis-sentinel):\/\/[^\s]+$/.test(url)) return url;
+  if (url === null || /^rediss?(-sentinel)?:\/\/[^\s]+$/.test(url)) return url;
   throw new ConfigError(
-    'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name',
+    'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name, rediss-sentinel:// for TLS',
   );
+}
+
+function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
+  const url = redisUrl(env);
+  const sentinelPassword = secret(env, 'REDIS_SENTINEL_PASSWORD');
+  const [ca, cert, key] = [
+    fileText(env, 'REDIS_CA'),
+    fileText(env, 'REDIS_CERT'),
+    fileText(env, 'REDIS_KEY'),
+  ];
+  if ((cert === null) !== (key === null))
+    throw new ConfigError('REDIS_CERT and REDIS_KEY belong together; set both or neither');
+  if ((ca ?? cert) !== null && !url?.startsWith('rediss'))
+    throw new ConfigError(
+      'REDIS_CA and REDIS_CERT are for TLS, but REDIS_URL asks for none; begin it with rediss:// or rediss-sentinel://',
+    );
+  return {
+    redisUrl: url,
+    redisSecurity: {
+      ...(ca === null ? {} : { ca }),
+      ...(cert === null || key === null ? {} : { cert, key }),
+      ...(sentinelPassword === null ? {} : { sentinelPassword }),
+    },
+  };
+}
+
+/** What is in the file that a setting names. */
+function fileText(env: Environment, name: string): string | null {
+  const path = setting(env, name);
+  return path === null ? null : readNamedFile(name, path);
 }
 
 function ruleVersion(env: Environment): RuleVersion | null {

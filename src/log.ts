@@ -71,3 +71,12 @@ function shownAs(name: string, value: unknown, level: number): unknown {
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
+
+/** Turns to `debug`, and at the next signal back to the level before; for a look at a process that runs. */
+export function turnLevelOnSignal(log: Logger, signal: NodeJS.Signals): void {
+  const usual = log.level;
+  process.on(signal, () => {
+    log.level = log.level === usual ? 'debug' : usual;
+    log.warn({ logLevel: log.level }, 'the log level was changed by a signal');
+  });
+}

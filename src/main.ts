@@ -7,9 +7,10 @@ import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { ListenError } from './http/server/listener.ts';
-import { createLog } from './log.ts';
+import { createLog, turnLevelOnSignal } from './log.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
+import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { storeClock } from './state/clock-offset.ts';
@@ -28,6 +29,7 @@ const DRAIN_GRACE_MS_MIN = 250;
 async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
+  turnLevelOnSignal(log, 'SIGUSR2');
   const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
   try {
     const fleet = new Fleet(store);
@@ -61,10 +63,11 @@ async function main(): Promise<void> {
 }
 
 function startShippingTo(config: Config, log: Logger): Shipping | null {
-  const { archiveDir, archiveKeepMs, redisUrl, dataDir, rulesDir } = config;
+  const { archiveDir, archiveKeepMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
   if (archiveDir === null) return null;
-  return startShipping({ archiveDir, archiveKeepMs, redisUrl, dataDir, rulesDir }, (message, error) =>
-    log.warn({ err: error }, message),
+  return startShipping(
+    { archiveDir, archiveKeepMs, redisUrl, redisSecurity, dataDir, rulesDir },
+    (message, error) => log.warn({ err: error }, message),
   );
 }
 
@@ -81,7 +84,18 @@ function startNode(
     firstVersion: ruleVersion,
     clock,
     onTrouble: (message, error) => log.warn({ err: error }, message),
+    onFollow: (rollout) => log.info(followed(rollout), 'following the rollout'),
   });
+}
+
+/** What decides from now on, and who made it so. */
+function followed({ revision, active, candidate, history }: Rollout): object {
+  const { action, who, reason } = history.at(-1) ?? {};
+  const trial =
+    candidate === null
+      ? {}
+      : { candidate: candidate.version, mode: candidate.mode, percent: candidate.percent };
+  return { revision, active: active.version, digest: active.digest, ...trial, action, who, reason };
 }
 
 /** The one line that tells an operator what is running. */

@@ -3,6 +3,7 @@ import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { NodeReport } from './rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from './rollout/trial-counts.ts';
+import { VERSION } from './sdk/version.ts';
 import { type StoreHealth, WARNING_KINDS } from './state/health/store-health.ts';
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
@@ -76,6 +77,12 @@ export class Metrics {
   constructor(watcher: Watcher | null = null) {
     this.#watcher = watcher;
     collectDefaultMetrics({ register: this.registry });
+    this.#gauge(
+      'scoring_build_info',
+      '1; which version of the service runs, and on which Node',
+      (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
+      ['version', 'node'],
+    );
   }
 
   /** The text of all metrics; whoever asks while it is being made gets the same. */

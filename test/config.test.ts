@@ -59,6 +59,7 @@ describe('the configuration', () => {
       basePath: '',
       dataDir: join(directory, 'data'),
       redisUrl: null,
+      redisSecurity: {},
       rulesDir: resolve(import.meta.dirname, '..', 'rules'),
       ruleVersion: null,
       trustedProxies: 0,
@@ -129,6 +130,28 @@ describe('the configuration', () => {
     );
   });
 
+  it('reads what Redis is trusted by, and what is shown to it', () => {
+    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(directory, `${name}.pem`));
+    for (const path of [ca, cert, key]) writeFileSync(path ?? '', `text of ${path}`);
+    const REDIS_URL = 'rediss-sentinel://:secret@s1,s2/scoring';
+    const env = { REDIS_URL, REDIS_CA: ca ?? '', REDIS_CERT: cert ?? '', REDIS_KEY: key ?? '' };
+    expect(read({ ...env, REDIS_SENTINEL_PASSWORD: 'watch' }).redisSecurity).to.deep.equal({
+      ca: `text of ${ca}`,
+      cert: `text of ${cert}`,
+      key: `text of ${key}`,
+      sentinelPassword: 'watch',
+    });
+    expectRefused({ ...env, REDIS_KEY: '' }, 'REDIS_CERT and REDIS_KEY belong together; set both or neither');
+    expectRefused(
+      { ...env, REDIS_URL: 'redis://localhost' },
+      'REDIS_CA and REDIS_CERT are for TLS, but REDIS_URL asks for none; begin it with rediss:// or rediss-sentinel://',
+    );
+    expectRefused(
+      { ...env, REDIS_CA: '/away.pem' },
+      'REDIS_CA names /away.pem, which cannot be read; check the path and its permissions',
+    );
+  });
+
   it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {
     expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
     expectRefused(
@@ -166,7 +189,7 @@ describe('the configuration', () => {
 
   it('refuses a REDIS_URL of another form without showing it, since it may hold a password', () => {
     const message =
-      'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name';
+      'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name, rediss-sentinel:// for TLS';
     for (const value of ['http://:secret@redis', 'redis', 'redis://a b']) {
       expectRefused({ REDIS_URL: value }, message);
     }

@@ -31,6 +31,8 @@ export interface NodeParts {
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string, error?: unknown) => void;
+  /** Told of every revision that this node turns to, that of its start included. */
+  readonly onFollow?: (rollout: Rollout) => void;
 }
 
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
@@ -213,6 +215,7 @@ export class RolloutNode implements RuleSource {
     else if (this.#counts?.trial !== key) this.#counts = noTrialCounts(key);
     this.#following = following;
     remember(this.#parts.dataDir, following.rollout);
+    this.#parts.onFollow?.(following.rollout);
   }
 
   /** Every node looks; the compare-and-set lets one of them take the canary back. */

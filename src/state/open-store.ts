@@ -1,3 +1,4 @@
+import type { RedisSecurity } from './redis/connection/security.ts';
 import { parseRedisUrl } from './redis/connection/url.ts';
 import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
@@ -13,13 +14,21 @@ export function isLocalStore(redisUrl: string | null): boolean {
   return endpoints.every(({ host }) => LOOPBACK.test(host));
 }
 
+/** Which store, and how it is reached. */
+export interface StorePlace {
+  /** Null means SQLite under `dataDir`. */
+  readonly redisUrl: string | null;
+  readonly redisSecurity?: RedisSecurity;
+  readonly dataDir: string;
+}
+
 /** Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. */
 export async function openStore(
-  { redisUrl, dataDir }: { readonly redisUrl: string | null; readonly dataDir: string },
+  { redisUrl, redisSecurity = {}, dataDir }: StorePlace,
   onError: (error: Error) => void,
 ): Promise<Store> {
   if (redisUrl === null) return openSqliteStore(dataDir);
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
   const { openRedisStore } = await import('./redis/store.ts');
-  return openRedisStore(redisUrl, onError);
+  return openRedisStore(redisUrl, onError, { security: redisSecurity });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../state/open-store.ts';
+import { openStore, type StorePlace } from '../../state/open-store.ts';
 import { RETENTION, type Store } from '../../state/store.ts';
 import { Archive } from '../archive.ts';
 import { Duck } from '../duck.ts';
@@ -10,9 +10,7 @@ import { RuleSetShelf } from './rule-set-shelf.ts';
 import { Shipper } from './shipper.ts';
 
 /** What a process needs to ship; plain data, so that it can be handed to a thread. */
-export interface ShippingConfig {
-  readonly redisUrl: string | null;
-  readonly dataDir: string;
+export interface ShippingConfig extends StorePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
   readonly rulesDir: string;
@@ -30,10 +28,10 @@ const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
 /** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
 export async function openShipper(
-  { redisUrl, dataDir, archiveDir, archiveKeepMs, rulesDir }: ShippingConfig,
+  { archiveDir, archiveKeepMs, rulesDir, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
-  const store = await openStore({ redisUrl, dataDir }, onError);
+  const store = await openStore(place, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
   // Containers may share host name and process number.
   const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;

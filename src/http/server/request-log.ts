@@ -9,6 +9,12 @@ import type { RequestState } from '../request/request-state.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 
+/** The trace and the span of the caller, as W3C Trace Context has them. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
+
+/** Asked every second by machines; what they find out is logged where it happens. */
+const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
+
 /** Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id. */
 export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
   return async (ctx, next) => {
@@ -22,6 +28,7 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
     if (failure instanceof StoreUnavailable) metrics.storeError(operation);
     const line = {
       requestId,
+      ...traceOf(ctx.req),
       operation,
       method: ctx.method,
       ...(route === null ? {} : { route }),
@@ -30,7 +37,8 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
       ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
       ...noted,
     };
-    if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
+    if (PROBES.has(operation)) log.debug(line, 'probe');
+    else if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
     else log.info(line, 'request');
   };
 }
@@ -57,4 +65,11 @@ export function requestIdOf(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;
   return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();
+}
+
+/** What joins a log line with the caller's trace; nothing when the caller sends no trace or a malformed one. */
+function traceOf({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {
+  const [given = '', ...more] = headersDistinct['traceparent'] ?? [];
+  const [, traceId, parentSpanId] = (more.length === 0 ? TRACEPARENT.exec(given) : null) ?? [];
+  return traceId === undefined || parentSpanId === undefined ? {} : { traceId, parentSpanId };
 }

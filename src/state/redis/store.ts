@@ -39,6 +39,7 @@ import { redisAuditLog } from './audit-log.ts';
 import { commitCall, commitScript, readCommitReply } from './commit.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
 import { NodeCalls } from './connection/node-calls.ts';
+import type { RedisSecurity } from './connection/security.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { redisDocuments } from './documents.ts';
 import { RedisErasure } from './erasure.ts';
@@ -72,19 +73,20 @@ export interface RedisStoreOptions {
   readonly commandTimeoutMs?: number;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
+  readonly security?: RedisSecurity;
 }
 
 /**
  * All state in Redis 7.0 or later, shared by a fleet. `url` is a REDIS_URL: `redis://`, `rediss://`, a
- * comma-separated list for a cluster, or `redis-sentinel://`. Throws when the first connection fails or a
+ * comma-separated list for a cluster, `redis-sentinel://` or `rediss-sentinel://`. Throws when the first connection fails or a
  * server is too old; later failures go to `onError`, and the connection comes back by itself.
  */
 export async function openRedisStore(
   url: string,
   onError: (error: Error) => void,
-  { commandTimeoutMs = COMMAND_TIMEOUT_MS, clock = exactSystemClock }: RedisStoreOptions = {},
+  { commandTimeoutMs = COMMAND_TIMEOUT_MS, clock = exactSystemClock, security }: RedisStoreOptions = {},
 ): Promise<Store> {
-  const connection = await connectRedis(parseRedisUrl(url), onError);
+  const connection = await connectRedis(parseRedisUrl(url), onError, security);
   const store = new RedisStore(connection, commandTimeoutMs, clock);
   try {
     await store.refuseOldServers();

@@ -12,6 +12,7 @@ import {
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
 import { StoreUnavailable } from '../../store.ts';
+import { type RedisSecurity, tlsOptions } from './security.ts';
 import { addressesOf, type RedisTarget } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
@@ -80,9 +81,10 @@ const NO_COMMAND_TIMER = { timeout: 0 };
 export async function connectRedis(
   target: RedisTarget,
   onError: (error: Error) => void,
+  security: RedisSecurity = {},
 ): Promise<RedisConnection> {
   const errors = new FirstErrors(onError);
-  const { connection, connect } = open(target, errors);
+  const { connection, connect } = open(target, security, errors);
   try {
     await connect();
     errors.connected = true;
@@ -118,27 +120,32 @@ interface Opened {
   readonly connect: () => Promise<unknown>;
 }
 
-function open(target: RedisTarget, errors: FirstErrors): Opened {
+function open(target: RedisTarget, security: RedisSecurity, errors: FirstErrors): Opened {
   switch (target.kind) {
     case 'standalone':
-      return openStandalone(target, errors);
+      return openStandalone(target, security, errors);
     case 'cluster':
-      return openCluster(target, errors);
+      return openCluster(target, security, errors);
     case 'sentinel':
-      return openSentinel(target, errors);
+      return openSentinel(target, security, errors);
     default:
       throw new Error(target satisfies never);
   }
 }
 
-function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, errors: FirstErrors): Opened {
+function openStandalone(
+  target: Extract<RedisTarget, { kind: 'standalone' }>,
+  security: RedisSecurity,
+  errors: FirstErrors,
+): Opened {
   const { endpoint, tls, database } = target;
   const { socket, ...options } = nodeOptions(target, errors);
+  const secure = tlsOptions(tls, security);
   const client: Standalone = createClient<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     ...options,
     RESP: 2,
     commandOptions: NO_COMMAND_TIMER,
-    socket: tls ? { ...socket, ...endpoint, tls } : { ...socket, ...endpoint },
+    socket: { ...socket, ...endpoint, ...secure },
     database,
   });
   client.on('error', errors.report);
@@ -160,14 +167,18 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, er
   };
 }
 
-function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: FirstErrors): Opened {
+function openCluster(
+  target: Extract<RedisTarget, { kind: 'cluster' }>,
+  security: RedisSecurity,
+  errors: FirstErrors,
+): Opened {
   const { socket, ...options } = nodeOptions(target, errors);
-  const secure = target.tls ? { ...socket, tls: true } : socket;
+  const secure = tlsOptions(target.tls, security);
   const cluster: Cluster = createCluster<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
     commandOptions: NO_COMMAND_TIMER,
     rootNodes: target.endpoints.map((endpoint) => ({ socket: endpoint })),
-    defaults: { ...options, socket: secure },
+    defaults: { ...options, socket: { ...socket, ...secure } },
     topologyRefreshOnReconnectionAttemptStrategy: TOPOLOGY_REFRESH_AFTER_MS,
   });
   cluster.on('error', errors.report);
@@ -194,15 +205,24 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, errors: 
   };
 }
 
-function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, errors: FirstErrors): Opened {
+function openSentinel(
+  target: Extract<RedisTarget, { kind: 'sentinel' }>,
+  security: RedisSecurity,
+  errors: FirstErrors,
+): Opened {
   const { socket, ...options } = nodeOptions(target, errors);
+  const secure = tlsOptions(target.tls, security);
+  const { sentinelPassword } = security;
   const sentinel: Sentinel = createSentinel<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
     commandOptions: NO_COMMAND_TIMER,
     name: target.masterName,
     sentinelRootNodes: [...target.endpoints],
-    nodeClientOptions: { ...options, socket },
-    sentinelClientOptions: { socket: { connectTimeout: CONNECT_TIMEOUT_MS } },
+    nodeClientOptions: { ...options, socket: { ...socket, ...secure } },
+    sentinelClientOptions: {
+      ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
+      socket: { connectTimeout: CONNECT_TIMEOUT_MS, ...secure },
+    },
     // A failed command is never sent again by the client: it may have been applied.
     maxCommandRediscovers: 0,
     // Otherwise commands that start together wait for a free connection that busy traffic never frees.

@@ -24,6 +24,7 @@ export type RedisTarget =
     })
   | (Credentials & {
       readonly kind: 'sentinel';
+      readonly tls: boolean;
       readonly endpoints: readonly Endpoint[];
       readonly masterName: string;
     });
@@ -33,7 +34,7 @@ const SENTINEL_PORT = 26379;
 
 /** The forms that are understood, for messages. None of them repeats the URL: it may hold a password. */
 const FORMS =
-  'redis://[user:password@]host:port[/database], rediss:// for TLS, a comma-separated list for a cluster, redis-sentinel://[user:password@]host:port,host:port/name';
+  'redis://[user:password@]host:port[/database], rediss:// for TLS, a comma-separated list for a cluster, redis-sentinel://[user:password@]host:port,host:port/name, rediss-sentinel:// for TLS';
 
 /** Throws when the URL is not one of the forms of REDIS_URL. */
 export function parseRedisUrl(url: string): RedisTarget {
@@ -43,7 +44,8 @@ export function parseRedisUrl(url: string): RedisTarget {
     case 'rediss':
       return url.includes(',') ? cluster(scheme, rest) : standalone(scheme, rest);
     case 'redis-sentinel':
-      return sentinel(rest);
+    case 'rediss-sentinel':
+      return sentinel(scheme, rest);
     default:
       throw new Error(`REDIS_URL: unknown scheme; understood are ${FORMS}`);
   }
@@ -74,7 +76,8 @@ function cluster(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
   return { kind: 'cluster', tls: scheme === 'rediss', endpoints, username, password };
 }
 
-function sentinel(rest: string): RedisTarget {
+/** The credentials are those of the servers that keep data; Sentinels have their own. */
+function sentinel(scheme: 'redis-sentinel' | 'rediss-sentinel', rest: string): RedisTarget {
   const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const masterName = servers.at(-1)?.path ?? '';
@@ -82,6 +85,7 @@ function sentinel(rest: string): RedisTarget {
     throw new Error(`REDIS_URL: the name of the master is missing; understood are ${FORMS}`);
   return {
     kind: 'sentinel',
+    tls: scheme === 'rediss-sentinel',
     endpoints: servers.map(({ endpoint }) => endpoint),
     masterName,
     username,

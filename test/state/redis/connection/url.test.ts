@@ -44,18 +44,24 @@ describe('REDIS_URL', () => {
     });
   }
 
-  it('takes sentinels and the name of their master', () => {
-    expect(parseRedisUrl('redis-sentinel://:secret@a:1,b/scoring')).to.deep.equal({
-      kind: 'sentinel',
-      endpoints: [
-        { host: 'a', port: 1 },
-        { host: 'b', port: 26379 },
-      ],
-      masterName: 'scoring',
-      username: undefined,
-      password: 'secret',
+  for (const [scheme, tls] of [
+    ['redis-sentinel', false],
+    ['rediss-sentinel', true],
+  ] as const) {
+    it(`takes sentinels and the name of their master: ${scheme}`, () => {
+      expect(parseRedisUrl(`${scheme}://:secret@a:1,b/scoring`)).to.deep.equal({
+        kind: 'sentinel',
+        tls,
+        endpoints: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 26379 },
+        ],
+        masterName: 'scoring',
+        username: undefined,
+        password: 'secret',
+      });
     });
-  });
+  }
 
   for (const [url, complaint] of [
     ['localhost:6379', 'unknown scheme'],

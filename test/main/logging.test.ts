@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { call } from '../service/http-call.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+
+interface Line {
+  readonly msg: string;
+  readonly requestId?: string;
+  readonly [name: string]: unknown;
+}
+
+describe('the log of a running service', () => {
+  let service: ServiceProcess;
+  let shop: Tenant;
+
+  const lines = (): readonly Line[] =>
+    service
+      .stderr()
+      .split('\n')
+      .slice(0, -1)
+      .map((line): Line => JSON.parse(line));
+  const line = async (fits: (line: Line) => boolean): Promise<Line> => {
+    await until('the line is written', async () => lines().some(fits));
+    const found = lines().find(fits);
+    if (found === undefined) throw new Error('no line');
+    return found;
+  };
+  const lineOfScore = async (requestId: string, traceparent: string): Promise<Line> => {
+    await shop.score({}, { 'X-Request-Id': requestId, traceparent });
+    return line((one) => one.requestId === requestId);
+  };
+
+  before(async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir });
+    service = await spawnService(dataDir);
+    shop = new Tenant(service, key);
+  });
+  after(() => service?.stop());
+
+  it('joins a request with the trace of its caller', async () => {
+    const { traceId, parentSpanId } = await lineOfScore(
+      'traced',
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    );
+    expect(traceId).to.equal('4bf92f3577b34da6a3ce929d0e0e4736');
+    expect(parentSpanId).to.equal('00f067aa0ba902b7');
+  });
+
+  it('leaves out a trace that is none', async () => {
+    for (const [requestId, traceparent] of [
+      ['malformed', 'payer@example.org'],
+      ['no-trace', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
+      ['no-span', `00-4bf92f3577b34da6a3ce929d0e0e4736-${'0'.repeat(16)}-01`],
+      ['no-version', 'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+    ] as const) {
+      expect(await lineOfScore(requestId, traceparent), requestId).not.to.have.any.keys(
+        'traceId',
+        'parentSpanId',
+      );
+    }
+  });
+
+  it('says which version decides, and who made it so', async () => {
+    const { active, revision, action, who } = await line(({ msg }) => msg === 'following the rollout');
+    expect({ active, revision, action, who }).to.deep.equal({
+      active: 'p2.v10',
+      revision: 1,
+      action: 'start',
+      who: 'service',
+    });
+  });
+
+  it('has no line for probes, until a signal asks for all and again for fewer', async () => {
+    const probe = (requestId: string) =>
+      Promise.all(
+        ['livez', 'readyz', 'metrics'].map((path) =>
+          call('GET', `${service.platformUrl}/${path}`, { 'X-Request-Id': `${path}-${requestId}` }),
+        ),
+      );
+    const turned = (level: string) => line(({ logLevel }) => logLevel === level);
+    await probe('before');
+    service.signal('SIGUSR2');
+    await turned('debug');
+    await probe('between');
+    service.signal('SIGUSR2');
+    await turned('info');
+    await probe('after');
+    await shop.score({}, { 'X-Request-Id': 'last' });
+    await line(({ requestId }) => requestId === 'last');
+    const probes = lines().filter(({ msg }) => msg === 'probe');
+    expect(probes.map(({ requestId }) => requestId).toSorted()).to.deep.equal([
+      'livez-between',
+      'metrics-between',
+      'readyz-between',
+    ]);
+    expect(lines().filter(({ operation }) => operation === 'livez').length).to.equal(1);
+  });
+});
