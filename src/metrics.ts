@@ -83,6 +83,11 @@ export class Metrics {
       (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
       ['version', 'node'],
     );
+    // Seen before the first failure, so that the first one is seen as a rise.
+    for (const operation of ['score', 'verdict']) {
+      this.#storeErrors.inc({ operation }, 0);
+      this.#shed.inc({ operation }, 0);
+    }
   }
 
   /** The text of all metrics; whoever asks while it is being made gets the same. */
@@ -200,6 +205,15 @@ export class Metrics {
     );
     this.#gauge('scoring_store_servers_failing', 'Servers of the store that take no writes', (gauge) =>
       gauge.set(report().health.filter(({ failure }) => failure !== null).length),
+    );
+    this.#gauge(
+      'scoring_store_memory_used_ratio',
+      'Share of its maxmemory that a server of the store uses, where it has one',
+      (gauge) => {
+        for (const { server, memoryUsedShare } of report().health)
+          if (memoryUsedShare !== undefined) gauge.set({ server }, memoryUsedShare);
+      },
+      ['server'],
     );
     const warnings = () => report().health.flatMap((server) => server.warnings);
     this.#gauge(

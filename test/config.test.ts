@@ -74,6 +74,15 @@ describe('the configuration', () => {
     });
   });
 
+  it('is told in full by the table of README.md', () => {
+    const root = join(import.meta.dirname, '..');
+    const source = readFileSync(join(root, 'src', 'config.ts'), 'utf8');
+    const read = [...source.matchAll(/'([A-Z][A-Z]*(?:_[A-Z]+)+|HOST|PORT)'/g)].map(([, name]) => name ?? '');
+    const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('## Settings');
+    expect(read.length).to.be.above(15);
+    expect(read.filter((name) => !table.includes(name))).to.deep.equal([]);
+  });
+
   it('takes every setting', () => {
     const config = read({
       HOST: '::',

@@ -1,11 +1,12 @@
 /** A promise that a server does not keep, or that could not be checked. */
-export type WarningKind = 'clock' | 'version' | 'eviction' | 'append-only' | 'unchecked';
+export type WarningKind = 'clock' | 'version' | 'eviction' | 'append-only' | 'memory' | 'unchecked';
 
 export const WARNING_KINDS = [
   'clock',
   'version',
   'eviction',
   'append-only',
+  'memory',
   'unchecked',
 ] as const satisfies readonly WarningKind[];
 
@@ -22,6 +23,8 @@ export interface ServerHealth {
   /** Why the clients that it keeps get 503; null when writes work. */
   readonly failure: string | null;
   readonly warnings: readonly StoreWarning[];
+  /** Of the memory that it may use, 0 to 1; absent where nothing bounds it, or where it does not tell. */
+  readonly memoryUsedShare?: number;
 }
 
 /** How the store was, server by server: one, or each master of a cluster. */

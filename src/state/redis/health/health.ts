@@ -10,7 +10,7 @@ import type { RedisConnection } from '../connection/connection.ts';
 import type { NodeCalls } from '../connection/node-calls.ts';
 import type { NodeClocks } from '../node-clocks.ts';
 import { RedisScript } from '../script.ts';
-import { brokenPromises, tooOld } from './promises.ts';
+import { brokenPromises, memoryUsedShare, tooOld } from './promises.ts';
 
 const probeScript = new RedisScript('probe-1.lua');
 
@@ -61,10 +61,12 @@ export class RedisHealth {
       return { server, failure: failureText(error), warnings: [] };
     }
     const info = await this.#infoOf(node);
+    const share = memoryUsedShare(info);
     return {
       server,
       failure: null,
       warnings: [...this.#clockWarning(node), ...brokenPromises(server, info)],
+      ...(share === null ? {} : { memoryUsedShare: share }),
     };
   }
 

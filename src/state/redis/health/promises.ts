@@ -3,6 +3,9 @@ import type { StoreWarning } from '../../health/store-health.ts';
 /** The oldest Redis whose scripts, options and replies the service was written for. */
 const MAJOR_VERSION_MIN = 7;
 
+/** Beyond this share of its memory a server should get more, while there is time. */
+const MEMORY_SHARE_MAX = 0.85;
+
 /** Why a server cannot be used at all, or null; told from its INFO. */
 export function tooOld(server: string, info: string): string | null {
   const version = fieldOf(info, 'redis_version');
@@ -20,6 +23,7 @@ export function brokenPromises(server: string, info: string | null): readonly St
     ...(old === null ? [] : [{ kind: 'version', text: `${old}.` } as const]),
     ...evictionWarning(server, policy),
     ...appendOnlyWarning(server, appendOnly),
+    ...memoryWarning(server, info),
     ...uncheckedWarning(server, {
       'its version': field('redis_version'),
       'maxmemory-policy': policy,
@@ -38,6 +42,18 @@ function appendOnlyWarning(server: string, enabled: string | null): readonly Sto
   if (enabled === null || enabled === '1') return [];
   const text = `${server} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`;
   return [{ kind: 'append-only', text }];
+}
+
+/** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not tell. */
+export function memoryUsedShare(info: string | null): number | null {
+  const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && fieldOf(info, name)));
+  return used && bound ? used / bound : null;
+}
+
+function memoryWarning(server: string, info: string | null): readonly StoreWarning[] {
+  if ((memoryUsedShare(info) ?? 0) <= MEMORY_SHARE_MAX) return [];
+  const text = `${server} has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory: when it is full every verdict is 503; give it more.`;
+  return [{ kind: 'memory', text }];
 }
 
 function uncheckedWarning(

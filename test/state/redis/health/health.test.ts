@@ -85,6 +85,20 @@ describeWithServer('redis-server', 'the health of Redis', function () {
     ]);
   });
 
+  it('tells how much of its memory is used, and warns before it is full', async () => {
+    const [bounded] = await store.check();
+    expect(bounded).not.to.have.property('memoryUsedShare');
+    const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
+    await set('maxmemory', String(Math.round(used * 1.1)));
+    const another = await openRedisStore(servers.url, IGNORED);
+    const health = await another.check();
+    await another.close();
+    expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
+    expect(healthTexts(health)).to.include(
+      `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
+    );
+  });
+
   it('checks the settings where CONFIG is forbidden, and says what it cannot check where INFO is, too', async () => {
     const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
     await command(port(), user);
