@@ -102,6 +102,14 @@ export function registerKey(name: string): string {
 /** What people and keys changed. Stream. */
 export const AUDIT = 'audit';
 
+/** The shared lists, in one slot: see the scripts `write-lists` and `read-lists`. */
+export const LISTS = {
+  records: '{lists}:records',
+  numbers: '{lists}:numbers',
+  removals: '{lists}:removals',
+  head: '{lists}:head',
+} as const;
+
 /** All documents share one slot, so that a collection can be listed in one step. */
 export const DOCUMENTS = '{documents}';
 

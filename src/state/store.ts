@@ -10,6 +10,7 @@ import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
+import type { ListLog } from './lists/list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
 /**
@@ -32,6 +33,9 @@ export interface Store {
 
   /** What is kept as it is kept, for whoever mends what cannot be read. */
   readonly texts: StoredTexts;
+
+  /** The records of the shared lists, which every node keeps a copy of. */
+  readonly listLog: ListLog;
 
   /** The rate limit's buckets; shared by the fleet where the store is. */
   readonly rateBuckets: RateBuckets;

@@ -7,6 +7,7 @@ import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
+import type { ListLog, ListRecord } from '../../src/state/lists/list-log.ts';
 import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
@@ -42,6 +43,7 @@ export class SimulatedStore implements Store {
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly listLog: ListLog = memoryListLog();
   readonly texts: StoredTexts = NO_OPERATOR;
   readonly #clients: StoredClients;
   readonly #server: StoreServer;
@@ -216,4 +218,30 @@ function memoryRegisters(): Registers {
 
 function parse<T>(text: string): T {
   return JSON.parse(text);
+}
+
+function memoryListLog(): ListLog {
+  const records = new Map<string, ListRecord>();
+  let latest = 0;
+  return {
+    write: async (changes) =>
+      changes.map(({ id, text, expected }) => {
+        const there = records.get(id);
+        const isThere = there !== undefined && there.text !== null;
+        if (expected !== undefined && !(isThere && there.version === expected)) return false;
+        if (text === null && !isThere) return false;
+        latest++;
+        records.set(id, { id, version: latest, text });
+        return true;
+      }),
+    read: async (after, limit) => ({
+      records: [...records.values()]
+        .filter(({ version }) => version > after)
+        .sort((a, b) => a.version - b.version)
+        .slice(0, limit),
+      latest,
+      horizon: 0,
+      epoch: latest === 0 ? null : 'simulated',
+    }),
+  };
 }

@@ -26,6 +26,8 @@ import {
   withAnswer,
 } from './clients.ts';
 
+import { describeListLog } from './list-log-conformance.ts';
+
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
   readonly store: Store;
@@ -56,6 +58,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('documents', () => describeDocuments(store));
     describe('registers', () => describeRegisters(store));
     describe('the audit log', () => describeAuditLog(store));
+    describe('the records of shared lists', () => describeListLog(store));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
     describe('the history of a client', () => describeHistory(store));

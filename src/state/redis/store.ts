@@ -21,6 +21,7 @@ import {
   stateKey,
   unusedKey,
 } from '../keys.ts';
+import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
 import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
 import {
@@ -48,6 +49,7 @@ import { redisStoredTexts } from './health/stored-texts.ts';
 import { RedisClientHistory } from './journal/client-history.ts';
 import { RedisDecisionSearch } from './journal/decision-search.ts';
 import { RedisJournal } from './journal/journal.ts';
+import { redisListLog } from './list-log.ts';
 import { NodeClocks } from './node-clocks.ts';
 import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
@@ -103,6 +105,7 @@ class RedisStore implements Store {
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly listLog: ListLog;
   readonly texts: StoredTexts;
   readonly rateBuckets: RateBuckets;
   readonly #connection: RedisConnection;
@@ -129,6 +132,7 @@ class RedisStore implements Store {
     this.documents = redisDocuments(connection.commands, (call) => this.#calls.on(DOCUMENTS)(call));
     this.registers = redisRegisters(connection.commands, this.#calls.on);
     this.auditLog = redisAuditLog(connection.commands, this.#calls.on);
+    this.listLog = redisListLog(connection.commands, this.#calls.on);
     this.rateBuckets = redisRateBuckets(connection.commands, tokenCalls.on);
     this.#journal = new RedisJournal(connection.commands, this.#calls.on);
     this.#history = new RedisClientHistory(connection.commands, this.#calls.on);

@@ -8,6 +8,7 @@ import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
 import { aboutClient, journalText } from '../journal-text.ts';
+import type { ListLog } from '../lists/list-log.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
@@ -31,6 +32,7 @@ import { SqliteCheckpoints } from './file/checkpoints.ts';
 import { GroupCommit } from './file/group-commit.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
 import { positionOf, readJournalPage, trimShipped } from './journal.ts';
+import { sqliteListLog } from './list-log.ts';
 import { SqliteRetention } from './retention.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
@@ -53,6 +55,7 @@ class SqliteStore implements Store {
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
+  readonly listLog: ListLog;
   readonly texts: StoredTexts;
   readonly findDecisions: Store['findDecisions'];
   readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
@@ -73,6 +76,7 @@ class SqliteStore implements Store {
     this.documents = sqliteDocuments(db, this.#writes, clock, run);
     this.findDecisions = sqliteDecisionSearch(db, run);
     this.auditLog = sqliteAuditLog(db, this.#writes, run);
+    this.listLog = sqliteListLog(db, this.#writes, clock, run);
     this.texts = sqliteStoredTexts(db, this.#writes, clock, run);
     this.registers = {
       read: (name) => run(async () => textOf(this.#sql.register.get(name)?.['value'])),

@@ -48,6 +48,15 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS audit (
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS list_records (
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT, removed_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS list_records_version ON list_records (version);
+  CREATE INDEX IF NOT EXISTS list_records_removal ON list_records (removed_at) WHERE removed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS list_head (
+    only INTEGER PRIMARY KEY CHECK (only = 1), latest INTEGER NOT NULL, horizon INTEGER NOT NULL,
+    epoch TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS journal_loss (
     only INTEGER PRIMARY KEY CHECK (only = 1), entries INTEGER NOT NULL, from_ms INTEGER NOT NULL,
     to_ms INTEGER NOT NULL, last_position INTEGER NOT NULL

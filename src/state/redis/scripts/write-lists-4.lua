@@ -1,0 +1,48 @@
+--[[
+  Writes records of the shared lists, each under the next number.
+
+  KEYS[1] records: id -> text. Hash; a removed record has none
+  KEYS[2] numbers: id by the number of its last change. Sorted set
+  KEYS[3] removals: id by when it was removed, epoch ms. Sorted set
+  KEYS[4] head: latest, horizon, epoch. Hash
+
+  ARGV[1] a random text, the epoch when there is none yet
+  ARGV[2] how long a removal is kept, ms
+  ARGV[3..] three for each change: id, the number that its record must have or '', text with '+' before it, or '-'
+
+  Returns one for each change: 1 made, 0 not.
+]]
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local forgotten_before = now - tonumber(ARGV[2])
+redis.call('HSETNX', KEYS[4], 'epoch', ARGV[1])
+local made = {}
+for i = 3, #ARGV, 3 do
+  local id, expected, change = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local there = redis.call('HEXISTS', KEYS[1], id) == 1
+  local number = redis.call('ZSCORE', KEYS[2], id)
+  local fits = expected == '' or (there and number and tonumber(number) == tonumber(expected))
+  if fits and (change ~= '-' or there) then
+    local next_number = redis.call('HINCRBY', KEYS[4], 'latest', 1)
+    redis.call('ZADD', KEYS[2], next_number, id)
+    if change == '-' then
+      redis.call('HDEL', KEYS[1], id)
+      redis.call('ZADD', KEYS[3], now, id)
+    else
+      redis.call('HSET', KEYS[1], id, string.sub(change, 2))
+      redis.call('ZREM', KEYS[3], id)
+    end
+    made[#made + 1] = 1
+  else
+    made[#made + 1] = 0
+  end
+end
+local old = redis.call('ZRANGE', KEYS[3], '-inf', forgotten_before, 'BYSCORE', 'LIMIT', 0, 500)
+local horizon = tonumber(redis.call('HGET', KEYS[4], 'horizon') or '0')
+for _, id in ipairs(old) do
+  horizon = math.max(horizon, tonumber(redis.call('ZSCORE', KEYS[2], id) or '0'))
+  redis.call('ZREM', KEYS[2], id)
+  redis.call('ZREM', KEYS[3], id)
+end
+if #old > 0 then redis.call('HSET', KEYS[4], 'horizon', horizon) end
+return made
