@@ -1,4 +1,4 @@
-import type { FactValue } from '../facts/fact.ts';
+import { type FactValue, MONEY } from '../facts/fact.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
 import { listText, testText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
@@ -60,7 +60,7 @@ function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Pr
   const comparisons = comparisonsIn([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
   // Nothing is nothing in every currency.
-  const amounts = comparisons.filter(({ fact, value }) => fact.name === 'amount' && value !== 0);
+  const amounts = comparisons.filter(({ fact, value }) => fact.fact.domain === MONEY && value !== 0);
   return amounts.map((comparison) => ({
     at: comparison.at,
     message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,

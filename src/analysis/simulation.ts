@@ -80,7 +80,7 @@ export class Simulation {
   outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
     const previous = payer.orders.get(orderRef) ?? null;
-    const { effect, state, order } = recordOutcome(payer.state, previous, report, now);
+    const { effect, state, order } = recordOutcome(payer.state, previous, { ...report, orderRef }, now);
     payer.state = state;
     payer.orders.delete(orderRef);
     payer.orders.set(orderRef, order);

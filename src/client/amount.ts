@@ -19,3 +19,28 @@ export function decimalText(amount: unknown): string {
   const text = String(amount);
   return typeof amount === 'number' && text.includes('e') ? amount.toFixed(10) : text;
 }
+
+/** An amount with its currency as a client's state keeps it: `25.5 EUR`. Equal amounts have one text. */
+export function moneyText(amount: string, currency: string): string {
+  return `${normalAmount(amount)} ${currency}`;
+}
+
+/** What a text of `moneyText` says; null for a text that is none. */
+export function moneyOf(text: string): { readonly amount: string; readonly currency: string } | null {
+  const [amount, currency] = text.split(' ');
+  return amount === undefined || currency === undefined ? null : { amount, currency };
+}
+
+/** Digits after the point that `DECIMAL_PATTERN` allows. */
+const FRACTION_DIGITS_MAX = 18;
+
+/** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
+export function sumOfAmounts(amounts: readonly string[]): number {
+  let total = 0n;
+  for (const amount of amounts) {
+    const [whole = '', fraction = ''] = amount.split('.');
+    total += BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, '0'));
+  }
+  const digits = total.toString().padStart(FRACTION_DIGITS_MAX + 1, '0');
+  return Number(`${digits.slice(0, -FRACTION_DIGITS_MAX)}.${digits.slice(-FRACTION_DIGITS_MAX)}`);
+}

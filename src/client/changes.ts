@@ -1,4 +1,11 @@
-import { type Binding, type ClientState, type Override, touch } from './client-state.ts';
+import {
+  amountOfOrder,
+  type Binding,
+  type ClientState,
+  type Override,
+  settleOrder,
+  touch,
+} from './client-state.ts';
 import { NO_ATTEMPTS } from './ladder.ts';
 import {
   dated,
@@ -10,6 +17,7 @@ import {
   withReport,
 } from './order.ts';
 import { tallyOutcome } from './outcomes.ts';
+import { token } from './token.ts';
 
 /** What a report did: counted anew, corrected what was known of its order, repeated it, or came too late for it. */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
@@ -23,6 +31,9 @@ export interface OutcomeChange {
   readonly report: OrderOutcome;
 }
 
+/** The platform's report with the order that it is about. */
+export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
+
 /**
  * What the platform's report about an order does to the client. The same reports give the same client in
  * whatever order they arrive. News of a payment take the client off the ladder (contract, section 3.2), also
@@ -31,11 +42,12 @@ export interface OutcomeChange {
 export function recordOutcome(
   state: ClientState,
   known: KnownOrder | null,
-  reported: ReportedOutcome,
+  { orderRef, ...reported }: ReportOfOrder,
   now: number,
 ): OutcomeChange {
   const report = dated(known, reported, Math.max(now, state.lastAt));
-  const order = withReport(known, report);
+  const asked = token(orderRef);
+  const order = withAmount(withReport(known, report), known, amountOfOrder(state.events, asked));
   const effect = effectOf(known, order, report);
   const holdsAnew = effect === 'recorded' || effect === 'superseded';
   const paidAnew = report.outcome === 'PAID' && (!wasPaid(known) || (holdsAnew && known?.outcome !== 'PAID'));
@@ -44,10 +56,21 @@ export function recordOutcome(
   const ladder = paidAnew ? NO_ATTEMPTS : state.ladder;
   return {
     effect,
-    state: { ...touch(state, Math.max(now, report.occurredAt)), outcomes, ladder },
+    state: {
+      ...touch(state, Math.max(now, report.occurredAt)),
+      events: settleOrder(state.events, asked),
+      outcomes,
+      ladder,
+    },
     order,
     report,
   };
+}
+
+/** An order that is known already stays as it is; otherwise the newest amount that is known of it is kept. */
+function withAmount(order: KnownOrder, known: KnownOrder | null, asked: string | null): KnownOrder {
+  const amount = asked ?? known?.amount;
+  return order === known || amount === undefined ? order : { ...order, amount };
 }
 
 function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutcome): OutcomeEffect {

@@ -1,15 +1,20 @@
+import { moneyOf } from './amount.ts';
 import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
+import { token } from './token.ts';
 
-/** One verdict request as the velocity facts remember it. Texts are kept as tokens. */
+/** One verdict request as the facts remember it. Texts other than the amount are kept as tokens. */
 export interface VerdictEvent {
   readonly at: number;
   /** It came before an imposed wait was over. */
   readonly early: boolean;
   /** It was answered with a requisite. */
   readonly granted: boolean;
+  /** The outcome of its order has been reported since. */
+  readonly settled: boolean;
   readonly method: string;
+  /** As `moneyText` writes it. Older versions of the service kept a token of that instead. */
   readonly amount: string;
   readonly order: string;
   readonly sellPoint: string;
@@ -94,10 +99,42 @@ export function momentFor(state: ClientState, clockMs: number): number {
   return Math.max(clockMs, state.lastAt);
 }
 
-/** Adds a verdict request and forgets those that no window can reach any more. */
+/**
+ * Attempts whose outcome is still awaited are remembered this long after they are out of reach of every window,
+ * and so many of them: a late payment then still tells its amount.
+ */
+export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
+export const AWAITED_EVENTS_MAX = 8;
+
+/** Adds a verdict request and forgets those that no window can reach any more and no outcome is awaited of. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
+  const known = withReadableAmount(events, event.amount);
   const oldest = event.at - EVENT_WINDOW_MS_MAX;
-  return [...events, event].filter((other) => other.at > oldest).slice(-EVENTS_MAX);
+  const oldestAwaited = event.at - AWAITED_MS_MAX;
+  const awaited = known.filter(
+    ({ at, granted, settled }) => at <= oldest && at > oldestAwaited && granted && !settled,
+  );
+  const recent = known.filter(({ at }) => at > oldest);
+  return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent, event].slice(-EVENTS_MAX);
+}
+
+/** Where an older version kept a token of this very amount, the amount itself: both count as one amount. */
+function withReadableAmount(events: readonly VerdictEvent[], amount: string): readonly VerdictEvent[] {
+  if (events.every((event) => moneyOf(event.amount) !== null)) return events;
+  const former = token(amount);
+  return events.map((event) => (event.amount === former ? { ...event, amount } : event));
+}
+
+/** The verdict requests once the outcome of an order is known; the same list when none of them asked for it. */
+export function settleOrder(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
+  if (!events.some((event) => event.order === order && !event.settled)) return events;
+  return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
+}
+
+/** The amount of an order, as `moneyText` writes it: of its newest attempt, or else request; null when none is known. */
+export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
+  const asked = events.filter((event) => event.order === order && moneyOf(event.amount) !== null);
+  return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
 /** A binding or override that has not expired at `now`, otherwise null. */

@@ -33,6 +33,8 @@ export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occu
 export interface KnownOrder extends OrderOutcome {
   /** Oldest first; absent when there is only the one that holds. */
   readonly reports?: readonly OrderOutcome[];
+  /** What was asked for it, like `25.5 EUR`; absent when no request for it was remembered. */
+  readonly amount?: string;
 }
 
 /**

@@ -1,10 +1,12 @@
-import type { OrderOutcome } from './order.ts';
+import type { KnownOrder } from './order.ts';
 
 /** The final outcome of one order, as far as its client's counters care. */
 export interface CountedOutcome {
   readonly paid: boolean;
   /** Epoch ms. */
   readonly at: number;
+  /** What was paid, like `25.5 EUR`; null when that is not known, and with what was not paid. */
+  readonly amount: string | null;
 }
 
 /** What is left of outcomes that are too old to be remembered singly. */
@@ -51,8 +53,8 @@ export const NO_OUTCOMES: OutcomeTally = {
 /** Moves an order in the tally from what was known of it to what is known now. */
 export function tallyOutcome(
   tally: OutcomeTally,
-  previous: OrderOutcome | null,
-  next: OrderOutcome,
+  previous: KnownOrder | null,
+  next: KnownOrder,
 ): OutcomeTally {
   return counted(previous === null ? tally : counted(tally, previous, -1), next, 1);
 }
@@ -65,6 +67,11 @@ export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
 /** Epoch ms of the newest unpaid outcome; null when there is none. */
 export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast(({ paid }) => !paid)?.at ?? older.lastUnpaidAt;
+}
+
+/** The outcomes after `since` (epoch ms) among the newest that are remembered singly. */
+export function outcomesSince({ recent }: OutcomeTally, since: number): readonly CountedOutcome[] {
+  return recent.filter(({ at }) => at > since);
 }
 
 /** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */
@@ -101,12 +108,12 @@ export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
 /** A technical failure says nothing about the payer, so it counts neither way. */
 function counted(
   tally: OutcomeTally,
-  { outcome, cause, occurredAt }: OrderOutcome,
+  { outcome, cause, occurredAt, amount }: KnownOrder,
   step: 1 | -1,
 ): OutcomeTally {
   if (cause === 'TECHNICAL') return { ...tally, technicalCount: tally.technicalCount + step };
   const paid = outcome === 'PAID';
-  const entry = { paid, at: occurredAt };
+  const entry = { paid, at: occurredAt, amount: paid ? (amount ?? null) : null };
   const moved = {
     ...tally,
     paidCount: tally.paidCount + (paid ? step : 0),
@@ -130,7 +137,10 @@ function withEntry({ recent, older }: Remembered, entry: CountedOutcome): Rememb
 }
 
 function withoutEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
-  const place = recent.findLastIndex((other) => inTime(other, entry) === 0);
+  const exact = recent.findLastIndex((other) => inTime(other, entry) === 0);
+  // An older version of the service wrote no amounts.
+  const alike = (other: CountedOutcome) => other.at === entry.at && other.paid === entry.paid;
+  const place = exact === -1 ? recent.findLastIndex(alike) : exact;
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
   const inChain = !entry.paid && entry.at > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
@@ -155,11 +165,15 @@ function summarise(older: OlderOutcomes, { paid, at }: CountedOutcome): OlderOut
 
 function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): CountedOutcome | null {
   if (lastPaidAt !== null && lastPaidAt >= (lastUnpaidAt ?? lastPaidAt))
-    return { paid: true, at: lastPaidAt };
-  return lastUnpaidAt === null ? null : { paid: false, at: lastUnpaidAt };
+    return { paid: true, at: lastPaidAt, amount: null };
+  return lastUnpaidAt === null ? null : { paid: false, at: lastUnpaidAt, amount: null };
 }
 
-/** Of the same moment a payment counts as the newer one. */
-function inTime(a: CountedOutcome, b: CountedOutcome): number {
-  return a.at - b.at || Number(a.paid) - Number(b.paid);
+/** Of the same moment a payment counts as the newer one. Amounts only make the order the same whatever came first. */
+export function inTime(a: CountedOutcome, b: CountedOutcome): number {
+  return a.at - b.at || Number(a.paid) - Number(b.paid) || compareAmounts(a.amount ?? '', b.amount ?? '');
+}
+
+function compareAmounts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,12 +1,13 @@
 import type { ClientState, VerdictEvent } from './client-state.ts';
 import type { Hint, HintKind, Hints } from './hints.ts';
 import type { Ladder } from './ladder.ts';
-import { type CountedOutcome, NO_OUTCOMES, type OutcomeTally, olderOutcomes } from './outcomes.ts';
+import { type CountedOutcome, inTime, NO_OUTCOMES, type OutcomeTally, olderOutcomes } from './outcomes.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and
  * names would be most of it. `FORMAT` comes first. A reader brings older formats up to date and refuses
- * what it does not know.
+ * what it does not know. What is added at the end leaves the format as it is: while a fleet is updated node by
+ * node, older nodes read such a document without it.
  */
 const FORMAT = 2;
 
@@ -49,7 +50,15 @@ type Head<Format> = [
   events: EventRow[],
 ];
 type Tail<Hints> = [hints: Hints | null, binding: ClientState['binding'], override: ClientState['override']];
-type Document = [...head: Head<typeof FORMAT>, outcomes: OutcomesRow, ...tail: Tail<HintsRow>];
+/** What was paid, newest first: a cell for each paid one among the recent outcomes. */
+type PaidAmountsRow = Cell[];
+type Document = [
+  ...head: Head<typeof FORMAT>,
+  outcomes: OutcomesRow,
+  ...tail: Tail<HintsRow>,
+  /** Absent when no amount is known. */
+  paidAmounts?: PaidAmountsRow,
+];
 
 /** Format 1, which named the newest 20 outcomes by their orders. */
 type OutcomesRow1 = [
@@ -72,6 +81,7 @@ type Document1 = [...head: Head<1>, outcomes: OutcomesRow1, ...tail: Tail<HintsR
 
 const EARLY = 1;
 const GRANTED = 2;
+const SETTLED = 4;
 
 /** The text to store; `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
@@ -89,6 +99,8 @@ export function encodeClientState(state: ClientState): string {
     state.binding,
     state.override,
   ];
+  if (outcomes.recent.some(({ amount }) => amount !== null))
+    document.push(encodePaidAmounts(outcomes.recent));
   return JSON.stringify(document);
 }
 
@@ -107,6 +119,7 @@ export function decodeClientState(text: string): ClientState {
     hints,
     binding,
     override,
+    paidAmounts = [],
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads formats 1 to ${FORMAT}`);
@@ -118,7 +131,7 @@ export function decodeClientState(text: string): ClientState {
     lastVerdictAt,
     ladder: decodeLadder(ladder),
     events: decodeEvents(events, lastAt),
-    outcomes: decodeOutcomes(outcomes, lastAt),
+    outcomes: withPaidAmounts(decodeOutcomes(outcomes, lastAt), paidAmounts),
     hints: hints === null ? null : decodeHints(hints, lastAt),
     binding,
     override,
@@ -138,8 +151,8 @@ function upToDate(stored: Document | Document1): Document {
 /** Format 1 did not say when what it no longer remembered happened: not after the oldest that it did remember. */
 function tallyOf([paidCount, unpaidCount, lastPaidAt, lastUnpaidAt, rows]: OutcomesRow1): OutcomeTally {
   const recent = rows
-    .map(([, paid, at]): CountedOutcome => ({ paid: paid === 1, at }))
-    .sort((a, b) => a.at - b.at || Number(a.paid) - Number(b.paid));
+    .map(([, paid, at]): CountedOutcome => ({ paid: paid === 1, at, amount: null }))
+    .sort(inTime);
   const [oldest] = recent;
   const before = (known: number | null, kind: boolean) =>
     recent.some(({ paid }) => paid === kind) ? (oldest?.at ?? null) : known;
@@ -166,7 +179,7 @@ function hintsOf([scoredAt, fingerprint, ip, jsOk, honeypotAt, userAgent]: Hints
 
 /** Event times are stored as their age at `lastAt`: shorter, and exact. */
 function encodeEvent(event: VerdictEvent, before: VerdictEvent | undefined, lastAt: number): EventRow {
-  const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0);
+  const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0) | (event.settled ? SETTLED : 0);
   return [
     lastAt - event.at,
     flags,
@@ -191,6 +204,7 @@ function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: nu
     at: lastAt - age,
     early: (flags & EARLY) !== 0,
     granted: (flags & GRANTED) !== 0,
+    settled: (flags & SETTLED) !== 0,
     method: decodeToken(method, before?.method) ?? '',
     amount: decodeToken(amount, before?.amount) ?? '',
     order: decodeToken(order, before?.order) ?? '',
@@ -254,9 +268,26 @@ function decodeRecent(row: RecentRow, lastAt: number): readonly CountedOutcome[]
   let at = lastAt;
   for (const cell of row) {
     at -= Math.floor(cell / 2);
-    recent.push({ paid: cell % 2 === 1, at });
+    recent.push({ paid: cell % 2 === 1, at, amount: null });
   }
   return recent.reverse();
+}
+
+function encodePaidAmounts(recent: readonly CountedOutcome[]): PaidAmountsRow {
+  const newestFirst = recent.filter(({ paid }) => paid).toReversed();
+  return newestFirst.map(({ amount }, index) => encodeToken(amount, newestFirst[index - 1]?.amount));
+}
+
+function withPaidAmounts(tally: OutcomeTally, newestFirst: PaidAmountsRow): OutcomeTally {
+  if (newestFirst.length === 0) return tally;
+  const cells = newestFirst.values();
+  let after: string | null = null;
+  const recent = tally.recent.toReversed().map((outcome) => {
+    if (!outcome.paid) return outcome;
+    after = decodeToken(cells.next().value ?? NONE, after);
+    return { ...outcome, amount: after };
+  });
+  return { ...tally, recent: recent.reverse() };
 }
 
 /** The place of a kind in this list is stored. */

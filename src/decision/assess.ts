@@ -1,8 +1,8 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
-import type { Matchable, RuleSet, VerdictParams } from '../rules/rule-set.ts';
+import { type Matchable, type RuleSet, settingsOf, type VerdictParams } from '../rules/rule-set.ts';
 import { totalWeight } from '../rules/signal-weight.ts';
-import { OTHERWISE } from './decision.ts';
+import { type Decision, OTHERWISE } from './decision.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {
@@ -49,10 +49,27 @@ export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Reco
   return record;
 }
 
+/**
+ * The facts that the record of a decision tells by where and when it was made, as this rule set takes them: another
+ * version may have another time zone. By label.
+ */
+export function circumstantialFacts(
+  rules: RuleSet,
+  { platform, at: now }: Pick<Decision, 'platform' | 'at'>,
+): Readonly<Record<string, FactValue>> {
+  const { timeZone } = settingsOf(rules, platform);
+  return Object.fromEntries(
+    rules.facts.flatMap(({ label, fact }) =>
+      fact.kind === 'circumstantial' ? [[label, fact.read({ platform, timeZone, now })]] : [],
+    ),
+  );
+}
+
 function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
   return rules.facts.map(({ fact, windowMs, list = '' }) => {
     switch (fact.kind) {
       case 'plain':
+      case 'circumstantial':
         return fact.read(context);
       case 'windowed':
         return fact.read(context, windowMs);

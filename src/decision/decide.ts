@@ -1,4 +1,4 @@
-import { normalAmount } from '../client/amount.ts';
+import { moneyText } from '../client/amount.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
@@ -19,6 +19,7 @@ import {
 } from '../client/hints.ts';
 import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
+import { token } from '../client/token.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
@@ -26,7 +27,6 @@ import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verd
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
 import type { ListSubject } from './lists/list-kind.ts';
 import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
-import { token } from './token.ts';
 
 interface PaymentRequest {
   readonly sellPointKey: string;
@@ -159,7 +159,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const early = waitRemainingMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
-  const view = { state: seen, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
+  const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const assessment = assess(rules, contextOf(view, settings, request, standing));
   const concluded = concludeVerdict(rules, settings, assessment, ladderBefore, at);
   const nextState: ClientState = {
@@ -181,7 +181,7 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   return assess(rules, contextOf(asItStands(state, settings, sightings, now), settings, request, standing));
 }
 
-type ContextView = Pick<FactContext, 'state' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
+type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
 /** A client of whom no verdict is asked. */
 function asItStands(
@@ -192,7 +192,7 @@ function asItStands(
 ): ContextView {
   const ladder = settle(state.ladder, state.lastVerdictAt, settings.ladder, now);
   const hints = knownHints(state.hints, now);
-  return { state, isNew: isNewClient(state), ladder, hints, sightings, now };
+  return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
 function contextOf(
@@ -203,6 +203,8 @@ function contextOf(
 ): FactContext {
   return {
     ...view,
+    platform: client.platform,
+    timeZone: settings.timeZone,
     previousVerdictAt: view.state.lastVerdictAt,
     request: {
       amount: Number(request.amount),
@@ -235,8 +237,9 @@ function eventOf(
     at: now,
     early,
     granted: false,
+    settled: false,
     method: token(request.method),
-    amount: token(`${normalAmount(request.amount)} ${request.currency ?? settings.currency}`),
+    amount: moneyText(request.amount, request.currency ?? settings.currency),
     order: token(request.orderRef),
     sellPoint: token(request.sellPointKey),
     fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,

@@ -1,9 +1,11 @@
+import { CALENDAR_FACTS } from './calendar.ts';
 import { CONCLUDED_FACTS } from './conclusions.ts';
 import { COOLDOWN_FACTS } from './cooldown.ts';
 import type { Fact } from './fact.ts';
 import { HINT_FACTS } from './hints.ts';
 import { HISTORY_FACTS } from './history.ts';
 import { LISTED_FACTS } from './listed.ts';
+import { ORDER_FACTS } from './orders.ts';
 import { REQUEST_FACTS } from './request.ts';
 import { SHARING_FACTS } from './sharing.ts';
 import { VELOCITY_FACTS } from './velocity.ts';
@@ -14,11 +16,13 @@ import { VELOCITY_FACTS } from './velocity.ts';
  */
 export const FACT_THEMES = {
   history: HISTORY_FACTS,
+  orders: ORDER_FACTS,
   cooldown: COOLDOWN_FACTS,
   velocity: VELOCITY_FACTS,
   sharing: SHARING_FACTS,
   hints: HINT_FACTS,
   request: REQUEST_FACTS,
+  calendar: CALENDAR_FACTS,
   'shared lists': LISTED_FACTS,
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;

@@ -1,5 +1,6 @@
 import type { ClientGroup } from '../client/client-group.ts';
-import type { ClientState } from '../client/client-state.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import type { ClientState, VerdictEvent } from '../client/client-state.ts';
 import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
@@ -37,10 +38,21 @@ export const CLIENTS_ON_DEVICE_MAX = 1000;
 /** The longest window that a sharing fact may look back over. */
 export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
+/** Where and when something is decided: what every record of a decision says besides its facts. */
+export interface Circumstances {
+  readonly platform: PlatformName;
+  /** The platform's, by its IANA name. */
+  readonly timeZone: string;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
 /** All that facts are computed from. Counts include the request being decided. */
-export interface FactContext {
+export interface FactContext extends Circumstances {
   /** With the request being decided already among the events, when it is a verdict. */
   readonly state: ClientState;
+  /** The request being decided when it is a verdict; null for a score. */
+  readonly asked: VerdictEvent | null;
   /** Whether the client was new before this request; never so for a verdict. */
   readonly isNew: boolean;
   /** As it stands now, before the decision. */
@@ -53,7 +65,6 @@ export interface FactContext {
   readonly smoothing: Smoothing;
   /** Whether the request has an entry on the shared list of this name. */
   readonly isListed: (list: string) => boolean;
-  readonly now: number;
 }
 
 /** What the earlier rules of the same decision concluded, which later rules may ask for. */
@@ -84,6 +95,15 @@ export interface PlainFact extends FactDescription {
   readonly read: (context: FactContext) => FactValue;
 }
 
+/**
+ * A fact that any record of a decision can tell afterwards. So decisions record it only where a rule asks for it,
+ * and others do not pay for it.
+ */
+export interface CircumstantialFact extends FactDescription {
+  readonly kind: 'circumstantial';
+  readonly read: (circumstances: Circumstances) => FactValue;
+}
+
 /** A fact counted over `params: { window }`, chosen by the analyst. */
 export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
@@ -106,7 +126,7 @@ export interface ConcludedFact extends FactDescription {
   readonly read: (conclusions: Conclusions) => FactValue;
 }
 
-export type Fact = PlainFact | WindowedFact | ListedFact | ConcludedFact;
+export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | ConcludedFact;
 
 /** What a duration fact says when the thing never happened. */
 export const NEVER_SECONDS = 999_999_999;
@@ -120,6 +140,9 @@ export function secondsSince(then: number | null, now: number): number {
 export function count(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
+
+/** All amounts are of this one domain, so that proofs can compare them. */
+export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
 export const YES_NO: FactDomain = { type: 'boolean' };
 

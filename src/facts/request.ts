@@ -1,11 +1,11 @@
 import { live } from '../client/client-state.ts';
-import { type Fact, YES_NO } from './fact.ts';
+import { type Fact, MONEY, YES_NO } from './fact.ts';
 
 /** What this request asks for. */
 export const REQUEST_FACTS = {
   amount: {
     kind: 'plain',
-    domain: { type: 'number', integer: false, min: 0, max: 1e38 },
+    domain: MONEY,
     unit: 'currency units',
     description: 'The requested amount.',
     read: ({ request }) => request.amount,
@@ -23,6 +23,14 @@ export const REQUEST_FACTS = {
     unit: null,
     description: 'The requested payment method.',
     read: ({ request }) => request.method,
+  },
+  platform: {
+    kind: 'circumstantial',
+    domain: { type: 'text' },
+    unit: null,
+    description:
+      'The platform that asks. What one platform alone has different may also stand in ruleset.yaml.',
+    read: ({ platform }) => platform,
   },
   sellPointKey: {
     kind: 'plain',

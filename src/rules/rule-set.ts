@@ -74,6 +74,8 @@ export interface VerdictParams {
 export interface PlatformSettings {
   /** Used when a request names none. */
   readonly currency: string;
+  /** IANA name; what hourOfDay and dayOfWeek go by. */
+  readonly timeZone: string;
   readonly smoothing: Smoothing;
   /** Whether score answers carry payLimitValue. */
   readonly scoringLimits: boolean;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DECIMAL_PATTERN, normalAmount } from '../../src/client/amount.ts';
+import { DECIMAL_PATTERN, moneyOf, moneyText, normalAmount, sumOfAmounts } from '../../src/client/amount.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.string({ minLength, maxLength, unit: fc.constantFrom(...'0123456789') });
@@ -49,6 +49,28 @@ describe('an amount', () => {
     fc.assert(
       fc.property(decimal, decimal, (a, b) => {
         expect(normalAmount(a) === normalAmount(b)).to.equal(exactly(a) === exactly(b));
+      }),
+    );
+  });
+
+  it('and its currency are read back from the text that a state keeps', () => {
+    expect(moneyText('010.50', 'EUR')).to.equal('10.5 EUR');
+    expect(moneyOf('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
+  });
+
+  it('that an older version kept as a token is none', () => {
+    expect(moneyOf('a1B_-z')).to.equal(null);
+  });
+
+  it('adds up exactly before it becomes a number', () => {
+    expect(sumOfAmounts(['0.1', '0.2'])).to.equal(0.3);
+    expect(sumOfAmounts([])).to.equal(0);
+    expect(sumOfAmounts(['99999999999999999999.9999999999', '0.0000000001'])).to.equal(1e20);
+    fc.assert(
+      fc.property(fc.array(decimal), (amounts) => {
+        const exact = amounts.map(exactly).reduce((sum, amount) => sum + amount, 0n);
+        const digits = exact.toString().padStart(11, '0');
+        expect(sumOfAmounts(amounts)).to.equal(Number(`${digits.slice(0, -10)}.${digits.slice(-10)}`));
       }),
     );
   });

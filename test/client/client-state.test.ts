@@ -1,27 +1,34 @@
 import { expect } from 'chai';
 import {
+  AWAITED_EVENTS_MAX,
+  AWAITED_MS_MAX,
+  amountOfOrder,
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
   isNewClient,
   live,
   rememberEvent,
+  settleOrder,
   touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
 import { tallyOutcome } from '../../src/client/outcomes.ts';
+import { token } from '../../src/client/token.ts';
 
-function eventAt(at: number): VerdictEvent {
+function eventAt(at: number, more: Partial<VerdictEvent> = {}): VerdictEvent {
   return {
     at,
     early: false,
-    granted: true,
+    granted: false,
+    settled: false,
     method: 'm',
     amount: 'a',
     order: 'o',
     sellPoint: 's',
     fingerprint: null,
     ip: null,
+    ...more,
   };
 }
 
@@ -65,6 +72,43 @@ describe('what is known of a client', () => {
       now - EVENT_WINDOW_MS_MAX + 1,
       now,
     ]);
+  });
+
+  it('awaits the outcome of an attempt for 30 days, and of 8 attempts', () => {
+    const now = 2 * AWAITED_MS_MAX;
+    const attempt = { granted: true } as const;
+    const remembered = (events: readonly VerdictEvent[]) =>
+      rememberEvent(events, eventAt(now)).map(({ at }) => at);
+    const tooOld = now - AWAITED_MS_MAX;
+    expect(remembered([eventAt(tooOld, attempt), eventAt(tooOld + 1, attempt)])).to.deep.equal([
+      tooOld + 1,
+      now,
+    ]);
+    const old = now - 2 * EVENT_WINDOW_MS_MAX;
+    const many = Array.from({ length: AWAITED_EVENTS_MAX + 3 }, (_, n) => eventAt(old + n, attempt));
+    expect(remembered(many)).to.deep.equal([...many.slice(3).map(({ at }) => at), now]);
+  });
+
+  it('awaits no outcome that was reported, nor one of a request that was not granted', () => {
+    const old = eventAt(1, { granted: true });
+    const now = 1 + EVENT_WINDOW_MS_MAX;
+    expect(rememberEvent([old], eventAt(now))).to.have.lengthOf(2);
+    expect(rememberEvent(settleOrder([old], 'o'), eventAt(now))).to.have.lengthOf(1);
+    expect(rememberEvent([eventAt(1)], eventAt(now))).to.have.lengthOf(1);
+  });
+
+  it('tells the amount of an order by its newest attempt, or else by its newest request', () => {
+    const asked = [eventAt(1, { amount: '1 EUR' }), eventAt(2, { amount: '2 EUR' })];
+    expect(amountOfOrder(asked, 'o')).to.equal('2 EUR');
+    expect(amountOfOrder([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal('5 EUR');
+    expect(amountOfOrder(asked, 'other')).to.equal(null);
+    expect(amountOfOrder([eventAt(1, { amount: token('1 EUR') })], 'o')).to.equal(null);
+  });
+
+  it('takes the token that an older version kept of an amount for that amount', () => {
+    const former = [eventAt(1, { amount: token('25 EUR') }), eventAt(2, { amount: token('3 EUR') })];
+    const amounts = rememberEvent(former, eventAt(3, { amount: '25 EUR' })).map(({ amount }) => amount);
+    expect(amounts).to.deep.equal(['25 EUR', token('3 EUR'), '25 EUR']);
   });
 
   it(`remembers the newest ${EVENTS_MAX} requests`, () => {

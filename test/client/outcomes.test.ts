@@ -21,6 +21,8 @@ const ON_LADDER: ClientState = {
   ladder: { level: 2, attemptOpen: true, waitUntil: null },
 };
 
+const of = <Report>(orderRef: string, report: Report) => ({ ...report, orderRef });
+
 /** What a client's orders become, all reports arriving at NOW. */
 function report(
   reports: readonly (readonly [order: string, outcome: OrderOutcome])[],
@@ -30,7 +32,7 @@ function report(
   const effects: string[] = [];
   let state = before;
   for (const [orderRef, outcome] of reports) {
-    const change = recordOutcome(state, orders.get(orderRef) ?? null, outcome, NOW);
+    const change = recordOutcome(state, orders.get(orderRef) ?? null, { ...outcome, orderRef }, NOW);
     state = change.state;
     orders.set(orderRef, change.order);
     effects.push(change.effect);
@@ -75,10 +77,10 @@ describe("the outcomes of a client's orders", () => {
 
   it('leave the very same state when a repeat changes nothing', () => {
     const { state, orders } = report([['a', unpaid(1)]]);
-    const again = recordOutcome(state, orders.get('a') ?? null, unpaid(1), NOW + 5);
+    const again = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(1)), NOW + 5);
     expect(again.state).to.equal(state);
     expect(again.order).to.equal(orders.get('a'));
-    const later = recordOutcome(state, orders.get('a') ?? null, unpaid(4), NOW + 5);
+    const later = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(4)), NOW + 5);
     expect(later).to.deep.include({ effect: 'unchanged' });
     expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5 });
   });
@@ -89,7 +91,11 @@ describe("the outcomes of a client's orders", () => {
       ['a', paid(2)],
     ]);
     expect(effects).to.deep.equal(['recorded', 'superseded']);
-    expect(state.outcomes).to.deep.equal({ ...NO_OUTCOMES, paidCount: 1, recent: [{ paid: true, at: 2 }] });
+    expect(state.outcomes).to.deep.equal({
+      ...NO_OUTCOMES,
+      paidCount: 1,
+      recent: [{ paid: true, at: 2, amount: null }],
+    });
   });
 
   it('are corrected by a refund', () => {
@@ -236,12 +242,12 @@ describe("the outcomes of a client's orders", () => {
   it('take the client off the ladder with a payment, and leave the ladder otherwise', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const waiting = { ...UNKNOWN_CLIENT, ladder };
-    expect(recordOutcome(waiting, null, paid(1), NOW).state.ladder).to.deep.equal({
+    expect(recordOutcome(waiting, null, of('a', paid(1)), NOW).state.ladder).to.deep.equal({
       level: 0,
       attemptOpen: false,
       waitUntil: null,
     });
-    expect(recordOutcome(waiting, null, unpaid(1), NOW).state.ladder).to.deep.equal(ladder);
+    expect(recordOutcome(waiting, null, of('a', unpaid(1)), NOW).state.ladder).to.deep.equal(ladder);
   });
 
   it('happen now at the latest', () => {
@@ -254,7 +260,7 @@ describe("the outcomes of a client's orders", () => {
     let { state } = report([]);
     let order: KnownOrder | null = null;
     const effects = (['UNPAID', 'PAID', 'UNPAID', 'UNPAID', 'PAID'] as const).map((outcome) => {
-      const change = recordOutcome(state, order, undated(outcome), NOW);
+      const change = recordOutcome(state, order, of('a', undated(outcome)), NOW);
       ({ state, order } = change);
       return change.effect;
     });
@@ -265,7 +271,7 @@ describe("the outcomes of a client's orders", () => {
 
   it('may be as late as what is recorded already when the clock was set back', () => {
     const ahead = { ...UNKNOWN_CLIENT, lastAt: NOW };
-    const { state, order } = recordOutcome(ahead, null, paid(NOW), NOW - 60_000);
+    const { state, order } = recordOutcome(ahead, null, of('a', paid(NOW)), NOW - 60_000);
     expect(order.occurredAt).to.equal(NOW);
     expect(state.lastAt).to.equal(NOW);
   });
@@ -287,7 +293,7 @@ describe("the outcomes of a client's orders", () => {
     const { state, orders } = report([['a', paid(1)]]);
     const climbed = { ...state, ladder: ON_LADDER.ladder };
     for (const repeated of [paid(1), paid(9)]) {
-      const { state: after } = recordOutcome(climbed, orders.get('a') ?? null, repeated, NOW);
+      const { state: after } = recordOutcome(climbed, orders.get('a') ?? null, of('a', repeated), NOW);
       expect(after.ladder).to.deep.equal(ON_LADDER.ladder);
     }
   });

@@ -36,7 +36,7 @@ function usualClient(): ClientState {
       request,
     ).nextState;
   }
-  const paid = { outcome: 'PAID', cause: null, occurredAt: NOW + 180_060_000 } as const;
+  const paid = { outcome: 'PAID', cause: null, occurredAt: NOW + 180_060_000, orderRef: 'order-2' } as const;
   return recordOutcome(nextState, null, paid, NOW + 180_060_000).state;
 }
 
@@ -96,9 +96,9 @@ describe('the stored form of a client', () => {
         paidCount: 1,
         unpaidCount: 2,
         recent: [
-          { paid: false, at: 1000 },
-          { paid: true, at: 1000 },
-          { paid: false, at: 2000 },
+          { paid: false, at: 1000, amount: null },
+          { paid: true, at: 1000, amount: null },
+          { paid: false, at: 2000, amount: null },
         ],
       },
     });

@@ -162,7 +162,11 @@ describe('a verdict', () => {
       fc.property(anyLife, (life) => {
         const { state, now } = live(life);
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
-        const { decision } = ask(life, recordOutcome(state, null, paid, now).state, now + 1);
+        const { decision } = ask(
+          life,
+          recordOutcome(state, null, { ...paid, orderRef: 'order-1' }, now).state,
+          now + 1,
+        );
         if (decision.verdict === 'BLOCK') return;
         expect(isGrant(decision.verdict)).to.equal(true);
         expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
@@ -342,7 +346,9 @@ describe('a score', () => {
               .answer.paymentScore,
           );
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
-        expect(score(recordOutcome(state, null, paid, now).state)).to.be.at.least(score(state));
+        expect(score(recordOutcome(state, null, { ...paid, orderRef: 'order-1' }, now).state)).to.be.at.least(
+          score(state),
+        );
       }),
       { numRuns: 100 },
     );

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { platformName } from '../../src/client/client-key.ts';
 import {
   type ClientState,
   isNewClient,
@@ -18,6 +19,7 @@ import {
   NEVER_SECONDS,
   NO_SIGHTINGS,
 } from '../../src/facts/fact.ts';
+import { ORDER_FACTS } from '../../src/facts/orders.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
 const DAY_MS = 86_400_000;
@@ -38,6 +40,9 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     isListed: (list) => list === 'blocked-devices',
+    asked: null,
+    platform: platformName('demo'),
+    timeZone: 'UTC',
     now: NOW,
     ...more,
   };
@@ -78,6 +83,7 @@ function read(name: string, context: FactContext, windowMs = MINUTE_MS, conclusi
 function readFact(fact: Fact, context: FactContext, windowMs: number, conclusions: Conclusions): FactValue {
   switch (fact.kind) {
     case 'plain':
+    case 'circumstantial':
       return fact.read(context);
     case 'windowed':
       return fact.read(context, windowMs);
@@ -179,10 +185,15 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   amount: ({ request }) => request.amount,
   currency: ({ request }) => request.currency,
   method: ({ request }) => request.method,
+  platform: ({ platform }) => platform,
   sellPointKey: ({ request }) => request.sellPointKey,
   bindingFitsMethod: ({ state: { binding }, request }) =>
     isLive(binding) && (binding?.method === null || binding?.method === request.method),
   listed: ({ isListed }) => isListed('blocked-devices'),
+  hourOfDay: ({ now, timeZone }) =>
+    Number(new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' }).format(now)),
+  dayOfWeek: ({ now, timeZone }) =>
+    new Intl.DateTimeFormat('en', { timeZone, weekday: 'long' }).format(now).toUpperCase(),
 };
 
 function distinct(pick: (event: VerdictEvent) => string | null) {
@@ -208,6 +219,7 @@ function eventAt(at: number): VerdictEvent {
     at,
     early: false,
     granted: false,
+    settled: false,
     method: 'm',
     amount: 'a',
     order: 'o',
@@ -221,9 +233,10 @@ describe('facts', () => {
   it('each have a naive twin in this test', () => {
     const sharing = ['clientsOnFingerprint', 'clientsOnIp'];
     const concluded = ['clientGroup', 'botWeight', 'isBot'];
-    expect([...Object.keys(NAIVE), ...Object.keys(NAIVE_VELOCITY), ...sharing, ...concluded]).to.have.members(
-      [...FACTS.keys()],
-    );
+    // orders.test.ts has theirs.
+    const orders = Object.keys(ORDER_FACTS);
+    const facts = [NAIVE, NAIVE_VELOCITY].flatMap((naive) => Object.keys(naive));
+    expect([...facts, ...orders, ...sharing, ...concluded]).to.have.members([...FACTS.keys()]);
   });
 
   it('each have a description that is a sentence, and a unit when they are numbers with one', () => {
@@ -281,7 +294,11 @@ describe('facts', () => {
   });
 
   it('say no more than 999999999 seconds for what happened in 1970', () => {
-    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, recent: [{ paid: true, at: 0 }] };
+    const outcomes = {
+      ...UNKNOWN_CLIENT.outcomes,
+      paidCount: 1,
+      recent: [{ paid: true, at: 0, amount: null }],
+    };
     expect(read('secondsSinceLastPaid', contextOf({ outcomes }))).to.equal(999_999_999);
   });
 

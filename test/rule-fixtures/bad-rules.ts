@@ -974,6 +974,40 @@ export const BAD_SETTINGS: readonly BadRules[] = [
     problems: ['ruleset.yaml:9:13  currency must be 3 or 4 capital letters or digits, like EUR, not "EU"'],
   },
   {
+    title: 'a time zone that is misspelt',
+    files: { 'ruleset.yaml': swap('currency: EUR', 'currency: EUR\n  timeZone: Europe/Berln') },
+    problems: [
+      'ruleset.yaml:10:13  timeZone must be an IANA name, like Europe/Berlin or UTC, not "Europe/Berln"; did you mean "Europe/Berlin"?',
+    ],
+  },
+  {
+    title: 'a time zone that is an offset, which knows no summer time',
+    files: {
+      'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    timeZone: "+02:00"'),
+    },
+    problems: ['ruleset.yaml:20:15  timeZone must be an IANA name, like Europe/Berlin or UTC, not "+02:00"'],
+  },
+  {
+    title: 'an hour that no clock shows',
+    files: {
+      'verdicts.yaml': swap(
+        '{ fact: isBot, operator: equal, value: true }',
+        '{ fact: hourOfDay, operator: equal, value: 24 }',
+      ),
+    },
+    problems: ['verdicts.yaml:21:54  value for "hourOfDay" must be from 0 to 23, not 24'],
+  },
+  {
+    title: 'a sum of amounts without its window',
+    files: {
+      'verdicts.yaml': swap(
+        '{ fact: isBot, operator: equal, value: true }',
+        '{ fact: paidAmount, operator: greaterThan, value: 24 }',
+      ),
+    },
+    problems: ['verdicts.yaml:21:19  "paidAmount" is counted over a window; add params: { window: 10m }'],
+  },
+  {
     title: 'a currency of the platform that is a number',
     files: { 'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: 978') },
     problems: ['ruleset.yaml:20:15  currency must be a text, not 978'],

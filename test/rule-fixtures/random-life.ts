@@ -180,7 +180,12 @@ export function live({ rules, platform, happenings }: Life): {
       }
       case 'outcome': {
         const { order, outcome } = happened;
-        const change = recordOutcome(state, orders.get(order) ?? null, { ...outcome, occurredAt: now }, now);
+        const change = recordOutcome(
+          state,
+          orders.get(order) ?? null,
+          { ...outcome, orderRef: order, occurredAt: now },
+          now,
+        );
         orders.set(order, change.order);
         state = change.state;
         break;

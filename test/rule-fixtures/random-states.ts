@@ -3,7 +3,13 @@ import type { Binding, ClientState, Override, VerdictEvent } from '../../src/cli
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
 import type { Hint, Hints } from '../../src/client/hints.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
-import { type OutcomeTally, olderOutcomes, RECENT_OUTCOMES_MAX } from '../../src/client/outcomes.ts';
+import {
+  type CountedOutcome,
+  inTime,
+  type OutcomeTally,
+  olderOutcomes,
+  RECENT_OUTCOMES_MAX,
+} from '../../src/client/outcomes.ts';
 
 /** 2026-01-01. */
 export const NOW = Date.UTC(2026, 0, 1);
@@ -18,14 +24,16 @@ const past = fc.oneof(
 const future = fc.integer({ min: 1, max: 30 * DAY_MS }).map((ahead) => NOW + ahead);
 const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
 const token = fc.constantFrom('aaaaaa', 'bbbbbb', 'cccccc', 'dddddd');
+const money = fc.constantFrom('25 EUR', '0.1 EUR', '0.2 EUR', '3 USDT');
 const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' });
 
 const event: fc.Arbitrary<VerdictEvent> = fc.record({
   at: past,
   early: fc.boolean(),
   granted: fc.boolean(),
+  settled: fc.boolean(),
   method: token,
-  amount: token,
+  amount: fc.oneof(token, money),
   order: token,
   sellPoint: token,
   fingerprint: maybe(token),
@@ -40,12 +48,14 @@ const ladder: fc.Arbitrary<Ladder> = fc.record({
 
 const byTime = (a: { readonly at: number }, b: { readonly at: number }) => a.at - b.at;
 
+const outcome: fc.Arbitrary<CountedOutcome> = fc
+  .record({ paid: fc.boolean(), at: past, amount: maybe(money) })
+  .map(({ paid, at, amount }) => ({ paid, at, amount: paid ? amount : null }));
+
 /** Some recent outcomes, and a summary of older ones that fits their number. */
 const outcomes: fc.Arbitrary<OutcomeTally> = fc
   .record({
-    recent: fc
-      .array(fc.record({ paid: fc.boolean(), at: past }), { maxLength: RECENT_OUTCOMES_MAX })
-      .map((recent) => recent.toSorted((a, b) => a.at - b.at || Number(a.paid) - Number(b.paid))),
+    recent: fc.array(outcome, { maxLength: RECENT_OUTCOMES_MAX }).map((recent) => recent.toSorted(inTime)),
     olderPaid: fc.nat(500),
     olderUnpaid: fc.nat(500),
     technicalCount: fc.nat(9),

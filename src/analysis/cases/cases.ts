@@ -47,9 +47,6 @@ export interface CaseReport {
   readonly coverage: Coverage;
 }
 
-/** When every case begins; cases tell only what time passes. */
-const BEGIN = Date.UTC(2026, 0, 1);
-
 /** Runs the cases of a rule set in virtual time, each on a platform of its own. */
 export function runCases(rules: RuleSet, files: RuleFiles): CaseReport {
   const problems: Problem[] = [];
@@ -71,9 +68,12 @@ export async function traceFailure(
 }
 
 /** The first step that fails ends its case: what follows would only be a consequence. */
-function runCase(meter: CoverageMeter, { name, platform, lists, steps }: RuleCase): CaseFailure | null {
+function runCase(
+  meter: CoverageMeter,
+  { name, platform, lists, startsAt, steps }: RuleCase,
+): CaseFailure | null {
   const simulation = new Simulation(meter.watched, platform, lists);
-  let now = BEGIN;
+  let now = startsAt;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;
     let seen: Readonly<Record<string, unknown>> = {};
@@ -94,7 +94,7 @@ function runCase(meter: CoverageMeter, { name, platform, lists, steps }: RuleCas
       kind,
       clientIdKey,
       times: step.times,
-      elapsedMs: now - BEGIN,
+      elapsedMs: now - startsAt,
       differences,
       values: kind === 'score' || kind === 'verdict' ? meter.lastValues : null,
     };

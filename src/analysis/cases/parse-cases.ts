@@ -6,11 +6,12 @@ import {
   platformName,
 } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
+import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/order.ts';
 import type { SharedLists } from '../../decision/lists/shared-lists.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
+import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
 import { readCaseLists } from './case-lists.ts';
@@ -22,6 +23,8 @@ export interface RuleCase {
   readonly platform: PlatformName;
   /** The shared lists, as they are from the first step to the last. */
   readonly lists: SharedLists;
+  /** Epoch ms; its steps tell what time passes. */
+  readonly startsAt: number;
   readonly steps: readonly Step[];
   readonly at: Location;
 }
@@ -72,10 +75,11 @@ const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card'
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');
+const DEFAULT_START = Date.UTC(2026, 0, 1);
 
 const TIMES_MAX = 1000;
 
-const CASE_MEMBERS = ['name', 'platform', 'lists', 'steps'];
+const CASE_MEMBERS = ['name', 'platform', 'startsAt', 'lists', 'steps'];
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
@@ -129,11 +133,23 @@ class CaseReader {
     const platform = this.#platform(members);
     const steps = members?.get('steps');
     const nodes = steps === undefined ? null : this.#file.items(steps.value, '"steps"');
-    if (name === null || platform === null || nodes === null) return null;
+    const startsAt = this.#start(members?.get('startsAt'));
+    if (name === null || platform === null || startsAt === null || nodes === null) return null;
     const read = nodes.map((step) => this.#step(step)).filter((step) => step !== null);
     const lists = readCaseLists(this.#file, members?.get('lists'), platform);
-    const at = this.#file.at(node);
-    return read.length === nodes.length ? { name, platform, lists, steps: read, at } : null;
+    if (read.length < nodes.length) return null;
+    return { name, platform, lists, startsAt, steps: read, at: this.#file.at(node) };
+  }
+
+  #start(member: Member | undefined): number | null {
+    if (member === undefined) return DEFAULT_START;
+    const text = this.#file.text(member.value, 'startsAt');
+    const startsAt = toEpochMs(text);
+    if (text === null || startsAt !== null) return startsAt;
+    return this.#file.report(
+      member.value,
+      `startsAt must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${text}"`,
+    );
   }
 
   #platform(members: Members | null): PlatformName | null {

@@ -74,6 +74,7 @@ function settingsDifferences(
 ): readonly RuleDifference[] {
   return [
     ...valueChange(part, `${prefix}currency`, before.currency, after.currency),
+    ...valueChange(part, `${prefix}timeZone`, before.timeZone, after.timeZone),
     ...valueChange(
       part,
       `${prefix}smoothing prior`,

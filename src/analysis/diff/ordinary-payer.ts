@@ -28,6 +28,9 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   userAgentPresent: true,
   fingerprintPresent: true,
   amount: 50,
+  attemptedAmount: 50,
+  platform: 'demo',
+  hourOfDay: 12,
   method: 'card',
   sellPointKey: 'shop-1',
 };

@@ -1,3 +1,4 @@
+import { circumstantialFacts } from '../../decision/assess.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -52,11 +53,12 @@ export type WhatIfThen = Omit<WhatIfAnswer, 'decision'> & {
 /** What a version would have answered then: on the recorded facts, with the ladder as it was. */
 export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
   const { version, digest } = rules;
+  const facts = { ...decision.facts, ...circumstantialFacts(rules, decision) };
   const missing = rules.facts
-    .filter(({ label, fact }) => fact.kind !== 'concluded' && decision.facts[label] === undefined)
+    .filter(({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined)
     .map(({ label }) => label);
   if (missing.length > 0) return { version, digest, missing, decision: null, rules: null };
-  const asked = { ...decision, ruleVersion: version, digest };
+  const asked = { ...decision, facts, ruleVersion: version, digest };
   return { ...(await whatIf(rules, asked, {})), missing };
 }
 

@@ -35,6 +35,11 @@ export function caseFileSchema(): JsonSchema {
         pattern: PLATFORM_NAME_PATTERN,
         description: 'Whose settings hold; demo when left out.',
       },
+      startsAt: {
+        type: 'string',
+        description:
+          'When it begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
+      },
       lists: {
         type: 'object',
         description: 'The shared lists while the case runs, by name; others have no entries.',

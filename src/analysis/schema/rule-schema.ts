@@ -67,6 +67,10 @@ const HEADER = {
 function ruleSetSchema(): JsonSchema {
   const settings = {
     currency: { ...CURRENCY_TEXT, description: 'Used when a request names none.' },
+    timeZone: {
+      ...text('What hourOfDay and dayOfWeek go by: an IANA name, like Europe/Berlin; UTC when left out.'),
+      examples: ['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Asia/Kolkata'],
+    },
     smoothing: mappingOf(
       {
         prior: { type: 'number', minimum: 0, maximum: 1 },
@@ -86,7 +90,11 @@ function ruleSetSchema(): JsonSchema {
         description: "Equals the folder's name.",
       },
       description: text('What this version is for.'),
-      settings: mappingOf(settings, Object.keys(settings), 'What holds unless a platform differs.'),
+      settings: mappingOf(
+        settings,
+        Object.keys(settings).filter((name) => name !== 'timeZone'),
+        'What holds unless a platform differs.',
+      ),
       platforms: {
         type: 'object',
         description: 'What a platform has of its own, by its name.',

@@ -1,5 +1,5 @@
 import { climb } from '../../client/ladder.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
+import { circumstantialFacts, conclude, verdictRule } from '../../decision/assess.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
@@ -30,23 +30,27 @@ export class Redecider {
    * rules conclude the value anew.
    */
   readonly #asked: readonly (string | null)[];
+  readonly #circumstantial: boolean;
 
   constructor(rules: RuleSet) {
     this.#rules = rules;
     const asked = askedFacts(rules);
-    this.#asked = rules.facts.map((ref) =>
-      ref.fact.kind !== 'concluded' && asked.has(ref.label) ? ref.label : null,
+    this.#circumstantial = rules.facts.some(({ fact }) => fact.kind === 'circumstantial');
+    this.#asked = rules.facts.map(({ label, fact }) =>
+      fact.kind !== 'concluded' && asked.has(label) ? label : null,
     );
   }
 
   /** Labels of the facts that the rules ask and the record lacks. */
-  missing({ facts }: Pick<Decision, 'facts'>): readonly string[] {
+  missing(decision: Redecidable): readonly string[] {
+    const facts = this.#facts(decision);
     return this.#asked.filter((label) => label !== null && facts[label] === undefined).map(String);
   }
 
   /** Null when the record lacks a fact that the rules ask. */
   answer(decision: Redecidable): BacktestAnswer | null {
-    const { facts, platform, ladderBefore, at } = decision;
+    const { platform, ladderBefore, at } = decision;
+    const facts = this.#facts(decision);
     const values: FactValue[] = [];
     for (const label of this.#asked) {
       const value = label === null ? false : facts[label];
@@ -59,6 +63,12 @@ export class Redecider {
     const { ladder: settings } = settingsOf(this.#rules, platform);
     const level = params.verdict === 'WAIT' ? climb(ladderBefore, settings, at).level : 0;
     return { verdict: params.verdict, rule, clientGroup, isBot, level, waitSeconds: null };
+  }
+
+  #facts(decision: Redecidable): Decision['facts'] {
+    return this.#circumstantial
+      ? { ...decision.facts, ...circumstantialFacts(this.#rules, decision) }
+      : decision.facts;
   }
 }
 

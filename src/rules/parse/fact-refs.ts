@@ -8,10 +8,13 @@ import { isListName } from '../list-name.ts';
 export class FactRefs {
   readonly #refs = new Map<string, FactRef>();
 
-  /** Starts with every fact that needs no parameter: decisions record them whether rules ask or not. */
+  /**
+   * Starts with every plain and concluded fact: decisions record them whether rules ask or not. Only a fact that
+   * belongs to all rule sets from their first version on may be one of these, because records name facts by place.
+   */
   constructor() {
     for (const [name, fact] of FACTS) {
-      if (fact.kind !== 'windowed' && fact.kind !== 'listed') this.intern(name, fact, 0);
+      if (fact.kind === 'plain' || fact.kind === 'concluded') this.intern(name, fact, 0);
     }
   }
 

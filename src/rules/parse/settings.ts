@@ -5,6 +5,7 @@ import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import type { LadderSettings } from '../../client/ladder.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { formatDuration } from '../duration.ts';
+import { suggest } from '../problem.ts';
 import { isRuleVersion, type PlatformSettings, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
 import { type Member, optional, type YamlFile } from './yaml-file.ts';
 
@@ -12,6 +13,9 @@ export const LADDER_LEVELS_MAX = 20;
 
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
 const LADDER_MS_MAX = 365 * 24 * 3600_000;
+
+/** What rule sets go by that name no time zone, such as those from before there was one. */
+const DEFAULT_TIME_ZONE = 'UTC';
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
@@ -44,6 +48,7 @@ export function readRuleSetFile(file: YamlFile, folder: string): RuleSetFile | n
 export function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
   return {
     currency: own.currency ?? base.currency,
+    timeZone: own.timeZone ?? base.timeZone,
     smoothing: own.smoothing ?? base.smoothing,
     scoringLimits: own.scoringLimits ?? base.scoringLimits,
     ladder: own.ladder ?? base.ladder,
@@ -63,16 +68,18 @@ function readVersion(file: YamlFile, node: Node, folder: string): RuleVersion | 
 }
 
 function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladder'> | null {
-  const names = ['currency', 'smoothing', 'scoringLimits'];
-  const members = file.members(node, 'settings', names, names);
+  const required = ['currency', 'smoothing', 'scoringLimits'];
+  const members = file.members(node, 'settings', [...required, 'timeZone'], required);
+  const zone = members?.get('timeZone');
+  const timeZone = zone === undefined ? DEFAULT_TIME_ZONE : readTimeZone(file, zone.value);
   const currency = optional(members?.get('currency'), (value) => readCurrency(file, value));
   const smoothing = optional(members?.get('smoothing'), (value) => readSmoothing(file, value));
   const scoringLimits = optional(members?.get('scoringLimits'), (value) =>
     file.boolean(value, 'scoringLimits'),
   );
-  return currency === null || smoothing === null || scoringLimits === null
+  return currency === null || timeZone === null || smoothing === null || scoringLimits === null
     ? null
-    : { currency, smoothing, scoringLimits };
+    : { currency, timeZone, smoothing, scoringLimits };
 }
 
 function readPlatforms(file: YamlFile, member: Member | undefined): ReadonlyMap<string, PlatformOverrides> {
@@ -88,10 +95,11 @@ function readPlatforms(file: YamlFile, member: Member | undefined): ReadonlyMap<
 }
 
 function readPlatform(file: YamlFile, node: Node, what: string): PlatformOverrides {
-  const names = ['currency', 'smoothing', 'scoringLimits', 'ladder'];
+  const names = ['currency', 'timeZone', 'smoothing', 'scoringLimits', 'ladder'];
   const members = file.members(node, what, names, []);
   return {
     currency: optional(members?.get('currency'), (value) => readCurrency(file, value)),
+    timeZone: optional(members?.get('timeZone'), (value) => readTimeZone(file, value)),
     smoothing: optional(members?.get('smoothing'), (value) => readSmoothing(file, value)),
     scoringLimits: optional(members?.get('scoringLimits'), (value) => file.boolean(value, 'scoringLimits')),
     ladder: optional(members?.get('ladder'), (value) => readLadder(file, value)),
@@ -102,6 +110,24 @@ function readCurrency(file: YamlFile, node: Node): string | null {
   const text = file.text(node, 'currency');
   if (text === null || CURRENCY.test(text)) return text;
   return file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
+}
+
+/** An offset such as +02:00 is no time zone: it knows no summer time. */
+function readTimeZone(file: YamlFile, node: Node): string | null {
+  const name = file.text(node, 'timeZone');
+  if (name === null || isTimeZone(name)) return name;
+  const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+  const near = hint.startsWith('; did you mean') ? hint : '';
+  return file.report(node, `timeZone must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`);
+}
+
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
 }
 
 function readSmoothing(file: YamlFile, node: Node): Smoothing | null {

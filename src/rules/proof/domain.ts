@@ -1,4 +1,5 @@
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
+import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { Expected, FactRef } from '../condition.ts';
 import { comparisonMatcher } from '../matcher.ts';
@@ -29,13 +30,28 @@ interface TextForm {
   readonly pattern: RegExp;
   /** For messages. */
   readonly words: string;
+  /** Texts of that form, one for each number from 0, to find one that no condition names. */
+  readonly some: (number: number) => string;
 }
 
 /** Facts of free text that have a form all the same: a value of another form never occurs. */
 const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   [
     'currency',
-    { pattern: new RegExp(CURRENCY_PATTERN), words: 'a currency is 3 or 4 capital letters or digits' },
+    {
+      pattern: new RegExp(CURRENCY_PATTERN),
+      words: 'a currency is 3 or 4 capital letters or digits',
+      // XTS is the currency code that ISO 4217 reserves for testing.
+      some: (number) => (number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X')),
+    },
+  ],
+  [
+    'platform',
+    {
+      pattern: new RegExp(PLATFORM_NAME_PATTERN),
+      words: `a platform name has ${PLATFORM_NAME_FORM}`,
+      some: (number) => `other${number === 0 ? '' : `-${number}`}`,
+    },
   ],
 ]);
 
@@ -58,7 +74,7 @@ export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain 
     case 'enum':
       return listed(domain.values);
     case 'text':
-      return listed(texts(constants, textForm(ref)?.pattern ?? null));
+      return listed(texts(constants, textForm(ref)));
     default:
       return domain satisfies never;
   }
@@ -172,20 +188,15 @@ function between(low: number, high: number): number | null {
 }
 
 /** The texts that conditions name, and one that none of them names. */
-function texts(constants: readonly FactValue[], form: RegExp | null): readonly string[] {
+function texts(constants: readonly FactValue[], form: TextForm | null): readonly string[] {
   const named = [...new Set(constants.filter((value) => typeof value === 'string'))];
-  const possible = form === null ? named : named.filter((value) => form.test(value));
+  const possible = form === null ? named : named.filter((value) => form.pattern.test(value));
   return [...possible, unnamed(new Set(named), form)];
 }
 
-function unnamed(named: ReadonlySet<string>, form: RegExp | null): string {
+function unnamed(named: ReadonlySet<string>, form: TextForm | null): string {
   for (let number = 0; ; number++) {
-    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : code(number);
+    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : form.some(number);
     if (!named.has(text)) return text;
   }
-}
-
-/** XTS is the currency code that ISO 4217 reserves for testing. */
-function code(number: number): string {
-  return number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X');
 }

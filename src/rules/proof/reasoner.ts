@@ -1,4 +1,4 @@
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { type Condition, comparisonsIn, type FactRef } from '../condition.ts';
 import { domainOf } from './domain.ts';
 import { contradict, type Formula, Formulas, type Numbered } from './formula.ts';
@@ -138,11 +138,26 @@ function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact {
   return named;
 }
 
+/**
+ * Numbers that are not whole are numbered by the constants they are compared with. Facts of one domain, as all
+ * amounts are, share them, so that relations can compare the numbers of one with those of another.
+ */
+function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
+  const shared = new Map<FactDomain, Set<FactValue>>();
+  for (const { ref, constants } of facts) {
+    const { domain } = ref.fact;
+    if (domain.type !== 'number' || domain.integer) continue;
+    shared.set(domain, (shared.get(domain) ?? new Set()).union(constants));
+  }
+  return shared;
+}
+
 function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
   const all = [...facts.values()];
+  const shared = sharedConstants(all);
   return {
     refs: all.map(({ ref }) => ref),
-    domains: all.map(({ ref, constants }) => domainOf(ref, [...constants])),
+    domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
     indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
   };
 }

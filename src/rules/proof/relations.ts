@@ -64,11 +64,12 @@ export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
   return {
     conditions: [
       ...ofHistory(facts),
+      ...ofOrdersLately(facts),
       ...ofLadder(rules, facts),
       ...ofHints(facts),
       ...ofMoment(facts, moment),
     ],
-    relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment)],
+    relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment), ...ofAmounts(facts, moment)],
     definitions: definitionsOf(rules),
   };
 }
@@ -84,6 +85,20 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
     implies(chained, facts.is('lastOutcome', 'UNPAID')),
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
+  ];
+}
+
+/** What became final within a window was not longer ago than that. */
+function ofOrdersLately(facts: FactsByName): readonly Condition[] {
+  const since = (name: string, last: string) =>
+    facts.windows(name).map((seen) => {
+      const lately = compare(facts.plain(last), 'lessThan', seen.windowMs / 1000);
+      return implies(compare(seen, 'greaterThan', 0), lately);
+    });
+  return [
+    ...since('paidOrders', 'secondsSinceLastPaid'),
+    ...since('paidAmount', 'secondsSinceLastPaid'),
+    ...since('unpaidOrders', 'secondsSinceLastUnpaid'),
   ];
 }
 
@@ -176,7 +191,7 @@ function ofRequestBefore(
 }
 
 function ofNewClient(facts: FactsByName): readonly Condition[] {
-  const counted = ['verdicts', 'attempts', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const counted = ['verdicts', 'attempts', 'attemptedAmount', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
@@ -196,8 +211,21 @@ function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] 
   return [
     { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
     { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
+    ...atMost(facts.windows('paidOrders'), paid),
+    ...atMost(facts.windows('unpaidOrders'), unpaid),
     scoreRelation(rules),
   ];
+}
+
+function atMost(lessers: readonly FactRef[], greater: FactRef): readonly Relation[] {
+  return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
+}
+
+/** A verdict's own amount is among the attempted ones. */
+function ofAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
+  if (moment !== 'a verdict') return [];
+  const amount = facts.plain('amount');
+  return facts.windows('attemptedAmount').flatMap((sum) => atMost([amount], sum));
 }
 
 /** The payment score follows from the outcomes and from the smoothing of the platform, whichever it is. */

@@ -1,4 +1,4 @@
-import { decimalText, normalAmount } from '../../client/amount.ts';
+import { decimalText, moneyText } from '../../client/amount.ts';
 import { recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import {
   type ClientState,
@@ -10,10 +10,10 @@ import {
 import { knownHints } from '../../client/hints.ts';
 import { waitRemainingMs } from '../../client/ladder.ts';
 import type { KnownOrder } from '../../client/order.ts';
+import { token } from '../../client/token.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { hintsAfter } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
-import { token } from '../../decision/token.ts';
 import type { JournalEntry } from '../../state/store.ts';
 
 /**
@@ -34,7 +34,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
       return afterVerdict(state, entry.decision);
     case 'outcome': {
       const known = orders.get(entry.orderRef) ?? null;
-      const told = entry.report ?? entry.order;
+      const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
       // A report without a time is dated right after the one that it corrects, which may be later than it came.
       const { state: next, order } = recordOutcome(state, known, told, Math.max(at, told.occurredAt));
       orders.set(entry.orderRef, order);
@@ -63,8 +63,9 @@ function eventOf(state: ClientState, decision: Decision): VerdictEvent {
     at,
     early: waitRemainingMs(ladderBefore, at) > 0,
     granted: isGrant(verdict),
+    settled: false,
     method: token(String(method)),
-    amount: token(`${normalAmount(decimalText(amount))} ${currency}`),
+    amount: moneyText(decimalText(amount), String(currency)),
     order: token(orderRef),
     sellPoint: token(sellPointKey),
     fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,

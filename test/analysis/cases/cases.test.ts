@@ -7,13 +7,11 @@ import {
   readRuleFiles,
 } from '../../../src/rules/folder/rule-folder.ts';
 import { formatLocation, formatProblem } from '../../../src/rules/problem.ts';
-import { edited, RULES_DIR } from '../../rule-fixtures/sound-rules.ts';
-
-const RULES = edited({});
+import { type Edit, edited, RULES_DIR, swap } from '../../rule-fixtures/sound-rules.ts';
 
 /** What running one file of cases tells: problems of the file, or what was not met, or how many passed. */
-function run(text: string): readonly string[] {
-  const { problems, failures, passed } = runCases(RULES, new Map([['cases/own.yaml', text]]));
+function run(text: string, changes: Readonly<Record<string, Edit>> = {}): readonly string[] {
+  const { problems, failures, passed } = runCases(edited(changes), new Map([['cases/own.yaml', text]]));
   if (problems.length > 0) return problems.map(formatProblem);
   if (failures.length === 0) return [`${passed} passed`];
   return failures.flatMap(({ caseName, step, kind, differences }) =>
@@ -67,6 +65,31 @@ describe('the cases beside the rules', () => {
     const bound = 'binding: { requisiteRef: r, acceptorKeys: [a, b] }';
     expect(run(steps(bound, '{ score: {}, expect: { preferredAcceptorKey: [b, a] } }'))).to.deep.equal([
       'cases/own.yaml:5:32  own: step 2 (score): preferredAcceptorKey should be ["b","a"] and is ["a","b"]',
+    ]);
+  });
+
+  it('begin when they say, on the clock of the platform', () => {
+    const text = [
+      'cases:',
+      '  - name: late in Berlin',
+      '    startsAt: 2026-07-03T23:59:50+02:00',
+      '    steps:',
+      '      - { verdict: {}, expect: { reason: "23 o\'clock on FRIDAY" } }',
+      '      - { outcome: { outcome: PAID } }',
+      '      - { after: 10s, verdict: {}, expect: { reason: "0 o\'clock on SATURDAY" } }',
+      '',
+    ].join('\n');
+    const changes = {
+      'ruleset.yaml': swap('currency: EUR', 'currency: EUR\n  timeZone: Europe/Berlin'),
+      'verdicts.yaml': swap('No reason to hold the payer back.', "{hourOfDay} o'clock on {dayOfWeek}"),
+    };
+    expect(run(text, changes)).to.deep.equal(['1 passed']);
+  });
+
+  it('are refused when they begin at no moment', () => {
+    const text = 'cases:\n  - name: own\n    startsAt: tomorrow\n    steps: [{ verdict: {} }]\n';
+    expect(run(text)).to.deep.equal([
+      'cases/own.yaml:3:15  startsAt must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "tomorrow"',
     ]);
   });
 
@@ -259,7 +282,7 @@ describe('a bad file of cases', () => {
       ['cases/b.yaml', steps('{ verdict: {}, expect: { verdict: BLOCK } }')],
       ['cases/c.yaml', ''],
     ]);
-    const { problems, failures, passed } = runCases(RULES, files);
+    const { problems, failures, passed } = runCases(edited({}), files);
     expect(problems.map(formatProblem)).to.deep.equal([
       'cases/a.yaml:4:18  after must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not 10',
       'cases/a.yaml:4:42  times must be from 1 to 1000, not 0',

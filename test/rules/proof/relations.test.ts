@@ -23,6 +23,10 @@ const WINDOWED = [
   'distinctIps',
   'clientsOnFingerprint',
   'clientsOnIp',
+  'paidOrders',
+  'unpaidOrders',
+  'paidAmount',
+  'attemptedAmount',
 ];
 const PLACEHOLDERS = WINDOWED.flatMap((name) => ['1m', '10m', '2h'].map((window) => `{${name}(${window})}`));
 

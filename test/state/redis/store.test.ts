@@ -340,6 +340,7 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
       at,
       early: false,
       granted: true,
+      settled: false,
       method: 'abcdef',
       amount: 'abcdef',
       order: 'abcdef',

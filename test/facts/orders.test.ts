@@ -1,0 +1,205 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type ReportOfOrder, recordOutcome } from '../../src/client/changes.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import type { KnownOrder } from '../../src/client/order.ts';
+import { decodeClientState, encodeClientState } from '../../src/client/state-document.ts';
+import { token } from '../../src/client/token.ts';
+import { decideVerdict } from '../../src/decision/decide.ts';
+import { type FactValue, NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { edited, swap } from '../rule-fixtures/sound-rules.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DEMO = clientKey(platformName('demo'), 'payer-1');
+
+/** The released rules, which show a requisite to everybody and name every fact about orders. */
+const RULES = edited({
+  'verdicts.yaml': () => `
+rules:
+  - name: never
+    priority: 1
+    conditions: { all: [{ fact: clientGroup, operator: equal, value: BLOCKED }, { fact: paidCount, operator: greaterThan, value: 9999 }] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
+otherwise:
+  verdict: GET_NEW
+  reason: "{attemptedAmount(1h)} {attemptedAmount(1d)} {paidAmount(1d)} {paidAmount(90d)} {paidOrders(1d)} {unpaidOrders(1d)}"
+`,
+});
+
+interface Asked {
+  readonly order: string;
+  readonly amount: string;
+  readonly currency?: string;
+}
+
+/** One payer, as the service would keep it: every state goes through its stored form. */
+class Payer {
+  state: ClientState = UNKNOWN_CLIENT;
+  now = NOW;
+  readonly #orders = new Map<string, KnownOrder>();
+
+  ask({ order, amount, currency }: Asked): Readonly<Record<string, FactValue>> {
+    const request = {
+      ...{ sellPointKey: 'shop-1', method: 'card', requestId: 'r', arm: 'active' as const },
+      ...{ orderRef: order, amount, currency: currency ?? null },
+    };
+    const standing = { client: DEMO, state: this.state, sightings: NO_SIGHTINGS, now: this.now };
+    const { decision, nextState } = decideVerdict(RULES, standing, request);
+    this.#keep(nextState);
+    return decision.facts;
+  }
+
+  tell(orderRef: string, outcome: 'PAID' | 'UNPAID', cause: ReportOfOrder['cause'] = null): void {
+    const report = { orderRef, outcome, cause, occurredAt: this.now };
+    const change = recordOutcome(this.state, this.#orders.get(orderRef) ?? null, report, this.now);
+    this.#orders.set(orderRef, change.order);
+    this.#keep(change.state);
+  }
+
+  #keep(state: ClientState): void {
+    this.state = decodeClientState(encodeClientState(state));
+  }
+}
+
+describe('attemptedAmount', () => {
+  it('adds this request to the orders that a requisite was shown for', () => {
+    const payer = new Payer();
+    expect(payer.ask({ order: 'a', amount: '10.10' })).to.include({ 'attemptedAmount(1h)': 10.1 });
+    expect(payer.ask({ order: 'b', amount: '20.20' })).to.include({ 'attemptedAmount(1h)': 30.3 });
+  });
+
+  it('counts an order once, with its newest amount', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    expect(payer.ask({ order: 'a', amount: '15' })).to.include({ 'attemptedAmount(1h)': 15 });
+  });
+
+  it('leaves out other currencies', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    expect(payer.ask({ order: 'b', amount: '7', currency: 'USD' })).to.include({ 'attemptedAmount(1h)': 7 });
+    expect(payer.ask({ order: 'c', amount: '1' })).to.include({ 'attemptedAmount(1h)': 11 });
+  });
+
+  it('forgets what is as old as the window', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.now += HOUR_MS;
+    const facts = payer.ask({ order: 'b', amount: '5' });
+    expect(facts).to.include({ 'attemptedAmount(1h)': 5, 'attemptedAmount(1d)': 15 });
+  });
+
+  it('leaves out requests that an older version of the service kept without their amounts', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    const events = payer.state.events.map((event) => ({ ...event, amount: token('10 EUR') }));
+    payer.state = { ...payer.state, events };
+    expect(payer.ask({ order: 'b', amount: '5' })).to.include({ 'attemptedAmount(1h)': 5 });
+  });
+
+  it('is never less than the amount, whatever was asked before', () => {
+    const asked = fc.record({
+      order: fc.constantFrom('a', 'b', 'c'),
+      amount: fc.constantFrom('0', '0.1', '25.00', '99999999999999999999999999999999999999'),
+      currency: fc.constantFrom('EUR', 'USD'),
+    });
+    fc.assert(
+      fc.property(fc.array(asked, { minLength: 1, maxLength: 12 }), (all) => {
+        const payer = new Payer();
+        for (const one of all) {
+          const facts = payer.ask(one);
+          expect(facts['attemptedAmount(1h)']).to.be.at.least(Number(facts['amount']));
+          expect(facts['attemptedAmount(1d)']).to.be.at.least(Number(facts['attemptedAmount(1h)']));
+          expect(facts['attemptedAmount(1d)']).to.be.at.most(1e38);
+        }
+      }),
+    );
+  });
+});
+
+describe('paidAmount', () => {
+  it('adds the amounts that were asked for the orders that became paid', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10.10' });
+    payer.ask({ order: 'b', amount: '20.20' });
+    payer.ask({ order: 'c', amount: '40' });
+    payer.tell('a', 'PAID');
+    payer.tell('b', 'PAID');
+    payer.tell('c', 'UNPAID');
+    const facts = payer.ask({ order: 'd', amount: '1' });
+    expect(facts).to.include({ 'paidAmount(1d)': 30.3, 'paidOrders(1d)': 2, 'unpaidOrders(1d)': 1 });
+  });
+
+  it('leaves out other currencies, and orders that nobody asked a verdict for', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10', currency: 'USD' });
+    payer.tell('a', 'PAID');
+    payer.tell('unheard-of', 'PAID');
+    expect(payer.ask({ order: 'b', amount: '1' })).to.include({ 'paidAmount(1d)': 0, 'paidOrders(1d)': 2 });
+    expect(payer.ask({ order: 'c', amount: '1', currency: 'USD' })).to.include({ 'paidAmount(1d)': 10 });
+  });
+
+  it('knows the amount of a transfer that arrives days after it was asked for', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '500' });
+    payer.now += 3 * DAY_MS;
+    payer.ask({ order: 'b', amount: '20' });
+    payer.now += 3 * DAY_MS;
+    payer.tell('a', 'PAID');
+    expect(payer.ask({ order: 'c', amount: '1' })).to.include({ 'paidAmount(1d)': 500 });
+  });
+
+  it('follows an order that turns out to be paid, or is taken back', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'UNPAID', 'EXPIRED');
+    payer.now += 2 * DAY_MS;
+    payer.tell('a', 'PAID');
+    expect(payer.ask({ order: 'b', amount: '1' })).to.include({
+      'paidAmount(1d)': 10,
+      'unpaidOrders(1d)': 0,
+    });
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED');
+    expect(payer.ask({ order: 'c', amount: '1' })).to.include({ 'paidAmount(1d)': 0, 'unpaidOrders(1d)': 1 });
+  });
+
+  it('looks back over the window alone', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += DAY_MS;
+    const facts = payer.ask({ order: 'b', amount: '1' });
+    expect(facts).to.include({ 'paidAmount(1d)': 0, 'paidOrders(1d)': 0, 'paidAmount(90d)': 10 });
+  });
+
+  it('keeps the state of a payer bounded, however many orders are never reported', () => {
+    const payer = new Payer();
+    for (let n = 0; n < 300; n++) {
+      payer.now += 2 * HOUR_MS;
+      payer.ask({ order: `order-${n}`, amount: String(n) });
+    }
+    // A day holds 12 of them, and 8 older ones are still awaited.
+    expect(payer.state.events).to.have.lengthOf(20);
+    expect(encodeClientState(payer.state).length).to.be.below(1500);
+  });
+});
+
+describe('a fact about orders', () => {
+  it('is recorded only by rule sets that ask for it', () => {
+    const released = edited({});
+    const named = released.facts.map(({ name }) => name);
+    expect(named).to.not.include.members(['hourOfDay', 'dayOfWeek', 'platform', 'paidAmount']);
+    const night = edited({
+      'verdicts.yaml': swap(
+        'No reason to hold the payer back.',
+        'It is {hourOfDay} on a {dayOfWeek} at {platform}.',
+      ),
+    });
+    const added = night.facts.map(({ name }) => name).filter((name) => !named.includes(name));
+    expect(added).to.deep.equal(['hourOfDay', 'dayOfWeek', 'platform']);
+  });
+});
