@@ -4,6 +4,7 @@ import {
   type ClientState,
   type Override,
   settleOrder,
+  token,
   touch,
 } from './client-state.ts';
 import { NO_ATTEMPTS } from './ladder.ts';
@@ -17,7 +18,6 @@ import {
   withReport,
 } from './order.ts';
 import { tallyOutcome } from './outcomes.ts';
-import { token } from './token.ts';
 
 /** What a report did: counted anew, corrected what was known of its order, repeated it, or came too late for it. */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';

@@ -6,6 +6,7 @@ import {
   live,
   momentFor,
   rememberEvent,
+  token,
   touch,
   type VerdictEvent,
 } from '../client/client-state.ts';
@@ -19,7 +20,6 @@ import {
 } from '../client/hints.ts';
 import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
-import { token } from '../client/token.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';

@@ -7,7 +7,7 @@ import {
   parseDecisionId,
   platformName,
 } from '../../src/client/client-key.ts';
-import { token } from '../../src/client/token.ts';
+import { token } from '../../src/client/client-state.ts';
 
 const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(platformName);
 

@@ -9,12 +9,12 @@ import {
   live,
   rememberEvent,
   settleOrder,
+  token,
   touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
 import { tallyOutcome } from '../../src/client/outcomes.ts';
-import { token } from '../../src/client/token.ts';
 
 function eventAt(at: number, more: Partial<VerdictEvent> = {}): VerdictEvent {
   return {

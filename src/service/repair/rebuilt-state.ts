@@ -3,6 +3,7 @@ import { recordOutcome, setBinding, setOverride } from '../../client/changes.ts'
 import {
   type ClientState,
   rememberEvent,
+  token,
   touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
@@ -10,7 +11,6 @@ import {
 import { knownHints } from '../../client/hints.ts';
 import { waitRemainingMs } from '../../client/ladder.ts';
 import type { KnownOrder } from '../../client/order.ts';
-import { token } from '../../client/token.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { hintsAfter } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
