@@ -2,8 +2,9 @@ import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
-import { EXIT, UsageError } from '../exit.ts';
+import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
+import { parseTime } from '../time-option.ts';
 import { readArchiveConfig } from './archive-folder.ts';
 
 interface VerifyOptions {
@@ -31,8 +32,8 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const verification = await verifyArchive({
     archiveDir,
     rulesDir,
-    from: timeOf(from, '--from'),
-    to: timeOf(to, '--to'),
+    from: parseTime(from, '--from'),
+    to: parseTime(to, '--to'),
     threads: availableParallelism(),
     onProgress: (checked, rows) => {
       if (!process.stderr.isTTY || Date.now() - shownAt < PROGRESS_EVERY_MS) return;
@@ -47,15 +48,6 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
 
 function isSound({ checked, reproduced, unreadable }: Verification): boolean {
   return checked === reproduced && unreadable.length === 0;
-}
-
-/** Epoch ms of a time as people write it; null for none. */
-function timeOf(text: string | undefined, option: string): number | null {
-  if (text === undefined) return null;
-  const at = Date.parse(text);
-  if (Number.isNaN(at))
-    throw new UsageError(`${option} is "${text}"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z`);
-  return at;
 }
 
 function describe(verification: Verification): string {

@@ -16,6 +16,7 @@ import { isRuleVersion, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
+import { progressBar } from './evidence/progress-bar.ts';
 import { fromHere, soundRuleSet } from './rule-folders.ts';
 
 interface BacktestOptions {
@@ -105,26 +106,6 @@ function load(rulesDir: string, ruleVersion: string): RuleSet {
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
-}
-
-/** By bytes read, on standard error, and only where a person watches. */
-async function progressBar() {
-  if (!process.stderr.isTTY) return { show: () => {}, stop: () => {} };
-  const { SingleBar } = await import('cli-progress');
-  const bar = new SingleBar({
-    stream: process.stderr,
-    format: '{bar} {percentage} %, {eta_formatted} left',
-    clearOnComplete: true,
-    hideCursor: true,
-  });
-  bar.start(1, 0);
-  return {
-    show: (bytesRead: number, bytes: number) => {
-      bar.setTotal(Math.max(bytes, bytesRead));
-      bar.update(bytesRead);
-    },
-    stop: () => bar.stop(),
-  };
 }
 
 /** The one version that decided then, when it is still at hand. */

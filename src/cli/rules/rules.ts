@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { backtestCommand } from './backtest.ts';
 import { checkCommand } from './check.ts';
 import { diffCommand } from './diff.ts';
+import { reportCommand } from './evidence/report.ts';
 import { newCommand } from './new.ts';
 import { releaseCommand } from './release.ts';
 import { rolloutCommands } from './rollout.ts';
@@ -18,6 +19,7 @@ export function rulesCommands(program: Command): void {
   testCommand(rules);
   newCommand(rules);
   diffCommand(rules);
+  reportCommand(rules);
   backtestCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);

@@ -1,0 +1,92 @@
+import { statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readConfig } from '../../../config.ts';
+import { JournalFileError } from '../../../evidence/journal-file.ts';
+import { type Evidence, type EvidenceAsk, withEvidence } from '../../../evidence/source/evidence.ts';
+import { keptRules } from '../../../evidence/verify/verify-segment.ts';
+import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
+import { readArchiveConfig } from '../../archive/archive-folder.ts';
+import { UsageError } from '../../exit.ts';
+import { parsePlatform } from '../../platform-option.ts';
+import { parseTime } from '../../time-option.ts';
+import { soundRuleSet } from '../rule-folders.ts';
+import { progressBar } from './progress-bar.ts';
+
+/** Which decisions a figure is taken from, as a person says it. */
+export interface EvidenceOptions {
+  readonly journal?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly platform?: string;
+  readonly json?: true;
+}
+
+/** Adds the options that say where decisions are read from: from the archive unless a journal is named. */
+export function evidenceOptions(command: Command): Command {
+  return command
+    .option('--journal <file>', 'what "journal export" wrote; without it the archive is read')
+    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
+    .option('--to <time>', 'only decisions before this time')
+    .option('--platform <name>', 'only of this platform')
+    .option('--json', 'print one JSON object');
+}
+
+/** Lets `work` look at the evidence that the options name, and a person see how far it is. */
+export async function onEvidence<T>(
+  options: EvidenceOptions,
+  work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
+): Promise<T> {
+  const ask = askOf(options);
+  const progress = await progressBar();
+  try {
+    return await withEvidence(ask, (evidence) => work(evidence, progress.show));
+  } catch (error) {
+    if (error instanceof JournalFileError && ask.place.kind === 'journal')
+      throw new UsageError(`${ask.place.path}:${error.line}  ${error.message}`);
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The rule set that a person names, or else the one that decided last. */
+export async function chosenRules(version: string | undefined, evidence: Evidence): Promise<RuleSet> {
+  if (version !== undefined) return soundRuleSet(version);
+  const [last] = await evidence.decidingRules();
+  if (last === undefined)
+    throw new UsageError('there is no decision within this time, so name the version to look at');
+  const { rulesDir, archiveDir } = readConfig();
+  const { ruleVersion, digest } = last;
+  const found = isRuleVersion(ruleVersion)
+    ? keptRules(archiveDir ?? '', rulesDir)({ ruleVersion, digest })
+    : null;
+  if (found !== null) return found;
+  throw new UsageError(
+    `${ruleVersion} with digest ${digest.slice(0, 12)} decided last, and this rule set is neither in RULES_DIR nor in the archive; name the version to look at`,
+  );
+}
+
+function askOf({ journal, from, to, platform }: EvidenceOptions): EvidenceAsk {
+  return {
+    place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
+    from: parseTime(from, '--from'),
+    to: parseTime(to, '--to'),
+    platform: platform === undefined ? null : parsePlatform(platform),
+  };
+}
+
+function archiveFolder(): string {
+  const { archiveDir } = readArchiveConfig();
+  if (statSync(archiveDir, { throwIfNoEntry: false }) !== undefined) return archiveDir;
+  throw new UsageError(
+    `there is no archive at ${archiveDir} yet; a running service writes it, or name an export: --journal <file>`,
+  );
+}
+
+function journalAt(path: string): EvidenceAsk['place'] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new UsageError(`there is no file ${path}; write one: journal export --output ${path}`);
+  if (found.isDirectory()) throw new UsageError(`${path} is a folder; --journal wants a file`);
+  return { kind: 'journal', path };
+}

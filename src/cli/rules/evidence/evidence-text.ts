@@ -1,0 +1,43 @@
+import type { OrderCounts } from '../../../evidence/report/rule-report.ts';
+import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
+import type { ShareInterval } from '../../../statistics/share-interval.ts';
+
+/** What every table of evidence says above it: from when to when, and what is missing. */
+export function spanText({ from, to, decisions, gaps, torn }: EvidenceSpan): readonly string[] {
+  const span = from === null || to === null ? '' : `, ${timeText(from)} to ${timeText(to)}`;
+  return [
+    `${countText(decisions)} decisions${span}.`,
+    ...gaps.map(
+      (gap) =>
+        `Gap: about ${countText(gap.entries)} entries between ${timeText(gap.from)} and ${timeText(gap.to)} are lost.`,
+    ),
+    ...(torn
+      ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
+      : []),
+  ];
+}
+
+export function ordersText({ paid, unpaid, unknown }: OrderCounts): string {
+  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(unknown)} unknown`;
+}
+
+/** `56.4 % (55.0 to 57.9)`; "-" without a case. */
+export function shareText(share: ShareInterval | null): string {
+  if (share === null) return '-';
+  const percent = (value: number) => (100 * value).toFixed(1);
+  return `${percent(share.value)} % (${percent(share.low)} to ${percent(share.high)})`;
+}
+
+export function countText(value: number): string {
+  return value.toLocaleString('en');
+}
+
+export function timeText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** A titled part of an output, its lines moved in. */
+export function section(title: string, body: string): string {
+  const lines = body.split('\n').map((line) => `  ${line}`);
+  return [title, ...lines].join('\n');
+}

@@ -1,0 +1,10 @@
+import { UsageError } from './exit.ts';
+
+/** Epoch ms of a time as people write it; null for none. Throws UsageError when the text is no time. */
+export function parseTime(text: string | undefined, option: string): number | null {
+  if (text === undefined) return null;
+  const at = Date.parse(text);
+  if (Number.isNaN(at))
+    throw new UsageError(`${option} is "${text}"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z`);
+  return at;
+}

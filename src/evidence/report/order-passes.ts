@@ -1,0 +1,204 @@
+import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import type { Evidence } from '../source/evidence.ts';
+import {
+  fateSql,
+  GRANTED_SQL,
+  ORDER_KEY_SQL,
+  type OrderFate,
+  REPORT_NUMBER_SQL,
+} from '../source/order-views.ts';
+import type { Judgement } from './judgement.ts';
+import type { VectorCode } from './vector-codes.ts';
+
+/** Decisions whose facts and slice are the same to the rules. */
+export interface DecisionGroup {
+  readonly judgement: Judgement | null;
+  readonly place: number;
+  readonly decisions: number;
+}
+
+/** Orders that the same rules matched, of one place and one fate. */
+export interface OrderGroup {
+  /** The matching rules by their places. */
+  readonly matched: readonly number[];
+  readonly place: number;
+  readonly fate: OrderFate;
+  /** A requisite was granted for them at least once. */
+  readonly granted: boolean;
+  readonly orders: number;
+  readonly amount: number;
+}
+
+/** What came after the WAIT verdicts of a rule, counted in orders. */
+export interface WaitGroup {
+  readonly rule: string;
+  readonly orders: number;
+  readonly granted: number;
+  readonly paid: number;
+}
+
+/** What a pass over some of the clients came to. */
+export interface PassResult {
+  readonly decisions: readonly DecisionGroup[];
+  readonly orders: readonly OrderGroup[];
+  readonly waits: readonly WaitGroup[];
+}
+
+export interface PassParts {
+  readonly codes: readonly VectorCode[];
+  /** Null when a fact was not recorded. */
+  readonly judge: (numbers: readonly bigint[]) => Judgement | null;
+  /** Of all rules. */
+  readonly rules: number;
+  /** SQL of the number of the place (currency and slice) of a row of `decisions`, and what it is joined with. */
+  readonly place: { readonly sql: string; readonly join: string };
+}
+
+/** Decisions of a pass: what it keeps of them fits into the engine's memory. */
+const PASS_DECISIONS_MAX = 2_500_000;
+
+/** Of a client's number, which is evenly spread over 64 bits, this many bits say which pass the client is in. */
+const PASS_BITS = 16;
+
+/** A rule is a bit of a BIGINT. */
+const MASK_BITS = 62;
+
+/**
+ * Goes over the evidence client by client in as many passes as memory asks for: a client's orders and waits are
+ * all in the same pass.
+ */
+export async function* orderPasses(
+  { duck, span }: Evidence,
+  parts: PassParts,
+  decisionsMax = PASS_DECISIONS_MAX,
+): AsyncGenerator<PassResult> {
+  const passes = Math.max(1, Math.ceil(span.decisions / decisionsMax));
+  for (let pass = 0; pass < passes; pass++) yield await onePass(duck, clientsOf(pass, passes), parts);
+}
+
+/** Whose number begins with these bits. */
+function clientsOf(pass: number, passes: number): string {
+  if (passes === 1) return 'true';
+  const from = Math.floor((pass * 2 ** PASS_BITS) / passes);
+  const to = Math.floor(((pass + 1) * 2 ** PASS_BITS) / passes);
+  return `client_hash >> ${64 - PASS_BITS} BETWEEN ${from} AND ${to - 1}`;
+}
+
+async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<PassResult> {
+  const { codes, place } = parts;
+  const codeColumns = codes.map((_, number) => `code${number}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, fact_amount AS amount, ${place.sql} AS place,
+      ${GRANTED_SQL} AS granted, CASE WHEN verdict = 'WAIT' THEN rule END AS waited_by,
+      ${codes.map(({ sql }, number) => `${sql} AS code${number}`).join(', ')}
+    FROM decisions ${place.join} WHERE ${clients}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report FROM outcomes WHERE ${clients} GROUP BY order_key`);
+  const combinations = await duck.rows(
+    `SELECT ${codeColumns.join(', ')}, place, count(*) AS decisions FROM seen GROUP BY ALL`,
+  );
+  const judged = new Map<string, Judgement | null>();
+  const decisions = combinations.map((row): DecisionGroup => {
+    const numbers = codeColumns.map((column) => bigOf(row, column));
+    const known = judged.get(numbers.join());
+    const judgement = known === undefined ? parts.judge(numbers) : known;
+    judged.set(numbers.join(), judgement);
+    return { judgement, place: numberOf(row['place']) ?? 0, decisions: numberOf(row['decisions']) ?? 0 };
+  });
+  await makeMasks(duck, codeColumns, judged, parts.rules);
+  return {
+    decisions,
+    orders: await orderGroups(duck, codeColumns, parts.rules),
+    waits: await waitGroups(duck),
+  };
+}
+
+/** A table that gives the rules that match a combination of codes, as bits. */
+async function makeMasks(
+  duck: Duck,
+  codeColumns: readonly string[],
+  judged: ReadonlyMap<string, Judgement | null>,
+  rules: number,
+): Promise<void> {
+  const columns = [...codeColumns, ...masksOf(rules)].map((column) => `${column} BIGINT`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE masks (${columns.join(', ')})`);
+  const values = [...judged].flatMap(([codes, judgement]) =>
+    judgement === null ? [] : [`(${codes}, ${bitsOf(judgement.matched, rules).join(', ')})`],
+  );
+  if (values.length > 0) await duck.run(`INSERT INTO masks VALUES ${values.join(', ')}`);
+}
+
+async function orderGroups(
+  duck: Duck,
+  codeColumns: readonly string[],
+  rules: number,
+): Promise<readonly OrderGroup[]> {
+  const masks = masksOf(rules);
+  const rows = await duck.rows(`
+    SELECT ${masks.join(', ')}, place, ${fateSql('report')} AS fate, granted, count(*) AS orders, sum(amount) AS amount
+    FROM (
+      SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
+        ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
+      FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
+    ) LEFT JOIN told USING (order_key) GROUP BY ALL`);
+  return rows.map((row) => ({
+    matched: placesOf(masks.map((mask) => bigOf(row, mask))),
+    place: numberOf(row['place']) ?? 0,
+    fate: fateOf(row),
+    granted: row['granted'] === true,
+    orders: numberOf(row['orders']) ?? 0,
+    amount: numberOf(row['amount']) ?? 0,
+  }));
+}
+
+/** The first grant of the client after each wait, whichever order it was for, and what became of that order. */
+async function waitGroups(duck: Duck): Promise<readonly WaitGroup[]> {
+  const rows = await duck.rows(`
+    SELECT rule, count(*) AS orders, count(*) FILTER (granted) AS granted, count(*) FILTER (paid) AS paid
+    FROM (
+      SELECT waits.rule, waits.order_key, bool_or(grants.order_key IS NOT NULL) AS granted,
+        coalesce(bool_or(${fateSql('report')} = 'PAID'), false) AS paid
+      FROM (SELECT client_hash, seq, order_key, waited_by AS rule FROM seen WHERE waited_by IS NOT NULL) waits
+      ASOF LEFT JOIN (SELECT client_hash, seq, order_key FROM seen WHERE granted) grants
+        ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
+      LEFT JOIN told ON told.order_key = grants.order_key
+      GROUP BY ALL
+    ) GROUP BY rule`);
+  return rows.map((row) => ({
+    rule: textOf(row['rule']) ?? '',
+    orders: numberOf(row['orders']) ?? 0,
+    granted: numberOf(row['granted']) ?? 0,
+    paid: numberOf(row['paid']) ?? 0,
+  }));
+}
+
+function masksOf(rules: number): readonly string[] {
+  return Array.from({ length: Math.ceil(rules / MASK_BITS) }, (_, number) => `mask${number}`);
+}
+
+function bitsOf(places: readonly number[], rules: number): readonly bigint[] {
+  const bits = masksOf(rules).map(() => 0n);
+  for (const place of places) {
+    const mask = Math.floor(place / MASK_BITS);
+    bits[mask] = (bits[mask] ?? 0n) | (1n << BigInt(place % MASK_BITS));
+  }
+  return bits;
+}
+
+function placesOf(bits: readonly bigint[]): readonly number[] {
+  return bits.flatMap((mask, number) =>
+    Array.from({ length: MASK_BITS }, (_, bit) => bit).flatMap((bit) =>
+      (mask >> BigInt(bit)) & 1n ? [number * MASK_BITS + bit] : [],
+    ),
+  );
+}
+
+function bigOf(row: DuckRow, column: string): bigint {
+  const value = row[column];
+  return typeof value === 'bigint' ? value : 0n;
+}
+
+function fateOf(row: DuckRow): OrderFate {
+  const fate = textOf(row['fate']);
+  return fate === 'PAID' || fate === 'UNPAID' || fate === 'TECHNICAL' ? fate : 'UNKNOWN';
+}

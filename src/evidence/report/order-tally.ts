@@ -1,0 +1,87 @@
+import { shareInterval } from '../../statistics/share-interval.ts';
+import type { OrderFate } from '../source/order-views.ts';
+import type { OrderCounts, RuleFigures } from './rule-report.ts';
+
+/** Sums up decisions and orders of one rule. */
+export class OrderTally {
+  readonly #decisions = { matched: 0, decided: 0, sole: 0 };
+  readonly #orders = new FateSums();
+  readonly #amounts = new Map<string, FateSums>();
+
+  addDecisions(what: 'matched' | 'decided' | 'sole', decisions: number): void {
+    this.#decisions[what] += decisions;
+  }
+
+  addOrders(fate: OrderFate, currency: string, orders: number, amount: number): void {
+    this.#orders.add(fate, orders);
+    const sums = this.#amounts.get(currency) ?? new FateSums();
+    this.#amounts.set(currency, sums);
+    sums.add(fate, amount);
+  }
+
+  get orders(): OrderCounts {
+    return this.#orders.counts();
+  }
+
+  /** `base` are all orders, with which the rule's are compared; `otherwise` cannot be left out. */
+  figures(base: OrderCounts, isOtherwise: boolean): RuleFigures {
+    const { orders } = this;
+    const share = unpaidShare(orders);
+    const baseShare = unpaidShare(base);
+    return {
+      matched: this.#decisions.matched,
+      decided: this.#decisions.decided,
+      sole: isOtherwise ? null : this.#decisions.sole,
+      orders,
+      unpaidShare: share,
+      lift:
+        share === null || baseShare === null || baseShare.value === 0 ? null : share.value / baseShare.value,
+      amount: Object.fromEntries(
+        [...this.#amounts]
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, sums]) => [name, sums.amounts()]),
+      ),
+    };
+  }
+}
+
+/** Of the orders with a known outcome. */
+export function unpaidShare({ paid, unpaid }: OrderCounts) {
+  return shareInterval(unpaid, paid + unpaid);
+}
+
+/** Twelve digits: sums of doubles end in digits that nobody asked for. */
+const AMOUNT_DIGITS = 12;
+
+class FateSums {
+  #paid = 0;
+  #unpaid = 0;
+  #unknown = 0;
+
+  add(fate: OrderFate, value: number): void {
+    switch (fate) {
+      case 'PAID':
+        this.#paid += value;
+        return;
+      case 'UNPAID':
+        this.#unpaid += value;
+        return;
+      case 'UNKNOWN':
+        this.#unknown += value;
+        return;
+      case 'TECHNICAL':
+        return;
+      default:
+        fate satisfies never;
+    }
+  }
+
+  counts(): OrderCounts {
+    return { paid: this.#paid, unpaid: this.#unpaid, unknown: this.#unknown };
+  }
+
+  amounts(): OrderCounts {
+    const round = (value: number) => Number(value.toPrecision(AMOUNT_DIGITS));
+    return { paid: round(this.#paid), unpaid: round(this.#unpaid), unknown: round(this.#unknown) };
+  }
+}

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { liveThroughJuly, Workplace } from '../../../evidence/backtest/backtest-history.ts';
+
+describe('rules report', () => {
+  let place: Workplace;
+  before(async () => {
+    place = new Workplace();
+    await liveThroughJuly(place);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+  });
+  after(() => place.end());
+
+  it('prints what each rule was worth, with intervals, unknown outcomes and the span of time', async () => {
+    const { code, stdout, stderr } = await place.scoring('rules', 'report', '--journal', place.path('j'));
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout.split('\n').slice(1, 18)).to.deep.equal([
+      '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
+      'Orders: 1 paid, 6 unpaid, 4 unknown. Of those with an outcome 85.7 % (48.7 to 97.4) are unpaid.',
+      'Unknown: 2 never got a requisite, of 2 others nothing was reported.',
+      '',
+      'groups.yaml',
+      '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
+      '  blocked-by-decision            1        1     1     0       0        1                        -     -',
+      '  blocked-by-unpaid-chain        1        1     1     0       1        0  100.0 % (20.7 to 100.0)  1.17',
+      '  bound-to-requisite             1        1     0     0       0        1                        -     -',
+      '  otherwise                     10       10     -     1       5        2    83.3 % (43.6 to 97.0)  0.97',
+      '',
+      'bot-signals.yaml',
+      '  RULE                MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN  UNPAID SHARE, 95 %  LIFT',
+      '  shared-fingerprint        1        1     1     0       0        1                   -     -',
+      '',
+      'verdicts.yaml',
+      '  RULE                  MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
+    ]);
+  });
+
+  it('prints one JSON object with stable members on request, of a version that is named', async () => {
+    place.draft('p2.v11', { file: 'groups.yaml', from: 'value: 4 }', to: 'value: 2 }' });
+    const { stdout } = await place.scoring(
+      ...['rules', 'report', 'p2.v11', '--journal', place.path('j'), '--json', '--by', 'day'],
+    );
+    const { rules, ...rest } = JSON.parse(stdout);
+    expect([rest.version, rest.decisions, rest.ownDecisions]).to.deep.equal(['p2.v11', 13, 0]);
+    expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'unknownReasons', 'gaps']);
+    expect(Object.keys(rules[0])).to.deep.equal([
+      'file',
+      'name',
+      'matched',
+      'decided',
+      'sole',
+      'orders',
+      'unpaidShare',
+      'lift',
+      'amount',
+      'afterWait',
+      'holdout',
+      'by',
+    ]);
+  });
+
+  it('names what is wrong: a missing file or archive, a bad time, a line that is no entry', async () => {
+    const run = async (...args: readonly string[]) => {
+      const { code, stderr } = await place.scoring('rules', 'report', ...args);
+      return { code, stderr };
+    };
+    expect(await run('--journal', place.path('none'))).to.deep.equal({
+      code: 2,
+      stderr: `error: there is no file ${place.path('none')}; write one: journal export --output ${place.path('none')}\n`,
+    });
+    expect(await run('--journal', place.path('j'), '--from', 'yesterday')).to.deep.equal({
+      code: 2,
+      stderr: 'error: --from is "yesterday"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z\n',
+    });
+    expect(await run()).to.deep.equal({
+      code: 2,
+      stderr: `error: there is no archive at ${place.path('data', 'archive')} yet; a running service writes it, or name an export: --journal <file>\n`,
+    });
+  });
+});

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { report } from '../../../src/evidence/report/report.ts';
+import type { Report, RuleReport, SliceName } from '../../../src/evidence/report/rule-report.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { shareInterval } from '../../../src/statistics/share-interval.ts';
+import { Workplace } from '../backtest/backtest-history.ts';
+import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+import { liveBusyMonth } from './busy-month.ts';
+import { countByHand, type HandCount } from './count-by-hand.ts';
+
+const P2V10 = join(import.meta.dirname, '..', '..', '..', 'rules', 'p2.v10');
+
+describe('the report on rules', () => {
+  let lived: LivedEvidence;
+  let place: Workplace;
+  let found: Report;
+  let byHand: ReadonlyMap<string, HandCount>;
+  before(async () => {
+    place = new Workplace();
+    lived = await livedEvidence(liveBusyMonth);
+    found = await reportOn(lived.archive, place.rules('p2.v10'));
+    if (lived.journal.kind === 'journal')
+      byHand = countByHand(P2V10, readFileSync(lived.journal.path, 'utf8'));
+  });
+  after(() => place.end());
+
+  const reportOn = (from: EvidencePlace, rules: RuleSet, by: SliceName | null = null) =>
+    withEvidence(all(from), (evidence) => report(evidence, { rules, by }));
+  const ruleOf = ({ rules }: Report, name: string): RuleReport => {
+    const rule = rules.find((one) => one.name === name && one.file !== 'groups.yaml');
+    if (rule === undefined) throw new Error(`there is no rule ${name}`);
+    return rule;
+  };
+
+  it('counts for every rule what counting line by line gives', () => {
+    const counts = found.rules.map(({ file, name, matched, decided, sole, orders }) => [
+      `${file}/${name}`,
+      { matched, decided, sole, ...orders },
+    ]);
+    expect(Object.fromEntries(counts)).to.deep.equal(Object.fromEntries(byHand));
+    const matching = found.rules.filter(({ matched }) => matched > 0);
+    expect(matching.length).to.be.above(12);
+    expect(found.rules.some(({ sole }) => sole !== null && sole > 0)).to.equal(true);
+  });
+
+  it('gives the same from the exported journal as from the archive', async () => {
+    expect(await reportOn(lived.journal, place.rules('p2.v10'))).to.deep.equal(found);
+  });
+
+  it('has orders that are paid, unpaid and unknown, and says why they are unknown', () => {
+    const { orders, unknownReasons, technical } = found;
+    for (const count of [orders.paid, orders.unpaid, orders.unknown, technical]) expect(count).to.be.above(0);
+    expect(unknownReasons.neverGranted + unknownReasons.notReported).to.equal(orders.unknown);
+    expect(found.unpaidShare).to.deep.equal(shareInterval(orders.unpaid, orders.paid + orders.unpaid));
+  });
+
+  it("compares a rule's unpaid share with that of all orders", () => {
+    const { unpaidShare, lift, orders } = ruleOf(found, 'attempt-unpaid');
+    expect(unpaidShare).to.deep.equal(shareInterval(orders.unpaid, orders.paid + orders.unpaid));
+    expect(lift).to.equal((unpaidShare?.value ?? 0) / (found.unpaidShare?.value ?? 1));
+    expect(ruleOf(found, 'no-javascript')).to.deep.include({ matched: 0, unpaidShare: null, lift: null });
+  });
+
+  it('sums up amounts by currency, those of the rules that part the decisions to those of all', async () => {
+    const total = (name: string) => ruleOf(found, name).amount['EUR']?.unpaid ?? 0;
+    const sum = await withEvidence(all(lived.archive), ({ duck }) =>
+      duck.rows("SELECT sum(amount) AS unpaid FROM orders WHERE fate = 'UNPAID'"),
+    );
+    const groups = found.rules.filter(({ file }) => file === 'groups.yaml');
+    expect(groups.every(({ amount }) => Object.keys(amount).every((name) => name === 'EUR'))).to.equal(true);
+    expect(total('missing-user-agent') + total('otherwise')).to.be.above(0);
+    expect(total('attempt-unpaid')).to.be.below(Number(sum[0]?.['unpaid']));
+  });
+
+  it('tells of rules that make clients wait who was granted a requisite later, and who paid then', () => {
+    const { afterWait } = ruleOf(found, 'attempt-unpaid');
+    expect(afterWait?.orders).to.be.above(afterWait?.granted ?? 0);
+    expect(afterWait?.granted).to.be.above(afterWait?.paid ?? 0);
+    expect(afterWait?.paid).to.be.above(0);
+    expect(ruleOf(found, 'client-blocked').afterWait).to.equal(null);
+  });
+
+  it('parts each rule by day, by method and by what else is asked, to the same sums', async () => {
+    for (const by of ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const) {
+      const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
+      for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
+        const sum = (of: (part: (typeof parts)[number]) => number) =>
+          parts.reduce((total, part) => total + of(part), 0);
+        expect([by, name, sum((part) => part.matched), sum((part) => part.decided)]).to.deep.equal([
+          by,
+          name,
+          matched,
+          decided,
+        ]);
+        expect(sum((part) => part.orders.unpaid)).to.equal(orders.unpaid);
+      }
+      expect(sliced.rules.map(({ by: _, ...rule }) => rule)).to.deep.equal(found.rules);
+    }
+  });
+
+  it('asks another version about the facts that were recorded, and says whose decisions they are', async () => {
+    place.draft('p2.v11', { file: 'groups.yaml', from: 'value: 4 }', to: 'value: 2 }' });
+    const stricter = await reportOn(lived.archive, place.rules('p2.v11'));
+    expect([stricter.version, stricter.ownDecisions, found.ownDecisions]).to.deep.equal([
+      'p2.v11',
+      0,
+      found.decisions,
+    ]);
+    expect(ruleOf(stricter, 'client-blocked').matched).to.be.above(ruleOf(found, 'client-blocked').matched);
+  });
+
+  it('counts decisions whose records lack a fact apart, and names the fact', async () => {
+    place.draft('p2.v13', {
+      file: 'bot-signals.yaml',
+      from: 'clientsOnFingerprint, params: { window: 24h }',
+      to: 'clientsOnFingerprint, params: { window: 48h }',
+    });
+    const lacking = await reportOn(lived.archive, place.rules('p2.v13'));
+    expect(lacking.undecidable).to.deep.equal({
+      count: found.decisions,
+      facts: ['clientsOnFingerprint(2d)'],
+    });
+    expect(lacking.orders).to.deep.equal({ paid: 0, unpaid: 0, unknown: 0 });
+  });
+});
