@@ -41,7 +41,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['analysis/explain', 'analysis'],
   ['archive/ship', 'archive/read'],
   ['archive'],
-  ['rollout'],
+  ['rollout', 'lists'],
   ['access'],
   ['state/open-store.ts'],
   ['state/sqlite', 'state/redis'],

@@ -28,7 +28,11 @@ export const PLATFORM_KEY_OPERATIONS = [
 ] as const satisfies readonly Operation[];
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
-export const INSTALLATION_KEY_OPERATIONS = ['rules', 'operate'] as const satisfies readonly Operation[];
+export const INSTALLATION_KEY_OPERATIONS = [
+  'lists',
+  'rules',
+  'operate',
+] as const satisfies readonly Operation[];
 
 export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const satisfies readonly Operation[];
 

@@ -1,0 +1,269 @@
+import { isInstallation } from '../access/access-keys.ts';
+import type { Audit } from '../access/audit.ts';
+import { clientKey, type PlatformName } from '../client/client-key.ts';
+import { LIST_KINDS, type ListKind } from '../decision/lists/list-kind.ts';
+import { readListValue } from '../decision/lists/list-value.ts';
+import type { ListOwner } from '../decision/lists/shared-lists.ts';
+import type { Pseudonym } from '../decision/requests.ts';
+import { isListName, LIST_NAME_FORM } from '../rules/list-name.ts';
+import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
+import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-entry.ts';
+import type { ListNode } from './list-node.ts';
+
+/** Entries of one list. */
+export const SHARED_LIST_ENTRIES_MAX = 100_000;
+
+/** Entries of all lists together: each node holds them in memory. */
+const ALL_ENTRIES_MAX = 500_000;
+
+const LISTS_PER_OWNER_MAX = 200;
+
+/** Networks that a single range is compared by. */
+const KEYS_PER_LIST_MAX = 1_000_000;
+
+export const REASON_CHARACTERS_MAX = 500;
+
+/** Whose list is changed, and by whom. */
+export interface ListDesk {
+  /** `*` is the whole installation. */
+  readonly owner: ListOwner;
+  readonly list: string;
+  /** As `actorOfKey` and `actorOfUser` write it. */
+  readonly who: string;
+}
+
+/** What is put on a list. */
+export interface EntryAsk {
+  readonly value: string;
+  /** What the list holds; may be left out when it holds something already. */
+  readonly kind: ListKind | null;
+  readonly reason: string;
+  /** Epoch ms; null: until it is removed. */
+  readonly expiresAt: number | null;
+}
+
+/** What a list cannot hold; the message is for whoever asked. */
+export class ListRefusal extends Error {
+  override readonly name = 'ListRefusal';
+}
+
+/** One line of a bulk change. */
+export type EntryEdit =
+  | { readonly kind: 'put'; readonly ask: EntryAsk }
+  | { readonly kind: 'remove'; readonly value: string };
+
+/** What became of a line. */
+export type EntryEffect = 'added' | 'changed' | 'unchanged' | 'removed' | 'absent';
+
+export interface ListEditorParts {
+  readonly listLog: ListLog;
+  readonly node: ListNode;
+  readonly pseudonym: Pseudonym;
+  readonly audit: Audit;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** Changes shared lists, and notes who changed what and why. Its own node knows of a change at once. */
+export class ListEditor {
+  readonly #parts: ListEditorParts;
+
+  constructor(parts: ListEditorParts) {
+    this.#parts = parts;
+  }
+
+  /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable. */
+  async put(desk: ListDesk, ask: EntryAsk): Promise<StoredEntry> {
+    await this.#parts.node.sync();
+    const entry = this.#entryOf(desk, ask);
+    const id = entryId(entry);
+    const before = this.#parts.node.copy.entry(id);
+    await this.#parts.listLog.write([{ id, text: encodeEntry(entry) }]);
+    await this.#parts.node.sync();
+    await this.#note(desk, before, entry, ask.reason);
+    return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
+  }
+
+  /** Takes one entry from a list; false when it was not there. */
+  async remove(desk: ListDesk, value: string, reason: string | null): Promise<boolean> {
+    await this.#parts.node.sync();
+    const before = this.find(desk.owner, desk.list, value);
+    if (before === null) return false;
+    await this.#parts.listLog.write([{ id: before.id, text: null }]);
+    await this.#parts.node.sync();
+    await this.#note(desk, before, null, reason);
+    return true;
+  }
+
+  /** The entry for a value; null when the list has none. */
+  find(owner: ListOwner, list: string, value: string): StoredEntry | null {
+    const kind = this.kindOf(owner, list);
+    if (kind === null) return null;
+    const read = readListValue(kind, value, this.#parts.pseudonym);
+    if (!read.ok) return null;
+    return this.#parts.node.copy.entry(entryId({ owner, list, kind, value: read.value }));
+  }
+
+  /** What a list holds; null when it has no entry. */
+  kindOf(owner: ListOwner, list: string): ListKind | null {
+    const [entry] = this.#parts.node.copy.list(owner, list)?.values() ?? [];
+    return entry?.kind ?? null;
+  }
+
+  /**
+   * Makes many changes at once, each alone when it is sound; gives for each what it did, or why it was refused.
+   * The audit log notes them together. At most LIST_CHANGES_MAX.
+   */
+  async change(desk: ListDesk, edits: readonly EntryEdit[]): Promise<readonly (EntryEffect | ListRefusal)[]> {
+    const { listLog, node } = this.#parts;
+    await node.sync();
+    const changes: { readonly id: string; readonly text: string | null }[] = [];
+    const room = { entries: 0, keys: 0, kind: this.kindOf(desk.owner, desk.list) };
+    const effects = edits.map((edit) => {
+      try {
+        return this.#plan(desk, edit, room, changes);
+      } catch (error) {
+        if (error instanceof ListRefusal) return error;
+        throw error;
+      }
+    });
+    await listLog.write(changes);
+    await node.sync();
+    await this.#noteMany(desk, effects);
+    return effects;
+  }
+
+  /** Takes an erased client from all lists of its platform. */
+  async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
+    const { node, listLog } = this.#parts;
+    await node.sync();
+    const known = node.copy
+      .lists()
+      .flatMap((entries) => [...entries.values()].slice(0, 1))
+      .filter(({ owner, kind }) => owner === platform && kind === 'client')
+      .map(({ owner, list, kind }) => entryId({ owner, list, kind, value: clientIdKey }))
+      .filter((id) => node.copy.entry(id) !== null);
+    for (let start = 0; start < known.length; start += LIST_CHANGES_MAX) {
+      await listLog.write(known.slice(start, start + LIST_CHANGES_MAX).map((id) => ({ id, text: null })));
+    }
+    if (known.length > 0) await node.sync();
+  }
+
+  #plan(
+    desk: ListDesk,
+    edit: EntryEdit,
+    room: { entries: number; keys: number; kind: ListKind | null },
+    changes: { readonly id: string; readonly text: string | null }[],
+  ): EntryEffect {
+    if (edit.kind === 'remove') {
+      const there = this.find(desk.owner, desk.list, edit.value);
+      if (there === null) return 'absent';
+      changes.push({ id: there.id, text: null });
+      return 'removed';
+    }
+    const entry = this.#entryOf(desk, edit.ask, room);
+    room.kind = entry.kind;
+    const id = entryId(entry);
+    const before = this.#parts.node.copy.entry(id);
+    if (before !== null && isSame(before, entry)) return 'unchanged';
+    if (before === null) {
+      room.entries += 1;
+      room.keys += entry.keys.length;
+    }
+    changes.push({ id, text: encodeEntry(entry) });
+    return before === null ? 'added' : 'changed';
+  }
+
+  /** Throws ListRefusal. `room` is what the same request takes besides. */
+  #entryOf(
+    { owner, list, who }: ListDesk,
+    { value, kind, reason, expiresAt }: EntryAsk,
+    room: { readonly entries: number; readonly keys: number; readonly kind: ListKind | null } = {
+      entries: 0,
+      keys: 0,
+      kind: this.kindOf(owner, list),
+    },
+  ): ListEntry {
+    const { clock, pseudonym } = this.#parts;
+    if (!isListName(list)) throw new ListRefusal(`The name of a list has ${LIST_NAME_FORM}.`);
+    const held = room.kind;
+    if (held !== null && kind !== null && held !== kind) {
+      throw new ListRefusal(`The list ${list} holds entries of kind ${held}, not ${kind}.`);
+    }
+    const chosen = held ?? kind;
+    if (chosen === null) {
+      throw new ListRefusal(
+        `The list ${list} has no entries yet; say with the first one what it holds: kind is one of ${LIST_KINDS.join(', ')}.`,
+      );
+    }
+    if (chosen === 'client' && isInstallation(owner)) {
+      throw new ListRefusal(
+        'A client belongs to one platform, so a list of the whole installation holds none.',
+      );
+    }
+    const read = readListValue(chosen, value, pseudonym);
+    if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
+    if (expiresAt !== null && expiresAt <= clock()) {
+      throw new ListRefusal('expiresAt lies in the past; leave it out for an entry without an end.');
+    }
+    const entry = { owner, list, kind: chosen, value: read.value, keys: read.keys, reason, who };
+    this.#requireRoom({ ...entry, addedAt: clock(), expiresAt }, room);
+    return { ...entry, addedAt: clock(), expiresAt };
+  }
+
+  #requireRoom(entry: ListEntry, room: { readonly entries: number; readonly keys: number }): void {
+    const { copy } = this.#parts.node;
+    const entries = copy.list(entry.owner, entry.list);
+    if (copy.entry(entryId(entry)) !== null) return;
+    if ((entries?.size ?? 0) + room.entries >= SHARED_LIST_ENTRIES_MAX) {
+      throw new ListRefusal(`A list has at most ${SHARED_LIST_ENTRIES_MAX} entries.`);
+    }
+    if (copy.size + room.entries >= ALL_ENTRIES_MAX) {
+      throw new ListRefusal(`All lists together have at most ${ALL_ENTRIES_MAX} entries.`);
+    }
+    const keys = copy.keysOn(entry.owner, entry.list) + room.keys + entry.keys.length;
+    if (keys > KEYS_PER_LIST_MAX) {
+      throw new ListRefusal(
+        `The ranges of a list may be made of at most ${KEYS_PER_LIST_MAX} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`,
+      );
+    }
+    const owned = copy.lists().filter((list) => [...list.values()].slice(0, 1)[0]?.owner === entry.owner);
+    if (entries === null && owned.length >= LISTS_PER_OWNER_MAX) {
+      throw new ListRefusal(`A platform has at most ${LISTS_PER_OWNER_MAX} lists.`);
+    }
+  }
+
+  async #note(desk: ListDesk, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
+    const { owner, list, who } = desk;
+    const platform = isInstallation(owner) ? null : platformOf(owner);
+    const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(entry));
+    const entry = { who, action: 'list', platform, subject: list, reason } as const;
+    const known = after ?? before;
+    // What is noted about a client is forgotten with it.
+    const client = known?.kind === 'client' && platform !== null ? clientKey(platform, known.value) : null;
+    await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
+  }
+
+  async #noteMany({ owner, list, who }: ListDesk, effects: readonly (EntryEffect | ListRefusal)[]) {
+    const counts = Object.groupBy(effects, (effect) => (effect instanceof ListRefusal ? 'refused' : effect));
+    const after = Object.fromEntries(
+      (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
+    );
+    if (Object.values(after).every((count) => count === 0)) return;
+    const platform = isInstallation(owner) ? null : platformOf(owner);
+    const entry = { who, action: 'list', platform, subject: list, before: null, after } as const;
+    await this.#parts.audit.note({ ...entry, reason: 'many at once' });
+  }
+}
+
+function platformOf(owner: ListOwner): PlatformName | null {
+  return owner === '*' ? null : owner;
+}
+
+function auditView({ kind, value, reason, expiresAt }: ListEntry) {
+  return { kind, value, reason, expiresAt };
+}
+
+function isSame(a: ListEntry, b: ListEntry): boolean {
+  return a.reason === b.reason && a.expiresAt === b.expiresAt;
+}

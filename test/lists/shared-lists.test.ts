@@ -1,0 +1,244 @@
+import { expect } from 'chai';
+import { INSTALLATION } from '../../src/access/access-keys.ts';
+import { Audit } from '../../src/access/audit.ts';
+import { type PlatformName, platformName } from '../../src/client/client-key.ts';
+import type { ListSubject } from '../../src/decision/lists/list-kind.ts';
+import { type EntryAsk, ListEditor, ListRefusal } from '../../src/lists/list-editor.ts';
+import { ListNode } from '../../src/lists/list-node.ts';
+import { hmacPseudonym } from '../../src/pseudonym.ts';
+import type { ListLog } from '../../src/state/lists/list-log.ts';
+import { type Store, StoreUnavailable } from '../../src/state/store.ts';
+import { until } from '../servers/until.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+const pseudonym = hmacPseudonym('a secret of this test that is long enough');
+
+let platforms = 0;
+
+/** Two nodes that share a store, the first with somebody who changes lists. */
+function fleet(store: Store, clock = () => NOW) {
+  const { listLog } = store;
+  const platform = platformName(`shop-${++platforms}`);
+  const node = new ListNode({ listLog, clock });
+  const other = new ListNode({ listLog, clock });
+  const audit = new Audit(store.auditLog, clock);
+  const editor = new ListEditor({ listLog, node, pseudonym, audit, clock });
+  const desk = { owner: platform, list: 'watched', who: 'key 1' };
+  const put = (value: string, more: Partial<EntryAsk> = {}) =>
+    editor.put(desk, { value, kind: 'client', reason: 'chargebacks', expiresAt: null, ...more });
+  return { platform, node, other, audit, editor, desk, put };
+}
+
+function isListed(node: ListNode, platform: PlatformName, clientIdKey: string, now = NOW): boolean {
+  const subject: ListSubject = {
+    platform,
+    clientIdKey,
+    method: 'card',
+    sellPointKey: 'shop-1',
+    fingerprints: [pseudonym('fingerprint', `device of ${clientIdKey}`)],
+    ips: [],
+    networks: [],
+  };
+  return node.find('watched', subject, now) !== null;
+}
+
+async function refusalOf(change: Promise<unknown>): Promise<string> {
+  const error = await change.catch((reason: unknown) => reason);
+  if (error instanceof ListRefusal) return error.message;
+  throw error;
+}
+
+describeOnStores('shared lists', (store) => {
+  it('hold what is put on them, on every node that has asked since', async () => {
+    const { node, other, platform, put } = fleet(store());
+    const kept = await put('ann', { expiresAt: NOW + 1000 });
+    expect(kept).to.deep.include({ value: 'ann', reason: 'chargebacks', who: 'key 1', addedAt: NOW });
+    expect(isListed(node, platform, 'ann')).to.equal(true);
+    expect(isListed(other, platform, 'ann')).to.equal(false);
+    await other.sync();
+    expect(isListed(other, platform, 'ann')).to.equal(true);
+    expect(isListed(other, platform, 'bob')).to.equal(false);
+    expect(isListed(other, platform, 'ann', NOW + 1000)).to.equal(false);
+    expect(isListed(other, platformName('elsewhere'), 'ann')).to.equal(false);
+  });
+
+  it('lose what is taken from them, and taking it away again changes nothing', async () => {
+    const { node, other, platform, put, editor, desk } = fleet(store());
+    await put('ann');
+    await other.sync();
+    expect(await editor.remove(desk, 'ann', 'a mistake')).to.equal(true);
+    expect(await editor.remove(desk, 'ann', 'a mistake')).to.equal(false);
+    await other.sync();
+    expect([node, other].map((one) => isListed(one, platform, 'ann'))).to.deep.equal([false, false]);
+  });
+
+  it('are followed in the background, by nodes that start later, too', async () => {
+    const { other, platform, put } = fleet(store());
+    await put('ann');
+    await other.start();
+    try {
+      expect(isListed(other, platform, 'ann')).to.equal(true);
+      await put('bob');
+      await until('the other node has heard of it', async () => isListed(other, platform, 'bob'), 2000);
+    } finally {
+      other.stop();
+    }
+  });
+
+  it('stay as they are on a node that the store does not answer, which catches up afterwards', async () => {
+    const { platform, put, editor, desk } = fleet(store());
+    let isAway = false;
+    const cut: ListLog = {
+      ...store().listLog,
+      read: (after, limit) =>
+        isAway ? Promise.reject(new StoreUnavailable('cut off')) : store().listLog.read(after, limit),
+    };
+    const troubles: string[] = [];
+    const onTrouble = (message: string) => troubles.push(message);
+    const node = new ListNode({ listLog: cut, clock: () => NOW, onTrouble });
+    await put('ann');
+    await node.start();
+    try {
+      isAway = true;
+      await put('bob');
+      await editor.remove(desk, 'ann', null);
+      await until('the node tells', async () => troubles.length > 0);
+      expect([isListed(node, platform, 'ann'), isListed(node, platform, 'bob')]).to.deep.equal([true, false]);
+      isAway = false;
+      await until('the node has caught up', async () => isListed(node, platform, 'bob'));
+      expect(isListed(node, platform, 'ann')).to.equal(false);
+      expect(troubles).to.deep.equal(['the shared lists cannot be followed']);
+    } finally {
+      node.stop();
+    }
+  });
+
+  it('are read anew by a node whose store was emptied, or that missed what was forgotten', async () => {
+    const { platform, put, node } = fleet(store());
+    await put('ann');
+    const page = { records: [], latest: 3, horizon: 0, epoch: 'another' };
+    for (const changed of [
+      page,
+      { ...page, latest: 1e9, horizon: 1e9, epoch: (await store().listLog.read(0, 1)).epoch },
+    ]) {
+      const read: ListLog['read'] = async () => changed;
+      let isChanged = false;
+      const behind = new ListNode({
+        listLog: {
+          ...store().listLog,
+          read: (after, limit) => (isChanged ? read(after, limit) : store().listLog.read(after, limit)),
+        },
+        clock: () => NOW,
+      });
+      await behind.sync();
+      expect(isListed(behind, platform, 'ann')).to.equal(true);
+      isChanged = true;
+      await behind.sync();
+      expect(behind.copy.size).to.equal(0);
+      isChanged = false;
+      await behind.sync();
+      expect(behind.copy.size).to.equal(node.copy.size);
+    }
+  });
+
+  it('keep fingerprints by their HMAC alone', async () => {
+    const { editor, desk, platform, node } = fleet(store());
+    const ask = { kind: 'fingerprint', reason: 'shared by a ring', expiresAt: null } as const;
+    const { value } = await editor.put(desk, { ...ask, value: 'device of ann' });
+    expect(value).to.equal(`hmac:${pseudonym('fingerprint', 'device of ann')}`);
+    expect(isListed(node, platform, 'ann')).to.equal(true);
+    const page = await store().listLog.read(0, 10_000);
+    expect(JSON.stringify(page)).not.to.include('device of ann');
+    expect(await editor.remove(desk, value, null)).to.equal(true);
+  });
+
+  it('tell what was changed by whom, before and after, and why', async () => {
+    const { audit, put, editor, desk, platform } = fleet(store());
+    await put('ann');
+    await put('ann', { reason: 'more chargebacks' });
+    await editor.remove(desk, 'ann', 'paid back');
+    const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
+    const kept = { kind: 'client', value: 'ann', expiresAt: null };
+    const first = { ...kept, reason: 'chargebacks' };
+    const second = { ...kept, reason: 'more chargebacks' };
+    const common = { at: NOW, who: 'key 1', action: 'list', platform, subject: 'watched' };
+    expect(entries).to.deep.equal([
+      { ...common, before: null, after: first, reason: 'chargebacks' },
+      { ...common, before: first, after: second, reason: 'more chargebacks' },
+      { ...common, before: second, after: null, reason: 'paid back' },
+    ]);
+  });
+
+  it('take many at once, and refuse each line that is not sound by itself', async () => {
+    const { audit, editor, desk, platform, node } = fleet(store());
+    const put = (value: string, more: Partial<EntryAsk> = {}) =>
+      ({ kind: 'put', ask: { value, kind: null, reason: 'import', expiresAt: null, ...more } }) as const;
+    const effects = await editor.change(desk, [
+      put('nobody'),
+      put('ann', { kind: 'client' }),
+      put('ann'),
+      put('bob', { kind: 'method' }),
+      put('bob', { expiresAt: NOW }),
+      put(''),
+      { kind: 'remove', value: 'carl' },
+    ]);
+    expect(effects.map((effect) => (effect instanceof ListRefusal ? effect.message : effect))).to.deep.equal([
+      'The list watched has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
+      'added',
+      'added',
+      'The list watched holds entries of kind client, not method.',
+      'expiresAt lies in the past; leave it out for an entry without an end.',
+      'A value has 1 to 256 characters of well-formed Unicode.',
+      'absent',
+    ]);
+    expect(isListed(node, platform, 'ann')).to.equal(true);
+    expect(await editor.change(desk, [put('ann'), put('ann', { reason: 'other' })])).to.deep.equal([
+      'unchanged',
+      'changed',
+    ]);
+    const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
+    expect(entries.map(({ after }) => after)).to.deep.equal([
+      { added: 2, changed: 0, removed: 0 },
+      { added: 0, changed: 1, removed: 0 },
+    ]);
+  });
+
+  it('lose an erased client, and the audit log what was noted about it', async () => {
+    const { node, other, platform, put, editor, desk } = fleet(store());
+    await put('ann');
+    await put('bob');
+    await other.sync();
+    await editor.forgetClient(platform, 'ann');
+    await other.sync();
+    expect([node, other].map((one) => isListed(one, platform, 'ann'))).to.deep.equal([false, false]);
+    expect(isListed(other, platform, 'bob')).to.equal(true);
+    expect(editor.find(desk.owner, desk.list, 'ann')).to.equal(null);
+    const mine = (await store().listLog.read(0, 10_000)).records.filter(({ id }) =>
+      id.startsWith(`${platform}/`),
+    );
+    expect(mine.map(({ text }) => text === null)).to.have.members([true, false]);
+    expect(JSON.stringify(mine)).not.to.include('"ann"');
+  });
+
+  it('of the whole installation hold no clients, and hold for every platform', async () => {
+    const { editor, desk, platform, node } = fleet(store());
+    const all = { ...desk, owner: INSTALLATION };
+    const ask = { value: 'card', reason: 'an outage', expiresAt: null } as const;
+    expect(await refusalOf(editor.put(all, { ...ask, kind: 'client' }))).to.equal(
+      'A client belongs to one platform, so a list of the whole installation holds none.',
+    );
+    await editor.put(all, { ...ask, kind: 'method' });
+    expect(isListed(node, platform, 'anybody')).to.equal(true);
+    await editor.remove(all, 'card', null);
+    expect(isListed(node, platform, 'anybody')).to.equal(false);
+  });
+
+  it('refuse a name that no rule could write', async () => {
+    const { editor, desk } = fleet(store());
+    const ask = { value: 'ann', kind: 'client', reason: 'x', expiresAt: null } as const;
+    expect(await refusalOf(editor.put({ ...desk, list: 'Watched' }, ask))).to.equal(
+      'The name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.',
+    );
+  });
+});
