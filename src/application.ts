@@ -41,6 +41,8 @@ export interface ApplicationParts {
   readonly clock: () => number;
   /** Keys the HMACs of fingerprints and IPs. */
   readonly signalSecret: string;
+  /** What keyed them before, while it is being changed. */
+  readonly signalSecretPrevious?: string | null;
   readonly rateLimit: RateLimit;
   readonly basePath: string;
   readonly caller: Address;
@@ -79,7 +81,9 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const keys = new AccessKeys(store.documents, clock);
   const audit = new Audit(store.auditLog, clock);
   const pseudonym = hmacPseudonym(parts.signalSecret);
-  const service = new ScoringService({ ...parts, pseudonym, metrics });
+  const former = parts.signalSecretPrevious ?? null;
+  const formerPseudonym = former === null ? null : hmacPseudonym(former);
+  const service = new ScoringService({ ...parts, pseudonym, formerPseudonym, metrics });
   const records = new Records(parts);
   let draining = false;
   const readiness: Readiness = async () => {

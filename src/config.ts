@@ -26,6 +26,8 @@ export interface Config {
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
   readonly signalSecret: string;
+  /** What signalSecret was before, while fingerprints are still counted under it; null when it was not changed. */
+  readonly signalSecretPrevious: string | null;
   /** It was made by this node, so other nodes do not have it. */
   readonly signalSecretGenerated: boolean;
   readonly logLevel: LogLevel;
@@ -54,12 +56,14 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+const SIGNAL_SECRET_CHARS_MIN = 32;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The only reader of the environment. `_FILE` variants of secrets name a file that holds the value. */
 export function readConfig(env: Environment = process.env): Config {
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
-  const givenSecret = secret(env, 'SIGNAL_SECRET');
+  const givenSecret = signalSecret(env, 'SIGNAL_SECRET');
   return {
     caller: address(env, '', '0.0.0.0', 8080),
     platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
@@ -72,6 +76,7 @@ export function readConfig(env: Environment = process.env): Config {
     rateLimitPerSecond: wholeNumber(env, 'RATE_LIMIT_PER_SECOND', 20, 0, 1_000_000),
     rateLimitBurst: wholeNumber(env, 'RATE_LIMIT_BURST', 20, 1, 1_000_000),
     signalSecret: givenSecret ?? generatedSecret(dataDir),
+    signalSecretPrevious: signalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
     signalSecretGenerated: givenSecret === null,
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
@@ -125,6 +130,15 @@ function secret(env: Environment, name: string): string | null {
   const text = readNamedFile(`${name}_FILE`, path);
   if (text !== '') return text;
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
+}
+
+/** What keys the hashes of fingerprints and IPs; who guesses a short one reads them. */
+function signalSecret(env: Environment, name: string): string | null {
+  const text = secret(env, name);
+  if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
+  throw new ConfigError(
+    `${name} has ${text.length} characters; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
+  );
 }
 
 function readNamedFile(name: string, path: string): string {

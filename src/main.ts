@@ -13,6 +13,7 @@ import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
+import { agreeOnSecret, SecretRefused } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
@@ -32,13 +33,15 @@ async function main(): Promise<void> {
   turnLevelOnSignal(log, 'SIGUSR2');
   const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
   try {
+    const clock = storeClock(exactSystemClock, store);
+    const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
     const fleet = new Fleet(store);
     const shipping = startShippingTo(config, log);
     const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir);
-    const clock = storeClock(exactSystemClock, store);
     const node = await startNode(config, fleet, clock, log);
     const application = await startApplication({
       ...config,
+      signalSecretPrevious,
       store,
       archive,
       shipping,
@@ -148,7 +151,7 @@ ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
 function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logger): void {
   if (redisUrl !== null && signalSecretGenerated) {
     log.warn(
-      'SIGNAL_SECRET is not set: this node makes its own, and fingerprints seen by other nodes will not match',
+      'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
     );
   }
 }
@@ -182,7 +185,7 @@ function stopOnSignal(
 }
 
 main().catch((error: unknown) => {
-  const expected = [ConfigError, RulesError, ListenError, StoreUnavailable].some(
+  const expected = [ConfigError, RulesError, ListenError, SecretRefused, StoreUnavailable].some(
     (kind) => error instanceof kind,
   );
   console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);

@@ -39,6 +39,8 @@ export interface ServiceParts {
   /** Epoch ms. */
   readonly clock: () => number;
   readonly pseudonym: Pseudonym;
+  /** Under the secret of before, while it is being changed. */
+  readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** The process's own when absent. */
   readonly pace?: Pace;
@@ -127,9 +129,9 @@ export class ScoringService {
   /** Contract, section 4.1. Changes no counter of the client. */
   async score(platform: PlatformName, body: ScoreBody): Promise<ScoreAnswer> {
     const { clientIdKey } = body;
-    const { store, ruleSource, metrics, pseudonym } = this.#parts;
+    const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
     const client = clientKey(platform, clientIdKey);
-    const request = scoreRequest(body, pseudonym);
+    const request = scoreRequest(body, pseudonym, formerPseudonym);
     // The networks around an address are kept as long as its hint, and nowhere else.
     const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);

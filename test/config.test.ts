@@ -43,10 +43,12 @@ const TEXT_REFUSALS: readonly Refusal[] = [
   ],
 ];
 
+const GIVEN = 'a secret that is given, long enough';
+
 describe('the configuration', () => {
   const directory = temporaryDirectory();
   const read = (env: Readonly<Record<string, string>> = {}): Config =>
-    readConfig({ DATA_DIR: join(directory, 'data'), SIGNAL_SECRET: 'given', ...env });
+    readConfig({ DATA_DIR: join(directory, 'data'), SIGNAL_SECRET: GIVEN, ...env });
 
   const expectRefused = (env: Readonly<Record<string, string>>, message: string) => {
     expect(() => read(env)).to.throw(ConfigError, new RegExp(`^${RegExp.escape(message)}$`));
@@ -65,7 +67,8 @@ describe('the configuration', () => {
       trustedProxies: 0,
       rateLimitPerSecond: 20,
       rateLimitBurst: 20,
-      signalSecret: 'given',
+      signalSecret: GIVEN,
+      signalSecretPrevious: null,
       signalSecretGenerated: false,
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
@@ -207,8 +210,10 @@ describe('the configuration', () => {
   describe('secrets', () => {
     it('may come from a file, without the line end', () => {
       const path = join(directory, 'secret');
-      writeFileSync(path, 'from a file\n');
-      expect(read({ SIGNAL_SECRET: '', SIGNAL_SECRET_FILE: path }).signalSecret).to.equal('from a file');
+      writeFileSync(path, `${GIVEN} in a file\n`);
+      expect(read({ SIGNAL_SECRET: '', SIGNAL_SECRET_FILE: path }).signalSecret).to.equal(
+        `${GIVEN} in a file`,
+      );
     });
 
     it('may not come both ways', () => {
@@ -223,6 +228,21 @@ describe('the configuration', () => {
         { REDIS_URL_FILE: join(directory, 'nothing') },
         `REDIS_URL_FILE names ${join(directory, 'nothing')}, which cannot be read; check the path and its permissions`,
       );
+    });
+
+    it('of signals have 32 characters or more, the one of before too', () => {
+      const long = 'x'.repeat(32);
+      expect(read({ SIGNAL_SECRET: long, SIGNAL_SECRET_PREVIOUS: GIVEN })).to.include({
+        signalSecret: long,
+        signalSecretPrevious: GIVEN,
+      });
+      expect(read().signalSecretPrevious).to.equal(null);
+      for (const name of ['SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS']) {
+        expectRefused(
+          { [name]: long.slice(1) },
+          `${name} has 31 characters; it must have 32 or more, like what "openssl rand -base64 32" prints`,
+        );
+      }
     });
 
     it('may not be empty', () => {

@@ -11,7 +11,8 @@ export type AuditAction =
   | 'list'
   | 'client erased'
   | 'client repaired'
-  | 'document removed';
+  | 'document removed'
+  | 'secret forgotten';
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
 export interface AuditEntry {

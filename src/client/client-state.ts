@@ -150,3 +150,8 @@ export function live<T extends { readonly expiresAt: number | null }>(item: T | 
 export function token(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);
 }
+
+/** The same for a device, which is named by an HMAC already; null for none. */
+export function deviceToken(id: string | null): string | null {
+  return id === null ? null : id.slice(0, 6);
+}

@@ -8,6 +8,8 @@ export interface Hint {
   readonly id: string;
   /** Of an IP: shortened HMACs of the networks around it. */
   readonly networks?: readonly string[];
+  /** Of a device that was shown while the secret of the HMACs was being changed: the one under the secret before. */
+  readonly formerId?: string;
   /** The number of the score that showed it first. */
   readonly since: number;
   readonly lastAt: number;
@@ -31,12 +33,20 @@ export interface Hints {
   readonly asked: readonly AskedScore[];
 }
 
+/** HMACs of one device. */
+export interface FormerDevice {
+  readonly fingerprint: string | null;
+  readonly ip: string | null;
+}
+
 /** What one score says about the device and the page; null and false say nothing. */
 export interface ScoreHints {
   readonly fingerprint: string | null;
   readonly ip: string | null;
   /** Shortened HMACs of the networks around the IP; absent without one. */
   readonly networks?: readonly string[];
+  /** While the secret of the HMACs is being changed: the same device under the secret before. */
+  readonly former?: FormerDevice;
   readonly jsOk: boolean | null;
   readonly honeypotTriggered: boolean;
   readonly userAgentPresent: boolean;
@@ -51,6 +61,8 @@ export interface KnownHints {
   readonly ips: readonly string[];
   /** Of the networks around the IPs, shortened HMACs. */
   readonly networks: readonly string[];
+  /** What the same devices were called before the secret of the HMACs was changed; absent when it was not. */
+  readonly former?: Pick<KnownHints, 'fingerprints' | 'ips'>;
   readonly noScript: boolean;
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
@@ -112,12 +124,16 @@ export function knownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const formerIds = (wanted: HintKind) =>
+    known.flatMap(({ kind, formerId }) => (kind === wanted && formerId !== undefined ? [formerId] : []));
+  const former = { fingerprints: formerIds('fingerprint'), ips: formerIds('ip') };
   const has = (wanted: HintKind) => known.some(({ kind }) => kind === wanted);
   return {
     scored: now - hints.scoredAt < HINTS_VALID_MS,
     fingerprints: ids('fingerprint'),
     ips: ids('ip'),
     networks: known.flatMap(({ networks = [] }) => networks),
+    ...(former.fingerprints.length + former.ips.length === 0 ? {} : { former }),
     noScript: has('noScript'),
     trapped: has('trap'),
     userAgentPresent: has('userAgent'),
@@ -125,10 +141,12 @@ export function knownHints(hints: Hints | null, now: number): KnownHints {
   };
 }
 
-function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'networks'>> {
-  const { fingerprint, ip, networks = [] } = score;
-  if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint };
-  if (ip !== null) yield { kind: 'ip', id: ip, ...(networks.length === 0 ? {} : { networks }) };
+function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'networks' | 'formerId'>> {
+  const { fingerprint, ip, networks = [], former } = score;
+  const known = (formerId: string | null = null) => (formerId === null ? {} : { formerId });
+  if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint, ...known(former?.fingerprint) };
+  const around = networks.length === 0 ? {} : { networks };
+  if (ip !== null) yield { kind: 'ip', id: ip, ...around, ...known(former?.ip) };
   if (score.jsOk === false) yield { kind: 'noScript', id: '' };
   if (score.honeypotTriggered) yield { kind: 'trap', id: '' };
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
@@ -137,7 +155,7 @@ function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'netw
 
 /** With one more hint at the end; of too many devices the one that was shown the longest ago is forgotten. */
 function show(shown: readonly Hint[], hint: Hint): Hint[] {
-  const known = shown.find(({ kind, id }) => kind === hint.kind && id === hint.id);
+  const known = shown.find(({ kind, id }) => kind === hint.kind && (id === hint.id || id === hint.formerId));
   const others = shown.filter((other) => other !== known);
   const alike = others.filter(({ kind }) => kind === hint.kind);
   const forgotten = alike.length < DEVICES_MAX ? undefined : alike[0];

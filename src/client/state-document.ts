@@ -33,8 +33,18 @@ type RecentRow = number[];
 type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
 /** 0 when there are none; `older` only when some are not remembered singly. */
 type OutcomesRow = 0 | [paid: number, unpaid: number, technical: number, recent: RecentRow, older?: OlderRow];
-/** The id is left out of a sign; the networks around an IP, joined by blanks, where there are none. */
-type HintRow = [kind: number, since: number, age: number, id?: string, networks?: string];
+/**
+ * The id is left out of a sign; the networks around an IP, joined by blanks, and the former id where there are none
+ * (0 for networks before a former id).
+ */
+type HintRow = [
+  kind: number,
+  since: number,
+  age: number,
+  id?: string,
+  networks?: string | 0,
+  formerId?: string,
+];
 type HintsRow = [
   scoredAge: number,
   shown: HintRow[],
@@ -312,6 +322,8 @@ function encodeHint(hint: Hint, lastAt: number): HintRow {
   const row: HintRow = [HINT_KINDS.indexOf(hint.kind), hint.since, lastAt - hint.lastAt];
   if (hint.kind === 'fingerprint' || hint.kind === 'ip') row.push(hint.id);
   if (hint.networks !== undefined) row.push(hint.networks.join(' '));
+  else if (hint.formerId !== undefined) row.push(0);
+  if (hint.formerId !== undefined) row.push(hint.formerId);
   return row;
 }
 
@@ -323,9 +335,10 @@ function decodeHints([scoredAge, shown, asked]: HintsRow, lastAt: number): Hints
   };
 }
 
-function decodeHint([code, since, age, id = '', networks]: HintRow, lastAt: number): Hint {
+function decodeHint([code, since, age, id = '', networks = 0, formerId]: HintRow, lastAt: number): Hint {
   const kind = HINT_KINDS[code];
   if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
-  const around = networks === undefined ? {} : { networks: networks.split(' ') };
-  return { kind, id, ...around, since, lastAt: lastAt - age };
+  const around = networks === 0 ? {} : { networks: networks.split(' ') };
+  const former = formerId === undefined ? {} : { formerId };
+  return { kind, id, ...around, ...former, since, lastAt: lastAt - age };
 }

@@ -2,6 +2,7 @@ import { moneyText } from '../client/amount.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
+  deviceToken,
   isNewClient,
   live,
   momentFor,
@@ -92,8 +93,8 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const { client, state } = standing;
   const now = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
-  const { hints, known } = hintsAfter(state, request, now);
-  const nextState = touch({ ...state, hints }, now);
+  const { hints, events, known } = hintsAfter(state, request, now);
+  const nextState = touch({ ...state, hints, events }, now);
   const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known };
   const assessment = assess(rules, contextOf(view, settings, request, standing));
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
@@ -106,15 +107,36 @@ export function stateAfterScore(state: ClientState, request: ScoreRequest, clock
   return touch({ ...state, hints: hintsAfter(state, request, now).hints }, now);
 }
 
+interface HintsAfterScore {
+  readonly hints: Hints;
+  readonly events: ClientState['events'];
+  readonly known: KnownHints;
+}
+
 /** The client's hints with those of a score, and which of them are known to its answer. */
-export function hintsAfter(
-  state: ClientState,
-  request: ScoreRequest,
-  now: number,
-): { readonly hints: Hints; readonly known: KnownHints } {
-  const asked = token(JSON.stringify(Object.values(request)));
+export function hintsAfter(state: ClientState, request: ScoreRequest, now: number): HintsAfterScore {
+  // What the service adds is no part of what the caller said.
+  const { networks: _networks, former: _former, ...told } = request;
+  const asked = token(JSON.stringify(Object.values(told)));
   const hints = withScore(state.hints, request, asked, now);
-  return { hints, known: hintsKnownTo(asked, hints, now) };
+  return { hints, events: renameDevice(state.events, request), known: hintsKnownTo(asked, hints, now) };
+}
+
+/** Verdict requests from a device that has another HMAC now, as requests from the same device. */
+function renameDevice(
+  events: ClientState['events'],
+  { fingerprint, ip, former }: ScoreRequest,
+): ClientState['events'] {
+  if (former === undefined) return events;
+  const renamed = (then: string | null, formerId: string | null, id: string | null) =>
+    then !== null && formerId !== null && id !== null && then === deviceToken(formerId)
+      ? deviceToken(id)
+      : then;
+  return events.map((event) => ({
+    ...event,
+    fingerprint: renamed(event.fingerprint, former.fingerprint, fingerprint),
+    ip: renamed(event.ip, former.ip, ip),
+  }));
 }
 
 /**
@@ -221,9 +243,18 @@ function contextOf(
 export function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
-  { fingerprints, ips, networks }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'>,
+  { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
 ): ListSubject {
-  return { platform, clientIdKey, method, sellPointKey, fingerprints, ips, networks };
+  return {
+    platform,
+    clientIdKey,
+    method,
+    sellPointKey,
+    // Entries that were set before the secret of the HMACs was changed name devices as they were called then.
+    fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
+    ips: [...ips, ...(former?.ips ?? [])],
+    networks,
+  };
 }
 
 function eventOf(
@@ -242,8 +273,8 @@ function eventOf(
     amount: moneyText(request.amount, request.currency ?? settings.currency),
     order: token(request.orderRef),
     sellPoint: token(request.sellPointKey),
-    fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,
-    ip: ips.at(-1)?.slice(0, 6) ?? null,
+    fingerprint: deviceToken(fingerprints.at(-1) ?? null),
+    ip: deviceToken(ips.at(-1) ?? null),
   };
 }
 

@@ -57,17 +57,24 @@ export type VerdictBody = Shape<typeof VerdictBodySchema>;
  */
 export type Pseudonym = (kind: 'fingerprint' | 'ip', text: string) => string;
 
-/** What the rules may see of a score body: the device only by pseudonyms and by what it shows. */
-export function scoreRequest(body: ScoreBody, pseudonym: Pseudonym): ScoreRequest {
-  const { fingerprint, ip, userAgent, clientHints } = body;
+/**
+ * What the rules may see of a score body: the device only by pseudonyms and by what it shows. `former` gives the
+ * pseudonyms of before, while the secret behind them is being changed.
+ */
+export function scoreRequest(
+  body: ScoreBody,
+  pseudonym: Pseudonym,
+  former: Pseudonym | null = null,
+): ScoreRequest {
+  const { userAgent, clientHints } = body;
   return {
     sellPointKey: body.sellPointKey,
     method: body.selectedMethodKey,
     amount: body.amountRequested,
     currency: body.toPayCurrency?.toUpperCase() ?? null,
-    fingerprint: fingerprint === undefined ? null : pseudonym('fingerprint', fingerprint),
-    ip: ip === undefined ? null : pseudonym('ip', networkOf(ip)),
-    ...aroundIp(ip, pseudonym),
+    ...deviceOf(body, pseudonym),
+    ...aroundIp(body.ip, pseudonym),
+    ...(former === null ? {} : { former: deviceOf(body, former) }),
     jsOk: clientHints?.jsOk ?? null,
     honeypotTriggered: clientHints?.honeypotTriggered === true,
     userAgentPresent: userAgent !== undefined,
@@ -78,6 +85,13 @@ export function scoreRequest(body: ScoreBody, pseudonym: Pseudonym): ScoreReques
 function aroundIp(ip: string | undefined, pseudonym: Pseudonym): Pick<ScoreRequest, 'networks'> {
   const networks = ip === undefined ? [] : networkKeys(ip, pseudonym);
   return networks.length === 0 ? {} : { networks };
+}
+
+function deviceOf({ fingerprint, ip }: ScoreBody, pseudonym: Pseudonym) {
+  return {
+    fingerprint: fingerprint === undefined ? null : pseudonym('fingerprint', fingerprint),
+    ip: ip === undefined ? null : pseudonym('ip', networkOf(ip)),
+  };
 }
 
 /** A verdict body with what the decision record says about its origin. */

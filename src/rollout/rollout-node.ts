@@ -306,7 +306,7 @@ const MEMORY = 'rollout.json';
 function remember(dataDir: string, rollout: Rollout): void {
   try {
     const path = join(dataDir, MEMORY);
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout));
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout), { mode: 0o600 });
     renameSync(`${path}.${process.pid}`, path);
   } catch {
     // A read-only disk must not stop a node whose store works.

@@ -8,7 +8,7 @@ import type { SightingsAsk, Store } from '../state/store.ts';
 export interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
-  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips'>;
+  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former'>;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -22,7 +22,9 @@ export async function seeDevices(
   { client, choice, hints, now }: SeenDevices,
   record: SightingsAsk['record'] = null,
 ): Promise<Sightings> {
-  const { fingerprints, ips } = hints;
+  // While their names change, devices are counted under both: under the new ones nobody was seen yet.
+  const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
+  const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length, record === null ? 0 : 1);
   const windowsMs = sharingWindowsMs(choice);
   const seen = await Promise.all(

@@ -20,8 +20,10 @@ export class ArchivedStore {
     this.duck = duck;
   }
 
-  static async open(store: Store = openSqliteStore(temporaryDirectory())): Promise<ArchivedStore> {
-    const folder = temporaryDirectory();
+  static async open(
+    store: Store = openSqliteStore(temporaryDirectory()),
+    folder: string = temporaryDirectory(),
+  ): Promise<ArchivedStore> {
     const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: `${folder}/spill` });
     return new ArchivedStore(store, new Archive(folder), duck);
   }

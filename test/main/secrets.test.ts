@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { openToOthers } from '../servers/open-to-others.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { call } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -32,6 +33,7 @@ describe('what the service tells about itself', () => {
       decisions: JSON.stringify(await shop.decisions()),
       client: JSON.stringify((await shop.client(clientIdKey)).body),
     };
+    expect(openToOthers(dataDir)).to.deep.equal([]);
     expect(await service.stop()).to.equal(0);
     expect(service.stderr()).to.include('"operation":"score"');
     expect(seen.decisions).to.include(clientIdKey);

@@ -3,10 +3,12 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { scoring } from '../cli/scoring.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
 import { call } from '../service/http-call.ts';
+import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { runService, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 
@@ -145,9 +147,23 @@ describe('starting the service', () => {
       expect(await refused({}, dataDir)).to.equal(
         `Cannot start: DATA_DIR is ${dataDir}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR\n`,
       );
-      expect(await refused({ SIGNAL_SECRET: 'given' }, dataDir)).to.match(
+      expect(await refused({ SIGNAL_SECRET }, dataDir)).to.match(
         /^Cannot start: the SQLite file \S+ cannot be used: .*; check DATA_DIR and its permissions\n$/,
       );
+    });
+
+    it('for a SIGNAL_SECRET that is another one than the store was begun with, unless it is being changed', async () => {
+      const dataDir = temporaryDirectory();
+      const changed = `${SIGNAL_SECRET}, and changed`;
+      expect(await (await spawnService(dataDir, { SIGNAL_SECRET })).stop()).to.equal(0);
+      expect(await refused({ SIGNAL_SECRET: changed }, dataDir)).to.match(
+        /^Cannot start: SIGNAL_SECRET is another one than this store's fingerprints and IPs are kept under, .*\n$/,
+      );
+      const forgotten = await scoring(['state', 'forget-secret', '--reason', 'lost'], { DATA_DIR: dataDir });
+      expect(forgotten.stdout).to.match(/^The next node that starts notes its own SIGNAL_SECRET\./);
+      expect(await (await spawnService(dataDir, { SIGNAL_SECRET })).stop()).to.equal(0);
+      const env = { SIGNAL_SECRET: changed, SIGNAL_SECRET_PREVIOUS: SIGNAL_SECRET };
+      expect(await (await spawnService(dataDir, env)).stop()).to.equal(0);
     });
 
     it('for a file that is no SQLite database', async () => {

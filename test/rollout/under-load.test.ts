@@ -12,6 +12,7 @@ import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { Answer } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
+import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
@@ -74,7 +75,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
       REDIS_URL: servers.url,
       RULES_DIR: rulesDir,
       RULE_VERSION: 'p2.v10',
-      SIGNAL_SECRET: 's',
+      SIGNAL_SECRET,
       LOG_LEVEL: 'warn',
     };
     nodes = [await spawnService(temporaryDirectory(), env), await spawnService(temporaryDirectory(), env)];

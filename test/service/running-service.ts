@@ -18,6 +18,9 @@ export interface ServiceOptions {
   readonly rateLimit?: RateLimit;
   readonly basePath?: string;
   readonly clock?: MovableClock;
+  /** SIGNAL_SECRET when absent. */
+  readonly signalSecret?: string;
+  readonly signalSecretPrevious?: string;
 }
 
 /** The whole service within this process, both listeners open. */
@@ -32,7 +35,7 @@ export interface RunningService {
 }
 
 /** What the running services key their HMACs with. */
-export const SIGNAL_SECRET = 'a secret of the tests';
+export const SIGNAL_SECRET = 'a secret of the tests, long enough';
 
 /** The rate limit of most tests: none. */
 export const NO_RATE_LIMIT: RateLimit = { ratePerSecond: 0, burst: 20, trustedProxies: 0 };
@@ -48,7 +51,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     clock: clock.now,
     ruleSource: fixedRules(rules),
     rollout: null,
-    signalSecret: SIGNAL_SECRET,
+    signalSecret: options.signalSecret ?? SIGNAL_SECRET,
+    signalSecretPrevious: options.signalSecretPrevious ?? null,
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
     basePath: options.basePath ?? '',
     caller: { host: '127.0.0.1', port: 0 },

@@ -55,7 +55,7 @@ export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
     ...OPEN_SERVICE,
     DATA_DIR: plan.dataDir,
     REDIS_URL: `redis://127.0.0.1:${plan.redisPort}`,
-    SIGNAL_SECRET: 'a secret of the bench',
+    SIGNAL_SECRET: 'a secret of the bench, long enough',
   };
   const servers = new Map<Peer, MeasuredProcess>();
   const rounds = new Map<Peer, Round[]>(PEERS.map((peer) => [peer, []]));

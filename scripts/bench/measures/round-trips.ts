@@ -20,7 +20,7 @@ export async function measureRoundTrips(
     ...OPEN_SERVICE,
     DATA_DIR: dataDir,
     REDIS_URL: `redis://127.0.0.1:${redisPort}`,
-    SIGNAL_SECRET: 'a secret of the bench',
+    SIGNAL_SECRET: 'a secret of the bench, long enough',
   });
   try {
     await askVerdicts(service.url, accessKey, 'warm', 20);

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
@@ -53,6 +53,7 @@ function copyRuleFolder(source: string, place: string): void {
     if (!existsSync(join(source, file))) continue;
     mkdirSync(dirname(join(inner, file)), { recursive: true, mode: 0o700 });
     copyFileSync(join(source, file), join(inner, file));
+    chmodSync(join(inner, file), 0o600);
   }
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
   renameSync(inner, place);

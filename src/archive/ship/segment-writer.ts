@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
@@ -90,10 +90,11 @@ export class SegmentWriter {
   }
 }
 
-/** What was written before this returns outlasts a loss of power. */
+/** What was written before this returns outlasts a loss of power, and is for this user alone. */
 function syncFile(path: string): void {
   const file = openSync(path, 'r+');
   try {
+    fchmodSync(file, 0o600);
     fsyncSync(file);
   } finally {
     closeSync(file);

@@ -6,6 +6,7 @@ import type { TextPlace } from '../../state/health/stored-texts.ts';
 import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { parsePlatform } from '../platform-option.ts';
 import { print } from '../print.ts';
+import { parseReason } from './reason.ts';
 import { parseTextName, textName } from './text-name.ts';
 import { withRepair } from './with-repair.ts';
 
@@ -15,8 +16,6 @@ interface RepairOptions {
   readonly reason?: string;
   readonly json?: true;
 }
-
-const REASON_CHARS_MAX = 1000;
 
 /** state repair: puts something readable in the place of a text that cannot be read. */
 export function repairCommand(state: Command): void {
@@ -70,12 +69,6 @@ function parseTarget(
       '"rules rollback --reason TEXT" repairs the rollout: from what the nodes decide with',
     );
   return { place, client: null };
-}
-
-function parseReason(text: string): string {
-  const reason = text.trim();
-  if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;
-  throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
 }
 
 function publicForm(plan: RepairPlan, done: boolean) {

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { checkCommand } from './check.ts';
+import { forgetSecretCommand } from './forget-secret.ts';
 import { repairCommand } from './repair.ts';
 
-/** state check, repair: what is stored, and what of it cannot be read. */
+/** state check, repair, forget-secret: what is stored, and what of it cannot be read. */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
     .description('what is stored: finds what cannot be read, and mends it');
   checkCommand(state);
   repairCommand(state);
+  forgetSecretCommand(state);
 }

@@ -2,6 +2,7 @@ import { decimalText, moneyText } from '../../client/amount.ts';
 import { recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import {
   type ClientState,
+  deviceToken,
   rememberEvent,
   token,
   touch,
@@ -12,13 +13,13 @@ import { knownHints } from '../../client/hints.ts';
 import { waitRemainingMs } from '../../client/ladder.ts';
 import type { KnownOrder } from '../../client/order.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
-import { hintsAfter } from '../../decision/decide.ts';
+import { hintsAfter, type ScoreRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { JournalEntry } from '../../state/store.ts';
 
 /**
- * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep
- * them.
+ * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep them;
+ * the networks around an address are known again from the next score on.
  */
 export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();
@@ -29,7 +30,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
-      return touch({ ...state, hints: hintsAfter(state, entry.request, at).hints }, at);
+      return afterScore(state, entry.request, at);
     case 'verdict':
       return afterVerdict(state, entry.decision);
     case 'outcome': {
@@ -47,6 +48,11 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
     default:
       return entry satisfies never;
   }
+}
+
+function afterScore(state: ClientState, request: ScoreRequest, at: number): ClientState {
+  const { hints, events } = hintsAfter(state, request, at);
+  return touch({ ...state, hints, events }, at);
 }
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
@@ -68,7 +74,7 @@ function eventOf(state: ClientState, decision: Decision): VerdictEvent {
     amount: moneyText(decimalText(amount), String(currency)),
     order: token(orderRef),
     sellPoint: token(sellPointKey),
-    fingerprint: fingerprints.at(-1)?.slice(0, 6) ?? null,
-    ip: ips.at(-1)?.slice(0, 6) ?? null,
+    fingerprint: deviceToken(fingerprints.at(-1) ?? null),
+    ip: deviceToken(ips.at(-1) ?? null),
   };
 }

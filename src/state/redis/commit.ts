@@ -69,10 +69,14 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
 /** The devices on which a verdict was noted, so that an erasure finds them after the state has newer ones. */
 function deviceArgs({ decision, state: { hints } }: Change): readonly string[] {
   const shown = decision === undefined ? [] : (hints?.shown ?? []);
-  const names = shown.flatMap(({ kind, id }) =>
-    kind === 'fingerprint' || kind === 'ip' ? [OWNED[kind] + id] : [],
+  const names = shown.flatMap(({ kind, id, formerId }) =>
+    kind === 'fingerprint' || kind === 'ip' ? idsOf(id, formerId).map((name) => OWNED[kind] + name) : [],
   );
   return [String(RETENTION.sightingMs), ...names];
+}
+
+function idsOf(id: string, formerId: string | undefined): readonly string[] {
+  return formerId === undefined ? [id] : [id, formerId];
 }
 
 export function readCommitReply(reply: unknown): CommitFate {

@@ -11,6 +11,7 @@ import { ScoringService } from '../../../src/service.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
+import { SIGNAL_SECRET } from '../../service/running-service.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 export const PLATFORM = platformName('demo');
@@ -65,7 +66,7 @@ export class Workplace {
 
   environment(): NodeJS.ProcessEnv {
     const { PATH, HOME, TMPDIR } = process.env;
-    return { PATH, HOME, TMPDIR, RULES_DIR: this.rulesDir, DATA_DIR: this.dataDir, SIGNAL_SECRET: 'secret' };
+    return { PATH, HOME, TMPDIR, RULES_DIR: this.rulesDir, DATA_DIR: this.dataDir, SIGNAL_SECRET };
   }
 
   /** Runs `scoring <args>` as a person would. */

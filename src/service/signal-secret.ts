@@ -1,0 +1,79 @@
+import { createHmac } from 'node:crypto';
+import { RETENTION, type Registers } from '../state/store.ts';
+
+/** What a node keys the HMACs of fingerprints and IPs with. */
+export interface SignalSecrets {
+  readonly signalSecret: string;
+  /** What it was before; null when it is not being changed. */
+  readonly signalSecretPrevious: string | null;
+}
+
+/** Which secret the HMACs in a store were made with, told by fingerprints that lead to no secret. */
+interface KnownSecret {
+  readonly fingerprint: string;
+  /** Of the one before; null when there was none. */
+  readonly former: string | null;
+  /** When the secret took the place of the former one, epoch ms. */
+  readonly since: number;
+}
+
+/** This node would not recognise any device that the others know; the message says what to set. */
+export class SecretRefused extends Error {
+  override readonly name = 'SecretRefused';
+}
+
+export const SECRET_REGISTER = 'signal-secret';
+
+/** So long devices are remembered, and so long a changed secret and the one before are both counted under. */
+const CHANGE_MS = RETENTION.sightingMs;
+
+/**
+ * Sees that all nodes of a store use one secret: the first one that is ever used is noted, another one is refused
+ * with SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
+ * secret as long as devices are still counted under it, otherwise null.
+ */
+export async function agreeOnSecret(
+  registers: Registers,
+  { signalSecret, signalSecretPrevious: previous }: SignalSecrets,
+  now: number,
+): Promise<string | null> {
+  const own = fingerprintOf(signalSecret);
+  const former = previous === null ? null : fingerprintOf(previous);
+  const raw = await registers.read(SECRET_REGISTER);
+  const known = raw === null ? null : parseKnownSecret(raw);
+  const begins =
+    known === null || (former !== null && former === known.fingerprint && own !== known.fingerprint);
+  if (begins) {
+    const next: KnownSecret = { fingerprint: own, former, since: now };
+    const written = await registers.compareAndSet(SECRET_REGISTER, raw, JSON.stringify(next));
+    // Another node was faster: what it noted holds.
+    if (!written) return agreeOnSecret(registers, { signalSecret, signalSecretPrevious: previous }, now);
+    return previous;
+  }
+  const isChanging = now - known.since < CHANGE_MS;
+  if (own === known.fingerprint) return isChanging && former === known.former ? previous : null;
+  // A node that still has the secret of before may start again until the change is through.
+  if (own === known.former && isChanging) return null;
+  throw new SecretRefused(
+    "SIGNAL_SECRET is another one than this store's fingerprints and IPs are kept under, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
+  );
+}
+
+/** Leads to no secret of 32 characters or more. */
+function fingerprintOf(secret: string): string {
+  return createHmac('sha256', secret)
+    .update('fingerprint of the signal secret')
+    .digest('base64url')
+    .slice(0, 22);
+}
+
+/** Throws SecretRefused when the text holds no such thing. */
+export function parseKnownSecret(raw: string): KnownSecret {
+  try {
+    const { fingerprint, former = null, since }: Partial<KnownSecret> = JSON.parse(raw);
+    if (fingerprint !== undefined && since !== undefined) return { fingerprint, former, since };
+  } catch {}
+  throw new SecretRefused(
+    `what the store holds as register/${SECRET_REGISTER} cannot be read; "state repair register/${SECRET_REGISTER} --reason TEXT" removes it, and the next node that starts notes its own secret`,
+  );
+}
