@@ -1,4 +1,5 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import {
   fateSql,
@@ -57,9 +58,6 @@ export interface PassParts {
 /** Decisions of a pass: what it keeps of them fits into the engine's memory. */
 const PASS_DECISIONS_MAX = 2_500_000;
 
-/** Of a client's number, which is evenly spread over 64 bits, this many bits say which pass the client is in. */
-const PASS_BITS = 16;
-
 /** A rule is a bit of a BIGINT. */
 const MASK_BITS = 62;
 
@@ -72,16 +70,7 @@ export async function* orderPasses(
   parts: PassParts,
   decisionsMax = PASS_DECISIONS_MAX,
 ): AsyncGenerator<PassResult> {
-  const passes = Math.max(1, Math.ceil(span.decisions / decisionsMax));
-  for (let pass = 0; pass < passes; pass++) yield await onePass(duck, clientsOf(pass, passes), parts);
-}
-
-/** Whose number begins with these bits. */
-function clientsOf(pass: number, passes: number): string {
-  if (passes === 1) return 'true';
-  const from = Math.floor((pass * 2 ** PASS_BITS) / passes);
-  const to = Math.floor(((pass + 1) * 2 ** PASS_BITS) / passes);
-  return `client_hash >> ${64 - PASS_BITS} BETWEEN ${from} AND ${to - 1}`;
+  for (const clients of clientPasses(span.decisions, decisionsMax)) yield await onePass(duck, clients, parts);
 }
 
 async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<PassResult> {

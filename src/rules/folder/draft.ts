@@ -1,0 +1,86 @@
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { editedYaml, type YamlEdit } from '../edited-yaml.ts';
+import { parse, type RuleFiles } from '../parse/parse.ts';
+import type { Problem } from '../problem.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import { formatProblems, RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
+
+/** The draft cannot be made; the message says why and what to do. */
+export class DraftRefused extends Error {
+  override readonly name = 'DraftRefused';
+}
+
+export interface DraftAsk {
+  /** The folder that is copied. */
+  readonly source: string;
+  readonly rulesDir: string;
+  readonly version: string;
+  /** Values to be replaced in the copy, by file. */
+  readonly edits?: Readonly<Record<string, readonly YamlEdit[]>>;
+  /** A path as messages show it. */
+  readonly shown: (path: string) => string;
+}
+
+/**
+ * Makes a draft as a copy of another version, and gives its folder. It is made beside its place and moved there at
+ * the end, so that no node ever sees half a version. Throws DraftRefused.
+ */
+export function writeDraft(ask: DraftAsk): string {
+  const { source, rulesDir, version, edits = {}, shown } = ask;
+  if (!isRuleVersion(version))
+    throw new DraftRefused(`a version is named ${RULE_VERSION_FORM}, unlike "${version}"`);
+  const target = join(rulesDir, version);
+  if (existsSync(target))
+    throw new DraftRefused(`${shown(target)} exists already; choose another version or edit it as it is`);
+  const files = soundFiles(ask);
+  const changed = new Map([['ruleset.yaml', renamedRuleSet(ask, files, version)]]);
+  for (const [file, some] of Object.entries(edits))
+    changed.set(file, editedYaml(changed.get(file) ?? files.get(file) ?? '', some));
+  const read = parse(version, new Map([...files, ...changed]));
+  if (!read.ok)
+    throw new DraftRefused(
+      `with these values ${version} would not be sound:\n${formatProblems(shown(target), read.problems)}`,
+    );
+  copyFolder(source, target, changed);
+  return target;
+}
+
+/** The source must be sound in itself; that it was edited after its release is no obstacle. */
+function soundFiles({ source, shown }: DraftAsk): RuleFiles {
+  const problems: Problem[] = [];
+  const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
+  const read = parse(basename(source), files);
+  if (problems.length === 0 && read.ok) return files;
+  const all = [...problems, ...(read.ok ? [] : read.problems)];
+  throw new DraftRefused(
+    `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
+  );
+}
+
+/** The text of ruleset.yaml with the new version in it, replaced as text: comments and layout stay as they are. */
+function renamedRuleSet({ source, shown }: DraftAsk, files: RuleFiles, version: RuleVersion): string {
+  const text = (files.get('ruleset.yaml') ?? '').replace(
+    /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z]+)?/m,
+    (_, before: string) => before + version,
+  );
+  if (parse(version, new Map([...files, ['ruleset.yaml', text]])).ok) return text;
+  throw new DraftRefused(
+    `the ruleVersion in ${shown(join(source, 'ruleset.yaml'))} cannot be replaced; write it as a line of its own, like ruleVersion: ${basename(source)}`,
+  );
+}
+
+function copyFolder(source: string, target: string, changed: ReadonlyMap<string, string>): void {
+  const draft = mkdtempSync(join(dirname(target), '.new-'));
+  try {
+    const made = join(draft, basename(target));
+    cpSync(source, made, {
+      recursive: true,
+      filter: (path) => path !== join(source, RELEASE_FILE),
+    });
+    for (const [file, text] of changed) writeFileSync(join(made, file), text);
+    renameSync(made, target);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
