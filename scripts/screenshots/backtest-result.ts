@@ -1,31 +1,34 @@
+import type { ByOutcome, OrderTally } from '../../src/evidence/backtest/aftermath.ts';
 import type { BacktestReport } from '../../src/evidence/backtest/backtest.ts';
+import type { DecisionCount } from '../../src/evidence/backtest/comparison.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */
 export function backtestResult(): BacktestReport {
   const version = 'p2.v11';
   if (!isRuleVersion(version)) throw new Error('not a version');
-  const none = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
+  const none = { GET_NEW: NONE, GET_SAME_STICKY: NONE, WAIT: NONE, BLOCK: NONE };
   return {
     ruleVersion: version,
     digest: 'ab'.repeat(32),
     against: null,
     mode: 'recorded',
+    assumption: null,
     journal: {
-      records: 21_840,
       decisions: 9_400,
       from: Date.UTC(2026, 0, 1),
       to: Date.UTC(2026, 0, 8),
       ruleVersions: ['p2.v10'],
+      gaps: [],
       torn: false,
     },
     compared: 9_400,
     changed: 1_282,
     transitions: {
-      GET_NEW: { ...none, GET_NEW: 4_210, WAIT: 1_234 },
-      GET_SAME_STICKY: { ...none, GET_SAME_STICKY: 388 },
-      WAIT: { ...none, GET_NEW: 48, WAIT: 2_510 },
-      BLOCK: { ...none, BLOCK: 1_010 },
+      GET_NEW: { ...none, GET_NEW: decisions(4_210), WAIT: decisions(1_234) },
+      GET_SAME_STICKY: { ...none, GET_SAME_STICKY: decisions(388) },
+      WAIT: { ...none, GET_NEW: decisions(48), WAIT: decisions(2_510) },
+      BLOCK: { ...none, BLOCK: decisions(1_010) },
     },
     changes: [
       {
@@ -34,6 +37,7 @@ export function backtestResult(): BacktestReport {
         fromRule: 'otherwise',
         toRule: 'attempt-unpaid',
         count: 1_234,
+        ...orders(1_234),
         samples: ['order-9', 'order-12'],
       },
       {
@@ -42,6 +46,7 @@ export function backtestResult(): BacktestReport {
         fromRule: 'asked-too-early',
         toRule: 'otherwise',
         count: 48,
+        ...orders(48),
         samples: ['order-31'],
       },
     ],
@@ -49,10 +54,14 @@ export function backtestResult(): BacktestReport {
     groups: [],
     waits: null,
     outcomes: {
-      paidOrders: 4_100,
-      unpaidOrders: 1_200,
-      base: { paidHeldBack: 301, paidBlocked: 12, unpaidStopped: 402 },
-      candidate: { paidHeldBack: 344, paidBlocked: 12, unpaidStopped: 431 },
+      all: tally(5_300),
+      base: { blocked: tally(120), heldBack: tally(301), stopped: tally(402) },
+      candidate: { blocked: tally(120), heldBack: tally(344), stopped: tally(431) },
+    },
+    otherwise: null,
+    scores: {
+      base: { orders: 5_300, auc: 0.78, brier: 0.19, calibrationError: 0.12 },
+      candidate: { orders: 5_300, auc: 0.78, brier: 0.18, calibrationError: 0.08 },
     },
     ladder: {
       base: [{ level: 1, waits: 1_800, clients: 1_400, cameBack: 610, paid: 220 }],
@@ -61,4 +70,20 @@ export function backtestResult(): BacktestReport {
     undecidable: { count: 0, facts: [] },
     reproduced: null,
   };
+}
+
+const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
+
+function decisions(count: number): DecisionCount {
+  return { decisions: count, ...orders(count) };
+}
+
+/** Six of ten are paid, three are not. */
+function orders(count: number): ByOutcome {
+  const [paid, unpaid] = [Math.floor(0.6 * count), Math.floor(0.3 * count)];
+  return { paid, unpaid, unknown: count - paid - unpaid };
+}
+
+function tally(count: number): OrderTally {
+  return { orders: orders(count), amount: { EUR: orders(25 * count) } };
 }

@@ -1,4 +1,5 @@
 import { DuckDBInstance, type JS, StatementType } from '@duckdb/node-api';
+import { DuckAppender, DuckBatch } from './duck-batch.ts';
 
 export interface DuckLimits {
   readonly threads: number;
@@ -64,6 +65,22 @@ export class Duck {
   async *stream(sql: string): AsyncGenerator<readonly DuckRow[]> {
     const result = await this.#connection.stream(sql);
     yield* result.yieldRowObjectJs();
+  }
+
+  /** The same by columns, for millions of rows: numbers, texts, flags and 64-bit integers alone. */
+  async *batches(sql: string): AsyncGenerator<DuckBatch> {
+    const result = await this.#connection.stream(sql);
+    const places = new Map(result.columnNames().map((name, place) => [name, place]));
+    for (;;) {
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) return;
+      yield new DuckBatch(chunk, places);
+    }
+  }
+
+  /** Adds rows to a table, also while a query is read. */
+  async appender(table: string): Promise<DuckAppender> {
+    return DuckAppender.open(await this.#instance.connect(), table);
   }
 
   /** Columns and rows of one SELECT, or QueryTooSlow after `timeoutMs`. */

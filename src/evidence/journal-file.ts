@@ -83,18 +83,6 @@ function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
   return larger;
 }
 
-const SCORE_START = '{"kind":"score","at":';
-
-/**
- * The time of a score line, read without the rest of it; null for every other line. Backtests on recorded
- * facts need no more of a score, and half of a journal may be scores.
- */
-export function timeOfScore(text: string): number | null {
-  if (!text.startsWith(SCORE_START) || !text.endsWith('}')) return null;
-  const at = Number(text.slice(SCORE_START.length, text.indexOf(',', SCORE_START.length)));
-  return Number.isSafeInteger(at) ? at : null;
-}
-
 export const JOURNAL_KINDS = [
   'score',
   'verdict',

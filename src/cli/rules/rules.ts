@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { backtestCommand } from './backtest.ts';
 import { checkCommand } from './check.ts';
 import { diffCommand } from './diff.ts';
+import { backtestCommand } from './evidence/backtest.ts';
 import { reportCommand } from './evidence/report.ts';
 import { newCommand } from './new.ts';
 import { releaseCommand } from './release.ts';

@@ -1,28 +1,29 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { OrderOutcome } from '../../client/order.ts';
-import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
+import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import type { ScoredOrders } from '../../statistics/calibration.ts';
+import { ORDER_KEY_SQL } from '../source/order-views.ts';
+import { type AnswerTable, levelOf, verdictIs } from './answer-table.ts';
 
-/** What one rule set did to the orders whose outcome is known. */
-export interface OrderEffects {
-  /** Paid orders that had to wait at least once and were never blocked. */
-  readonly paidHeldBack: number;
-  /** Paid orders that were blocked at least once. */
-  readonly paidBlocked: number;
-  /** Unpaid orders for which no requisite was granted. */
-  readonly unpaidStopped: number;
+/** Orders, or their amounts, by what became of them; `unknown` is not harmless, nobody has said. */
+export interface ByOutcome {
+  readonly paid: number;
+  readonly unpaid: number;
+  readonly unknown: number;
 }
 
-/**
- * Orders with a decision and a known outcome; of several outcomes the last one counts. An order whose
- * last outcome is a technical failure says nothing about the payer and is left out.
- */
-export interface OutcomeReport {
-  readonly paidOrders: number;
-  readonly unpaidOrders: number;
-  readonly base: OrderEffects;
-  readonly candidate: OrderEffects;
+export interface OrderTally {
+  readonly orders: ByOutcome;
+  /** By currency, in its units. */
+  readonly amount: Readonly<Record<string, ByOutcome>>;
+}
+
+/** What one side did to the orders. */
+export interface OrderEffects {
+  /** Answered BLOCK at least once. */
+  readonly blocked: OrderTally;
+  /** Answered WAIT at least once, and never BLOCK. */
+  readonly heldBack: OrderTally;
+  /** Granted no requisite at all. */
+  readonly stopped: OrderTally;
 }
 
 /** What became of those who were told to wait at one level of the ladder. */
@@ -38,314 +39,166 @@ export interface LadderLevelReport {
   readonly paid: number;
 }
 
-export interface LadderReport {
-  readonly base: readonly LadderLevelReport[];
-  readonly candidate: readonly LadderLevelReport[];
-}
-
-/** A verdict with the level of the wait that it imposed; 0 unless it is WAIT. */
-export interface LeveledVerdict {
-  readonly verdict: Verdict;
-  readonly level: number;
-}
-
-/** Orders are told apart within a partition, so one partition after the other fits into memory. */
-const PARTITIONS = 256;
-const WORDS_PER_EVENT = 4;
-const EVENTS_PER_BLOCK = 1024;
-const BLOCK_WORDS = WORDS_PER_EVENT * EVENTS_PER_BLOCK;
-const BLOCK_BYTES = 4 * BLOCK_WORDS;
-
-const DECISION = 0;
-const PAID = 1;
-const UNPAID = 2;
-const NEITHER = 3;
-
-/** No ladder has more levels, and an event has room for no more. */
-const MAX_LEVEL = 31;
-
-/** One partition's events: the block being filled, and where the full ones lie in the file. */
-interface Partition {
-  readonly block: Uint32Array;
-  words: number;
-  readonly written: number[];
-}
+const NOBODY: ByOutcome = { paid: 0, unpaid: 0, unknown: 0 };
 
 /**
- * Joins decisions to the outcomes that came after them, by order and by client. Each event is 16 bytes,
- * put by client into one of 256 partitions; full blocks go to a temporary file, so that memory stays a
- * few MB while reading, and at the end holds one 256th of the events, whatever the length of the journal.
+ * What came after the answers of some sides: the AnswerTable joined to the outcomes, by order and by client. An
+ * order whose last outcome is a technical failure says nothing about the payer and is left out; of several
+ * outcomes the last one counts.
  */
 export class Aftermath {
-  readonly #partitions = new Map<number, Partition>();
-  #folder: string | null = null;
-  #file: number | null = null;
-  #blocks = 0;
+  readonly #duck: Duck;
+  readonly #answers: AnswerTable;
 
-  decision(
-    platform: string,
-    clientIdKey: string,
-    orderRef: string,
-    base: LeveledVerdict,
-    candidate: LeveledVerdict,
-  ): void {
-    this.#note(platform, clientIdKey, orderRef, DECISION | (pack(base) << 2) | (pack(candidate) << 9));
+  private constructor(duck: Duck, answers: AnswerTable) {
+    this.#duck = duck;
+    this.#answers = answers;
   }
 
-  outcome(platform: string, clientIdKey: string, orderRef: string, order: OrderOutcome): void {
-    const code = order.cause === 'TECHNICAL' ? NEITHER : order.outcome === 'PAID' ? PAID : UNPAID;
-    this.#note(platform, clientIdKey, orderRef, code);
+  /** The engine is that of the evidence; `sides` of the table are joined. */
+  static async join(duck: Duck, answers: AnswerTable, sides: number): Promise<Aftermath> {
+    await duck.run(`CREATE OR REPLACE TABLE answered_orders AS ${answeredOrders(sides)}`);
+    return new Aftermath(duck, answers);
   }
 
-  report(): { readonly outcomes: OutcomeReport; readonly ladder: LadderReport } {
-    const totals = { paidOrders: 0, unpaidOrders: 0, base: new SideTotals(), candidate: new SideTotals() };
-    for (const partition of this.#partitions.values()) addPartition(totals, this.#events(partition));
-    const { paidOrders, unpaidOrders, base, candidate } = totals;
+  /** All orders that were asked for. */
+  async orders(): Promise<OrderTally> {
+    return this.#tally('true');
+  }
+
+  async effects(side: number): Promise<OrderEffects> {
+    const [blocked, waited, granted] = [`blocked_${side}`, `waited_${side}`, `granted_${side}`];
     return {
-      outcomes: { paidOrders, unpaidOrders, base: base.effects(), candidate: candidate.effects() },
-      ladder: { base: base.ladder(), candidate: candidate.ladder() },
+      blocked: await this.#tally(blocked),
+      heldBack: await this.#tally(`${waited} AND NOT ${blocked}`),
+      stopped: await this.#tally(`NOT ${granted}`),
     };
   }
 
-  /** Removes the temporary file, when there was need for one. */
-  close(): void {
-    if (this.#file !== null) closeSync(this.#file);
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
-    this.#file = null;
-    this.#folder = null;
+  /** Paid and unpaid orders by the paymentScore that a side had for them when they were first asked for. */
+  async scored(side: number): Promise<readonly ScoredOrders[]> {
+    const rows = await this.#duck.rows(
+      `SELECT score_${side} AS score, fate, count(*) AS orders FROM answered_orders
+       WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL`,
+    );
+    return rows.map((row) => {
+      const orders = cell(row, 'orders');
+      const paid = textOf(row['fate']) === 'PAID';
+      return { score: cell(row, 'score') / 10_000, paid: paid ? orders : 0, unpaid: paid ? 0 : orders };
+    });
   }
 
-  #note(platform: string, clientIdKey: string, orderRef: string, code: number): void {
-    const low = hashText(clientIdKey, hashText(platform, 0x811c9dc5));
-    const high = hashText(clientIdKey, hashText(platform, 0x2545f491));
-    const partition = this.#partition(low % PARTITIONS);
-    const { block, words } = partition;
-    block[words] = low;
-    block[words + 1] = high;
-    block[words + 2] = hashText(orderRef, 0x811c9dc5);
-    block[words + 3] = code;
-    partition.words += WORDS_PER_EVENT;
-    if (partition.words === BLOCK_WORDS) this.#write(partition);
+  /** Decisions by what two sides answered and what became of the order. */
+  async pairs(base: number, candidate: number): Promise<readonly AnsweredPair[]> {
+    const rows = await this.#duck.rows(
+      `SELECT answer_${base} AS base, answer_${candidate} AS candidate, count(*) AS decisions,
+         ${byOutcome('count(*)')}
+       FROM answers JOIN answered_orders USING (order_key) GROUP BY ALL ORDER BY ALL`,
+    );
+    return rows.map((row) => ({
+      base: this.#answers.answerOf(cell(row, 'base')),
+      candidate: this.#answers.answerOf(cell(row, 'candidate')),
+      decisions: cell(row, 'decisions'),
+      orders: outcomeCells(row),
+    }));
   }
 
-  #partition(number: number): Partition {
-    const known = this.#partitions.get(number);
-    if (known !== undefined) return known;
-    const partition = { block: new Uint32Array(BLOCK_WORDS), words: 0, written: [] };
-    this.#partitions.set(number, partition);
-    return partition;
+  async ladder(side: number): Promise<readonly LadderLevelReport[]> {
+    const rows = await this.#duck.rows(ladderLevels(side));
+    return rows.map((row) => ({
+      level: cell(row, 'level'),
+      waits: cell(row, 'waits'),
+      clients: cell(row, 'clients'),
+      cameBack: cell(row, 'came_back'),
+      paid: cell(row, 'paid'),
+    }));
   }
 
-  #write(partition: Partition): void {
-    writeSync(this.#spill(), partition.block, 0, BLOCK_BYTES, this.#blocks * BLOCK_BYTES);
-    partition.written.push(this.#blocks);
-    partition.words = 0;
-    this.#blocks++;
-  }
-
-  #spill(): number {
-    if (this.#file !== null) return this.#file;
-    this.#folder = mkdtempSync(join(tmpdir(), 'scoring-backtest-'));
-    this.#file = openSync(join(this.#folder, 'events'), 'wx+', 0o600);
-    return this.#file;
-  }
-
-  /** All events of a partition in the order of the journal. */
-  #events({ block, words, written }: Partition): Uint32Array {
-    const events = new Uint32Array(written.length * BLOCK_WORDS + words);
-    for (const [index, place] of written.entries()) {
-      readSync(this.#spill(), events, index * BLOCK_BYTES, BLOCK_BYTES, place * BLOCK_BYTES);
+  async #tally(which: string): Promise<OrderTally> {
+    const rows = await this.#duck.rows(
+      `SELECT currency, fate, count(*) AS orders, sum(amount) AS amount FROM answered_orders
+       WHERE fate <> 'TECHNICAL' AND ${which} GROUP BY ALL ORDER BY ALL`,
+    );
+    let orders = NOBODY;
+    const amount: Record<string, ByOutcome> = {};
+    for (const row of rows) {
+      const outcome = outcomeOf(row);
+      const currency = textOf(row['currency']) ?? '';
+      const before = amount[currency] ?? NOBODY;
+      const cents = Math.round(100 * cell(row, 'amount')) / 100;
+      orders = { ...orders, [outcome]: orders[outcome] + cell(row, 'orders') };
+      amount[currency] = { ...before, [outcome]: before[outcome] + cents };
     }
-    events.set(block.subarray(0, words), written.length * BLOCK_WORDS);
-    return events;
+    return { orders, amount };
   }
 }
 
-interface Totals {
-  paidOrders: number;
-  unpaidOrders: number;
-  readonly base: SideTotals;
-  readonly candidate: SideTotals;
+/** Decisions that two sides answered in these ways. */
+export interface AnsweredPair {
+  readonly base: ReturnType<AnswerTable['answerOf']>;
+  readonly candidate: ReturnType<AnswerTable['answerOf']>;
+  readonly decisions: number;
+  /** The decisions by what became of their orders; technical failures are in none of the three. */
+  readonly orders: ByOutcome;
 }
 
-/** What is known of one order of one client once all its events were seen. */
-interface OrderHistory {
-  readonly base: Side;
-  readonly candidate: Side;
-  decisions: number;
-  /** Place of the last decision about it. */
-  lastDecision: number;
-  outcome: number;
+function answeredOrders(sides: number): string {
+  const ofSide = (side: number) => [
+    `bool_or(${verdictIs(`answer_${side}`, 'BLOCK')}) AS blocked_${side}`,
+    `bool_or(${verdictIs(`answer_${side}`, 'WAIT')}) AS waited_${side}`,
+    `bool_or(${verdictIs(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
+    `arg_min(score_${side}, "at") AS score_${side}`,
+  ];
+  return `
+    WITH payments AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, epoch_ms(min(reported_at))::DOUBLE AS paid_at
+      FROM outcomes WHERE outcome = 'PAID' GROUP BY ALL
+    ), answered AS (
+      SELECT order_key, any_value(client_hash) AS client_hash, min("at") AS first_at,
+        -- A decision about an order that was paid already cannot have led to the payment.
+        max("at") FILTER ("at" <= paid_at) AS paid_after,
+        ${Array.from({ length: sides }, (_, side) => ofSide(side))
+          .flat()
+          .join(',\n        ')}
+      FROM answers LEFT JOIN payments USING (order_key) GROUP BY order_key
+    )
+    SELECT answered.*, fate, amount, currency
+    FROM answered JOIN (SELECT order_key, fate, amount, currency FROM orders) USING (order_key)`;
 }
 
-interface Side {
-  waited: boolean;
-  blocked: boolean;
-  granted: boolean;
+function ladderLevels(side: number): string {
+  const code = `answer_${side}`;
+  return `
+    WITH waits AS (
+      SELECT client_hash, ${levelOf(code)} AS level, count(*) AS waits, min("at") AS first_at
+      FROM answers WHERE ${verdictIs(code, 'WAIT')} GROUP BY ALL
+    ), clients AS (
+      SELECT client_hash, max("at") AS last_at FROM answers GROUP BY ALL
+    ), payments AS (
+      SELECT client_hash, max(paid_after) AS last_at FROM answered_orders WHERE fate = 'PAID' GROUP BY ALL
+    )
+    SELECT level, sum(waits) AS waits, count(*) AS clients,
+      count(*) FILTER (clients.last_at > first_at) AS came_back,
+      count(*) FILTER (payments.last_at > first_at) AS paid
+    FROM waits JOIN clients USING (client_hash) LEFT JOIN payments USING (client_hash)
+    GROUP BY level ORDER BY level`;
 }
 
-interface ClientHistory {
-  readonly orders: Map<number, OrderHistory>;
-  /** Place of the first wait, by level. */
-  readonly baseWaits: Map<number, number>;
-  readonly candidateWaits: Map<number, number>;
-  lastDecision: number;
+/** SQL: an aggregate for each fate; a technical failure is in none of them. */
+function byOutcome(aggregate: string): string {
+  return `${aggregate} FILTER (fate = 'PAID') AS paid, ${aggregate} FILTER (fate = 'UNPAID') AS unpaid,
+    ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
 }
 
-class SideTotals {
-  #paidHeldBack = 0;
-  #paidBlocked = 0;
-  #unpaidStopped = 0;
-  readonly #levels = new Map<number, { waits: number; clients: number; cameBack: number; paid: number }>();
-
-  effects(): OrderEffects {
-    return {
-      paidHeldBack: this.#paidHeldBack,
-      paidBlocked: this.#paidBlocked,
-      unpaidStopped: this.#unpaidStopped,
-    };
-  }
-
-  ladder(): readonly LadderLevelReport[] {
-    return [...this.#levels]
-      .map(([level, counts]) => ({ level, ...counts }))
-      .toSorted((a, b) => a.level - b.level);
-  }
-
-  wait(level: number): void {
-    this.#level(level).waits++;
-  }
-
-  order({ waited, blocked, granted }: Side, paid: boolean): void {
-    if (paid && blocked) this.#paidBlocked++;
-    else if (paid && waited) this.#paidHeldBack++;
-    else if (!paid && !granted) this.#unpaidStopped++;
-  }
-
-  client(waits: ReadonlyMap<number, number>, lastDecision: number, lastPaid: number): void {
-    for (const [level, place] of waits) {
-      const counts = this.#level(level);
-      counts.clients++;
-      if (lastDecision > place) counts.cameBack++;
-      if (lastPaid > place) counts.paid++;
-    }
-  }
-
-  #level(level: number) {
-    const counts = this.#levels.get(level) ?? { waits: 0, clients: 0, cameBack: 0, paid: 0 };
-    this.#levels.set(level, counts);
-    return counts;
-  }
+function outcomeCells(row: DuckRow): ByOutcome {
+  return { paid: cell(row, 'paid'), unpaid: cell(row, 'unpaid'), unknown: cell(row, 'unknown') };
 }
 
-function addPartition(totals: Totals, events: Uint32Array): void {
-  const clients = new Map<number, ClientHistory>();
-  for (let place = 0; place < events.length; place += WORDS_PER_EVENT) {
-    // 53 bits of the two hashes: as much as a number holds exactly.
-    const key = ((events[place + 1] ?? 0) & 0x1fffff) * 2 ** 32 + (events[place] ?? 0);
-    const client = historyOf(clients, key);
-    const order = orderOf(client.orders, events[place + 2] ?? 0);
-    const code = events[place + 3] ?? 0;
-    if ((code & 3) !== DECISION) order.outcome = code;
-    else addDecision(totals, client, order, code, place);
-  }
-  for (const client of clients.values()) addClient(totals, client);
+function outcomeOf(row: DuckRow): keyof ByOutcome {
+  const fate = textOf(row['fate']);
+  return fate === 'PAID' ? 'paid' : fate === 'UNPAID' ? 'unpaid' : 'unknown';
 }
 
-function addDecision(
-  totals: Totals,
-  client: ClientHistory,
-  order: OrderHistory,
-  code: number,
-  place: number,
-): void {
-  const base = unpack(code >>> 2);
-  const candidate = unpack(code >>> 9);
-  order.decisions++;
-  // A decision about an order that is final already cannot have led to its payment.
-  if (order.outcome !== PAID) order.lastDecision = place;
-  client.lastDecision = place;
-  addSide(order.base, base);
-  addSide(order.candidate, candidate);
-  addWait(totals.base, client.baseWaits, base, place);
-  addWait(totals.candidate, client.candidateWaits, candidate, place);
-}
-
-function addSide(side: Side, { verdict }: LeveledVerdict): void {
-  switch (verdict) {
-    case 'WAIT':
-      side.waited = true;
-      return;
-    case 'BLOCK':
-      side.blocked = true;
-      return;
-    case 'GET_NEW':
-    case 'GET_SAME_STICKY':
-      side.granted = true;
-      return;
-    default:
-      verdict satisfies never;
-  }
-}
-
-function addWait(
-  totals: SideTotals,
-  waits: Map<number, number>,
-  { verdict, level }: LeveledVerdict,
-  place: number,
-): void {
-  if (verdict !== 'WAIT') return;
-  totals.wait(level);
-  if (!waits.has(level)) waits.set(level, place);
-}
-
-function addClient(totals: Totals, client: ClientHistory): void {
-  let lastPaid = -1;
-  for (const { base, candidate, decisions, lastDecision, outcome } of client.orders.values()) {
-    if (decisions === 0 || (outcome !== PAID && outcome !== UNPAID)) continue;
-    const paid = outcome === PAID;
-    if (paid) totals.paidOrders++;
-    else totals.unpaidOrders++;
-    totals.base.order(base, paid);
-    totals.candidate.order(candidate, paid);
-    if (paid) lastPaid = Math.max(lastPaid, lastDecision);
-  }
-  totals.base.client(client.baseWaits, client.lastDecision, lastPaid);
-  totals.candidate.client(client.candidateWaits, client.lastDecision, lastPaid);
-}
-
-function historyOf(clients: Map<number, ClientHistory>, key: number): ClientHistory {
-  const known = clients.get(key);
-  if (known !== undefined) return known;
-  const client = { orders: new Map(), baseWaits: new Map(), candidateWaits: new Map(), lastDecision: -1 };
-  clients.set(key, client);
-  return client;
-}
-
-function orderOf(orders: Map<number, OrderHistory>, key: number): OrderHistory {
-  const known = orders.get(key);
-  if (known !== undefined) return known;
-  const side = () => ({ waited: false, blocked: false, granted: false });
-  const order = { base: side(), candidate: side(), decisions: 0, lastDecision: -1, outcome: 0 };
-  orders.set(key, order);
-  return order;
-}
-
-/** Seven bits: two for the verdict, five for the level. */
-function pack({ verdict, level }: LeveledVerdict): number {
-  return VERDICTS.indexOf(verdict) | (Math.min(level, MAX_LEVEL) << 2);
-}
-
-function unpack(bits: number): LeveledVerdict {
-  return { verdict: VERDICTS[bits & 3] ?? 'GET_NEW', level: (bits >>> 2) & MAX_LEVEL };
-}
-
-/** FNV-1a over the text's code units, stirred at the end so that every bit depends on all of them. */
-function hashText(text: string, seed: number): number {
-  let hash = seed;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+function cell(row: DuckRow, column: string): number {
+  return numberOf(row[column]) ?? 0;
 }

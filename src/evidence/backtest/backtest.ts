@@ -1,19 +1,19 @@
-import type { Decision } from '../../decision/decision.ts';
+import { textOf } from '../../archive/duck.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
-import type { JournalRecord } from '../../state/store.ts';
-import { JournalFileError, parseEntry, readJournalFile, timeOfScore } from '../journal-file.ts';
-import { Aftermath, type LadderReport, type OutcomeReport } from './aftermath.ts';
 import {
-  type BacktestAnswer,
-  type BotChanges,
-  Comparison,
-  type GroupChange,
-  type Transitions,
-  type VerdictChange,
-  type WaitChanges,
-} from './comparison.ts';
-import { Redecider, recordedAnswer } from './recorded.ts';
-import { RelivedJournal, type RulesOfEntry } from './relived-journal.ts';
+  areaUnderCurve,
+  brierScore,
+  calibrationError,
+  type ScoredOrders,
+} from '../../statistics/calibration.ts';
+import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
+import { makeInputView } from '../source/input-view.ts';
+import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderTally } from './aftermath.ts';
+import { AnswerTable } from './answer-table.ts';
+import { type Comparison, compare, Examples, type WaitChanges } from './comparison.ts';
+import { inputsOf } from './input.ts';
+import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
+import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
 
 /**
  * `recorded`: every decision is made again on the fact values that its record holds.
@@ -23,217 +23,244 @@ export type BacktestMode = 'recorded' | 'closed-loop';
 
 export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const satisfies readonly BacktestMode[];
 
+/** What the two sides did to the orders, and what became of these. */
+export interface OutcomeReport {
+  /** All orders that were asked for; those with a technical failure are left out. */
+  readonly all: OrderTally;
+  readonly base: OrderEffects;
+  readonly candidate: OrderEffects;
+}
+
+/** How well the paymentScore that orders had when they were first asked for told what became of them. */
+export interface ScoreQuality {
+  /** Paid and unpaid orders. */
+  readonly orders: number;
+  /** Each is null when there is nothing to tell it from. */
+  readonly auc: number | null;
+  readonly brier: number | null;
+  readonly calibrationError: number | null;
+}
+
 /**
  * What `rules backtest --json` prints; the member names are stable. The candidate is the rule set that was
  * asked about, the base is what it is compared with.
  */
-export interface BacktestReport {
+export interface BacktestReport extends Comparison {
   /** The candidate, and the sha256 of its files. */
   readonly ruleVersion: RuleVersion;
   readonly digest: string;
   /** The base's version; null: what was recorded (in closed-loop: the versions that decided then). */
   readonly against: RuleVersion | null;
   readonly mode: BacktestMode;
-  readonly journal: {
-    /** Entries of all kinds, and the verdicts among them. */
-    readonly records: number;
-    readonly decisions: number;
-    /** Of the first and the last entry, epoch ms; null when there is none. */
-    readonly from: number | null;
-    readonly to: number | null;
+  /** Which recorded outcomes happened; null in recorded mode, where all did. */
+  readonly assumption: OutcomeAssumption | null;
+  readonly journal: EvidenceSpan & {
     /** The versions that decided then. */
     readonly ruleVersions: readonly string[];
-    /** The last line was incomplete and left out. */
-    readonly torn: boolean;
   };
-  /** Decisions answered by both, and those of them whose verdict differs. */
-  readonly compared: number;
-  readonly changed: number;
-  /** Verdict of the base, then of the candidate: `transitions.WAIT.BLOCK`. */
-  readonly transitions: Transitions;
-  /** By verdicts and rules, most frequent first; the counts add up to `changed`. */
-  readonly changes: readonly VerdictChange[];
-  readonly bots: BotChanges;
-  readonly groups: readonly GroupChange[];
   /** WAIT under both, of another length; null in recorded mode, which has no time of its own. */
   readonly waits: WaitChanges | null;
   readonly outcomes: OutcomeReport;
-  readonly ladder: LadderReport;
+  /** The same under the other assumption; null in recorded mode. */
+  readonly otherwise: { readonly assumption: OutcomeAssumption; readonly outcomes: OutcomeReport } | null;
+  readonly scores: { readonly base: ScoreQuality; readonly candidate: ScoreQuality };
+  readonly ladder: {
+    readonly base: readonly LadderLevelReport[];
+    readonly candidate: readonly LadderLevelReport[];
+  };
   /** Decisions whose records lack a fact that a rule set asks, and the labels of these facts. */
   readonly undecidable: { readonly count: number; readonly facts: readonly string[] };
   /**
-   * In closed-loop: verdicts of the base that equal the recorded ones. Fewer than `compared` means that
-   * the journal does not begin at the beginning, or that the base is another rule set; null when recorded.
+   * In closed-loop: verdicts of the base that equal the recorded ones when every recorded outcome happens. Fewer
+   * than `compared` means that the history does not begin at the beginning, or that the base is another rule
+   * set; null when recorded.
    */
   readonly reproduced: number | null;
 }
 
+/** Decisions that are done, of all. */
+export type OnProgress = (done: number, all: number) => void;
+
 export interface Backtest {
-  readonly path: string;
   readonly candidate: RuleSet;
   /** The base of the comparison; null for what was recorded. */
   readonly against: RuleSet | null;
   readonly mode: BacktestMode;
+  /** In closed-loop: which recorded outcomes happen. */
+  readonly outcomes: OutcomeAssumption;
   /** In closed-loop without `against`: the rule sets that decided then. */
-  readonly rulesOf: RulesOfEntry;
-  readonly onProgress?: (bytesRead: number, bytes: number) => void;
+  readonly rulesOf: RulesOfRequest;
+  readonly onProgress?: OnProgress;
+  /** Ends the work early, with the signal's reason thrown. */
+  readonly signal?: AbortSignal;
 }
 
 /**
- * Compares two rule sets on an exported journal (DESIGN, section 3). Reads the file once. Memory: constant
- * in recorded mode; in closed-loop it grows with the number of clients and devices.
- * Throws JournalFileError when the file is not a journal.
+ * Compares two rule sets on history (DESIGN, section 10). Memory: constant in recorded mode; in closed-loop it
+ * grows with the number of clients and devices.
  */
-export function backtest(ask: Backtest): BacktestReport {
-  const run = ask.mode === 'recorded' ? new RecordedRun(ask) : new ClosedLoopRun(ask);
-  try {
-    const { lines, torn } = readJournalFile(ask.path, (text, line) => run.read(text, line), ask.onProgress);
-    if (torn && lines === 0)
-      throw new JournalFileError(1, 'the file has no complete line; this is not a journal');
-    return run.report(torn);
-  } finally {
-    run.aftermath.close();
-  }
+export function backtest(evidence: Evidence, ask: Backtest): Promise<BacktestReport> {
+  return ask.mode === 'recorded' ? recordedReport(ask, evidence) : closedLoopReport(ask, evidence);
 }
 
-/** What both modes count alike. */
-abstract class Run {
-  readonly aftermath = new Aftermath();
-  protected readonly comparison = new Comparison();
-  protected readonly ask: Backtest;
-  readonly #ruleVersions = new Set<string>();
-  #records = 0;
-  #decisions = 0;
-  #from: number | null = null;
-  #to: number | null = null;
+const BASE = 0;
+const CANDIDATE = 1;
 
-  constructor(ask: Backtest) {
-    this.ask = ask;
-  }
-
-  abstract read(text: string, line: number): void;
-
-  report(torn: boolean): BacktestReport {
-    const { candidate, against, mode } = this.ask;
-    const { comparison } = this;
-    return {
-      ruleVersion: candidate.version,
-      digest: candidate.digest,
-      against: against?.version ?? null,
-      mode,
-      journal: {
-        records: this.#records,
-        decisions: this.#decisions,
-        from: this.#from,
-        to: this.#to,
-        ruleVersions: [...this.#ruleVersions].toSorted(),
-        torn,
-      },
-      compared: comparison.compared,
-      changed: comparison.changed,
-      transitions: comparison.transitions,
-      changes: comparison.changes(),
-      bots: comparison.bots,
-      groups: comparison.groups(),
-      waits: null,
-      ...this.aftermath.report(),
-      undecidable: { count: 0, facts: [] },
-      reproduced: null,
-    };
-  }
-
-  protected note(at: number): void {
-    this.#records++;
-    this.#from ??= at;
-    this.#to = at;
-  }
-
-  protected noteDecision({ ruleVersion }: Decision): void {
-    this.#decisions++;
-    this.#ruleVersions.add(ruleVersion);
-  }
-
-  protected compare(decision: Decision, base: BacktestAnswer, candidate: BacktestAnswer): void {
-    const { platform, clientIdKey, orderRef } = decision;
-    this.comparison.add(orderRef, base, candidate);
-    this.aftermath.decision(platform, clientIdKey, orderRef, base, candidate);
-  }
+async function recordedReport(ask: Backtest, evidence: Evidence): Promise<BacktestReport> {
+  const table = await AnswerTable.create(evidence.duck, 2);
+  const examples = new Examples();
+  const missing = new Set<string>();
+  const undecidable = await decideAgain(ask, evidence, missing, (request, base, candidate, orderRef) => {
+    table.add(request, [base, candidate]);
+    examples.note(base, candidate, orderRef);
+  });
+  table.close();
+  const aftermath = await Aftermath.join(evidence.duck, table, 2);
+  return {
+    ...(await reportOf(ask, evidence, aftermath, examples)),
+    assumption: null,
+    waits: null,
+    otherwise: null,
+    undecidable: { count: undecidable, facts: [...missing].toSorted() },
+    reproduced: null,
+  };
 }
 
-class RecordedRun extends Run {
-  readonly #candidate: Redecider;
-  readonly #against: Redecider | null;
-  #undecidable = 0;
-  readonly #missing = new Set<string>();
+type Visit = (
+  request: { readonly clientHash: bigint; readonly orderKey: bigint; readonly at: number },
+  base: LifeAnswer,
+  candidate: LifeAnswer,
+  orderRef: () => string,
+) => void;
 
-  constructor(ask: Backtest) {
-    super(ask);
-    this.#candidate = new Redecider(ask.candidate);
-    this.#against = ask.against === null ? null : new Redecider(ask.against);
-  }
-
-  read(text: string, line: number): void {
-    const scoredAt = timeOfScore(text);
-    if (scoredAt === null) this.#entry(parseEntry(text, line));
-    else this.note(scoredAt);
-  }
-
-  override report(torn: boolean): BacktestReport {
-    const undecidable = { count: this.#undecidable, facts: [...this.#missing].toSorted() };
-    return { ...super.report(torn), undecidable };
-  }
-
-  #entry(entry: JournalRecord): void {
-    this.note(entry.at);
-    if (entry.kind === 'verdict') this.#verdict(entry.decision);
-    else if (entry.kind === 'outcome') {
-      this.aftermath.outcome(entry.platform, entry.clientIdKey, entry.orderRef, entry.order);
+/** Gives the number of decisions whose records lack a fact. */
+async function decideAgain(
+  { candidate, against, onProgress, signal }: Backtest,
+  { duck, span }: Evidence,
+  missing: Set<string>,
+  visit: Visit,
+): Promise<number> {
+  const redecider = new Redecider(candidate);
+  const base = against === null ? null : new Redecider(against);
+  const labels = redecider.labels.union(base?.labels ?? new Set<string>());
+  const sql = await recordedDecisions(duck, labels);
+  const lacking = (label: string) => missing.add(label);
+  let [done, undecidable] = [0, 0];
+  for await (const batch of duck.batches(sql)) {
+    signal?.throwIfAborted();
+    const candidateAnswer = redecider.answers(batch, lacking);
+    const baseAnswer = base?.answers(batch, lacking) ?? recordedAnswers(batch);
+    const [clients, orders, times] = [
+      batch.integers('client_hash'),
+      batch.integers('order_key'),
+      batch.numbers('decided_ms'),
+    ];
+    for (let row = 0; row < batch.rowCount; row++) {
+      const [was, is] = [baseAnswer(row), candidateAnswer(row)];
+      if (was === null || is === null) undecidable++;
+      else {
+        const request = { clientHash: clients[row] ?? 0n, orderKey: orders[row] ?? 0n, at: times[row] ?? 0 };
+        visit(request, was, is, () => batch.text('order_ref', row));
+      }
     }
+    done += batch.rowCount;
+    onProgress?.(done, span.decisions);
   }
-
-  #verdict(decision: Decision): void {
-    this.noteDecision(decision);
-    const candidate = this.#candidate.answer(decision);
-    const base = this.#against === null ? recordedAnswer(decision) : this.#against.answer(decision);
-    if (candidate !== null && base !== null) {
-      this.compare(decision, base, candidate);
-      return;
-    }
-    this.#undecidable++;
-    for (const redecider of [this.#candidate, this.#against]) {
-      for (const label of redecider?.missing(decision) ?? []) this.#missing.add(label);
-    }
-  }
+  return undecidable;
 }
 
-class ClosedLoopRun extends Run {
-  readonly #candidate: RelivedJournal;
-  readonly #base: RelivedJournal;
-  #reproduced = 0;
+async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<BacktestReport> {
+  const other: OutcomeAssumption = ask.outcomes === 'all' ? 'granted' : 'all';
+  const table = await AnswerTable.create(evidence.duck, 4);
+  const examples = new Examples();
+  const reproduced = await liveAgain(ask, evidence, [ask.outcomes, other], table, examples);
+  table.close();
+  const aftermath = await Aftermath.join(evidence.duck, table, 4);
+  return {
+    ...(await reportOf(ask, evidence, aftermath, examples)),
+    assumption: ask.outcomes,
+    waits: examples.waits,
+    otherwise: {
+      assumption: other,
+      outcomes: await outcomesOf(aftermath, 2 + BASE, 2 + CANDIDATE),
+    },
+    undecidable: { count: 0, facts: [] },
+    reproduced,
+  };
+}
 
-  constructor(ask: Backtest) {
-    super(ask);
-    const { candidate, against, rulesOf } = ask;
-    const rulesThen = against === null ? rulesOf : () => against;
-    this.#candidate = new RelivedJournal(candidate, rulesThen);
-    this.#base = new RelivedJournal(against ?? candidate, rulesThen, rulesThen);
-  }
-
-  read(text: string, line: number): void {
-    const entry = parseEntry(text, line);
-    this.note(entry.at);
-    const base = this.#base.live(entry);
-    const candidate = this.#candidate.live(entry);
-    if (entry.kind === 'outcome') {
-      this.aftermath.outcome(entry.platform, entry.clientIdKey, entry.orderRef, entry.order);
+/** Base and candidate under each assumption are four sides of the table. Gives what `reproduced` says. */
+async function liveAgain(
+  { candidate, against, rulesOf, signal, onProgress }: Backtest,
+  evidence: Evidence,
+  assumptions: readonly OutcomeAssumption[],
+  table: AnswerTable,
+  examples: Examples,
+): Promise<number> {
+  const rulesThen: RulesOfRequest = against === null ? rulesOf : () => against;
+  const sides = assumptions.flatMap((outcomes) => [
+    { rulesOf: rulesThen, outcomes },
+    { rulesOf: () => candidate, outcomes },
+  ]);
+  const lives = new Lives(sides, rulesThen);
+  const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
+  let reproduced = 0;
+  await makeInputView(evidence);
+  for await (const inputs of inputsOf(evidence.duck)) {
+    signal?.throwIfAborted();
+    for (const input of inputs) {
+      const answers = lives.live(input);
+      if (input.kind !== 'verdict' || answers === null) continue;
+      table.add(input, answers);
+      examples.note(answers[BASE], answers[CANDIDATE], () => input.orderRef);
+      if (answers[baseWithAll]?.verdict === input.verdict) reproduced++;
     }
-    if (entry.kind !== 'verdict' || base === null || candidate === null) return;
-    this.noteDecision(entry.decision);
-    if (base.verdict === entry.decision.verdict) this.#reproduced++;
-    this.compare(entry.decision, base, candidate);
+    onProgress?.(table.rows, evidence.span.decisions);
   }
+  return reproduced;
+}
 
-  override report(torn: boolean): BacktestReport {
-    return { ...super.report(torn), waits: this.comparison.waits, reproduced: this.#reproduced };
-  }
+type SameInBothModes = Omit<
+  BacktestReport,
+  'assumption' | 'waits' | 'otherwise' | 'undecidable' | 'reproduced'
+>;
+
+async function reportOf(
+  { candidate, against, mode }: Backtest,
+  { duck, span }: Evidence,
+  aftermath: Aftermath,
+  examples: Examples,
+): Promise<SameInBothModes> {
+  const deciding = await duck.rows('SELECT DISTINCT rule_version FROM decisions ORDER BY rule_version');
+  return {
+    ruleVersion: candidate.version,
+    digest: candidate.digest,
+    against: against?.version ?? null,
+    mode,
+    journal: { ...span, ruleVersions: deciding.map((row) => textOf(row['rule_version']) ?? '') },
+    ...compare(await aftermath.pairs(BASE, CANDIDATE), examples),
+    outcomes: await outcomesOf(aftermath, BASE, CANDIDATE),
+    scores: {
+      base: qualityOf(await aftermath.scored(BASE)),
+      candidate: qualityOf(await aftermath.scored(CANDIDATE)),
+    },
+    ladder: { base: await aftermath.ladder(BASE), candidate: await aftermath.ladder(CANDIDATE) },
+  };
+}
+
+async function outcomesOf(aftermath: Aftermath, base: number, candidate: number): Promise<OutcomeReport> {
+  return {
+    all: await aftermath.orders(),
+    base: await aftermath.effects(base),
+    candidate: await aftermath.effects(candidate),
+  };
+}
+
+function qualityOf(scored: readonly ScoredOrders[]): ScoreQuality {
+  return {
+    orders: scored.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0),
+    auc: areaUnderCurve(scored),
+    brier: brierScore(scored),
+    calibrationError: calibrationError(scored),
+  };
 }

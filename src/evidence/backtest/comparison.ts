@@ -1,23 +1,18 @@
 import type { ClientGroup } from '../../client/client-group.ts';
 import type { Verdict } from '../../rules/rule-set.ts';
+import type { AnsweredPair, ByOutcome } from './aftermath.ts';
+import type { LifeAnswer } from './lives.ts';
 
-/** What one rule set says to one recorded request. */
-export interface BacktestAnswer {
-  readonly verdict: Verdict;
-  readonly rule: string;
-  readonly clientGroup: ClientGroup;
-  readonly isBot: boolean;
-  /** Of the ladder, with WAIT; otherwise 0. */
-  readonly level: number;
-  /** Only where the rule sets lived through the journal themselves; otherwise null. */
-  readonly waitSeconds: number | null;
+/** Decisions of one kind, and how many of them are about orders that were paid, were not, or nobody knows. */
+export interface DecisionCount extends ByOutcome {
+  readonly decisions: number;
 }
 
 /** Decisions by verdict of the base (rows) and of the candidate (columns); every cell is there. */
-export type Transitions = Readonly<Record<Verdict, Readonly<Record<Verdict, number>>>>;
+export type Transitions = Readonly<Record<Verdict, Readonly<Record<Verdict, DecisionCount>>>>;
 
 /** Decisions that went from one verdict to another, for one pair of rules. */
-export interface VerdictChange {
+export interface VerdictChange extends ByOutcome {
   readonly from: Verdict;
   readonly to: Verdict;
   /** The rule of the base, or `otherwise`. */
@@ -49,97 +44,127 @@ export interface WaitChanges {
   readonly shorter: number;
 }
 
+export interface Comparison {
+  readonly compared: number;
+  readonly changed: number;
+  readonly transitions: Transitions;
+  /** Most frequent first. */
+  readonly changes: readonly VerdictChange[];
+  readonly bots: BotChanges;
+  readonly groups: readonly GroupChange[];
+}
+
+const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
+
+/** Where two sides agree and where they do not, out of how often each pair of answers was given. */
+export function compare(pairs: readonly AnsweredPair[], examples: Examples): Comparison {
+  const where = (holds: (pair: AnsweredPair) => boolean) => total(pairs.filter(holds)).decisions;
+  return {
+    compared: total(pairs).decisions,
+    changed: where(({ base, candidate }) => base.verdict !== candidate.verdict),
+    transitions: transitionsOf(pairs),
+    changes: changesOf(pairs, examples),
+    bots: {
+      base: where(({ base }) => base.isBot),
+      candidate: where(({ candidate }) => candidate.isBot),
+      gained: where(({ base, candidate }) => candidate.isBot && !base.isBot),
+      lost: where(({ base, candidate }) => base.isBot && !candidate.isBot),
+    },
+    groups: groupsOf(pairs),
+  };
+}
+
+function transitionsOf(pairs: readonly AnsweredPair[]): Transitions {
+  const cell = (from: Verdict, to: Verdict) =>
+    total(pairs.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to));
+  const row = (from: Verdict) => ({
+    GET_NEW: cell(from, 'GET_NEW'),
+    GET_SAME_STICKY: cell(from, 'GET_SAME_STICKY'),
+    WAIT: cell(from, 'WAIT'),
+    BLOCK: cell(from, 'BLOCK'),
+  });
+  return {
+    GET_NEW: row('GET_NEW'),
+    GET_SAME_STICKY: row('GET_SAME_STICKY'),
+    WAIT: row('WAIT'),
+    BLOCK: row('BLOCK'),
+  };
+}
+
+function changesOf(pairs: readonly AnsweredPair[], examples: Examples): readonly VerdictChange[] {
+  const changed = pairs.filter(({ base, candidate }) => base.verdict !== candidate.verdict);
+  const alike = Map.groupBy(changed, ({ base, candidate }) => changeName(base, candidate));
+  return [...alike]
+    .flatMap(([name, [first, ...others]]) => {
+      if (first === undefined) return [];
+      const { base, candidate } = first;
+      const { decisions, ...orders } = total([first, ...others]);
+      const rules = { fromRule: base.rule, toRule: candidate.rule };
+      const samples = examples.of(name);
+      return [{ from: base.verdict, to: candidate.verdict, ...rules, count: decisions, ...orders, samples }];
+    })
+    .toSorted((a, b) => b.count - a.count);
+}
+
+function groupsOf(pairs: readonly AnsweredPair[]): readonly GroupChange[] {
+  const moved = pairs.filter(({ base, candidate }) => base.clientGroup !== candidate.clientGroup);
+  const alike = Map.groupBy(moved, ({ base, candidate }) => `${base.clientGroup} ${candidate.clientGroup}`);
+  return [...alike.values()]
+    .flatMap(([first, ...others]) => {
+      if (first === undefined) return [];
+      const count = total([first, ...others]).decisions;
+      return [{ from: first.base.clientGroup, to: first.candidate.clientGroup, count }];
+    })
+    .toSorted((a, b) => b.count - a.count);
+}
+
+function total(pairs: readonly AnsweredPair[]): DecisionCount {
+  return pairs.reduce(
+    (sum, { decisions, orders }) => ({
+      decisions: sum.decisions + decisions,
+      paid: sum.paid + orders.paid,
+      unpaid: sum.unpaid + orders.unpaid,
+      unknown: sum.unknown + orders.unknown,
+    }),
+    NONE,
+  );
+}
+
+type Change = Pick<LifeAnswer, 'verdict' | 'rule'>;
+
+function changeName(base: Change, candidate: Change): string {
+  return `${base.verdict} ${base.rule} ${candidate.verdict} ${candidate.rule}`;
+}
+
 const SAMPLES_MAX = 3;
 
-/** Counts where two rule sets agree and where they do not. */
-export class Comparison {
-  compared = 0;
-  changed = 0;
-  readonly #transitions: Record<Verdict, Record<Verdict, number>> = {
-    GET_NEW: emptyRow(),
-    GET_SAME_STICKY: emptyRow(),
-    WAIT: emptyRow(),
-    BLOCK: emptyRow(),
-  };
-  readonly #changes = new Map<string, { change: Omit<VerdictChange, 'count' | 'samples'>; refs: Refs }>();
-  readonly #groups = new Map<string, { from: ClientGroup; to: ClientGroup; count: number }>();
-  readonly #bots = { base: 0, candidate: 0, gained: 0, lost: 0 };
+/** The first orders that changes happened to, and how waits changed: what counting pairs cannot tell. */
+export class Examples {
+  readonly #orderRefs = new Map<string, string[]>();
   readonly #waits = { longer: 0, shorter: 0 };
 
-  add(orderRef: string, base: BacktestAnswer, candidate: BacktestAnswer): void {
-    this.compared++;
-    this.#transitions[base.verdict][candidate.verdict]++;
-    if (base.verdict !== candidate.verdict) this.#addChange(orderRef, base, candidate);
-    if (base.clientGroup !== candidate.clientGroup) this.#addGroup(base.clientGroup, candidate.clientGroup);
-    if (base.isBot || candidate.isBot) this.#addBot(base.isBot, candidate.isBot);
+  note(base: LifeAnswer | undefined, candidate: LifeAnswer | undefined, orderRef: () => string): void {
+    if (base === undefined || candidate === undefined) return;
+    if (base.verdict !== candidate.verdict) this.#sample(changeName(base, candidate), orderRef);
     const longerBy = (candidate.waitSeconds ?? 0) - (base.waitSeconds ?? 0);
     if (base.verdict === 'WAIT' && candidate.verdict === 'WAIT' && longerBy !== 0) {
       this.#waits[longerBy > 0 ? 'longer' : 'shorter']++;
     }
   }
 
-  get transitions(): Transitions {
-    return this.#transitions;
-  }
-
-  get bots(): BotChanges {
-    return this.#bots;
+  of(change: string): readonly string[] {
+    return this.#orderRefs.get(change) ?? [];
   }
 
   get waits(): WaitChanges {
     return this.#waits;
   }
 
-  /** Most frequent first. */
-  changes(): readonly VerdictChange[] {
-    return [...this.#changes.values()]
-      .map(({ change, refs }) => ({ ...change, ...refs }))
-      .toSorted((a, b) => b.count - a.count);
+  #sample(change: string, orderRef: () => string): void {
+    const known = this.#orderRefs.get(change) ?? [];
+    this.#orderRefs.set(change, known);
+    if (known.length === SAMPLES_MAX) return;
+    const name = orderRef();
+    if (!known.includes(name)) known.push(name);
   }
-
-  groups(): readonly GroupChange[] {
-    return [...this.#groups.values()].toSorted((a, b) => b.count - a.count);
-  }
-
-  #addChange(orderRef: string, base: BacktestAnswer, candidate: BacktestAnswer): void {
-    this.changed++;
-    const key = `${base.verdict} ${base.rule} ${candidate.verdict} ${candidate.rule}`;
-    const { refs } = this.#changes.get(key) ?? this.#newChange(key, base, candidate);
-    refs.count++;
-    if (refs.samples.length < SAMPLES_MAX && !refs.samples.includes(orderRef)) refs.samples.push(orderRef);
-  }
-
-  #newChange(key: string, base: BacktestAnswer, candidate: BacktestAnswer) {
-    const change = {
-      from: base.verdict,
-      to: candidate.verdict,
-      fromRule: base.rule,
-      toRule: candidate.rule,
-    };
-    const made = { change, refs: { count: 0, samples: [] } };
-    this.#changes.set(key, made);
-    return made;
-  }
-
-  #addGroup(from: ClientGroup, to: ClientGroup): void {
-    const known = this.#groups.get(`${from} ${to}`);
-    if (known === undefined) this.#groups.set(`${from} ${to}`, { from, to, count: 1 });
-    else known.count++;
-  }
-
-  #addBot(base: boolean, candidate: boolean): void {
-    if (base) this.#bots.base++;
-    if (candidate) this.#bots.candidate++;
-    if (candidate && !base) this.#bots.gained++;
-    if (base && !candidate) this.#bots.lost++;
-  }
-}
-
-interface Refs {
-  count: number;
-  readonly samples: string[];
-}
-
-function emptyRow(): Record<Verdict, number> {
-  return { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 }

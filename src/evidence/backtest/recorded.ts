@@ -1,24 +1,81 @@
+import { type Duck, quote, quoteName } from '../../archive/duck.ts';
+import type { DuckBatch } from '../../archive/duck-batch.ts';
+import { factColumn, factLabel } from '../../archive/rows.ts';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { isPlatformName } from '../../client/client-key.ts';
 import { climb } from '../../client/ladder.ts';
-import { circumstantialFacts, conclude, verdictRule } from '../../decision/assess.ts';
-import type { Decision } from '../../decision/decision.ts';
+import { paymentScore } from '../../client/payment-score.ts';
+import { conclude, verdictRule } from '../../decision/assess.ts';
+import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
-import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
-import type { BacktestAnswer } from './comparison.ts';
+import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
+import { ORDER_KEY_SQL } from '../source/order-views.ts';
+import { columnsOf } from '../source/views.ts';
+import type { LifeAnswer } from './lives.ts';
 
-/** What a decision is made again from. */
-type Redecidable = Pick<Decision, 'facts' | 'platform' | 'ladderBefore' | 'at'>;
+/** Answers one row of a batch; null when its record lacks a fact that the rules ask. */
+export type RowAnswer = (row: number) => LifeAnswer | null;
 
-/** What was decided then, as the journal tells it. */
-export function recordedAnswer(decision: Decision): BacktestAnswer {
-  const { verdict, rule, clientGroup, isBot, ladderAfter } = decision;
-  return {
-    verdict,
-    rule,
-    clientGroup,
-    isBot,
-    level: verdict === 'WAIT' ? ladderAfter.level : 0,
-    waitSeconds: null,
+/**
+ * SQL: what decisions are made again from, with the facts of these labels as far as they were recorded. Texts of
+ * which there are few come as ENUM, whose numbers are read faster than texts.
+ */
+export async function recordedDecisions(duck: Duck, labels: ReadonlySet<string>): Promise<string> {
+  for (const column of ['platform', 'rule'])
+    await duck.run(`CREATE TYPE ${column}_name AS ENUM (SELECT DISTINCT ${column} FROM decisions)`);
+  const recorded = new Set(await columnsOf(duck, 'decisions'));
+  const facts = new Set([...labels, 'paidCount', 'finalCount'].map(factColumn));
+  const select = [
+    'client_hash',
+    `${ORDER_KEY_SQL} AS order_key`,
+    'order_ref',
+    'epoch_ms(decided_at)::DOUBLE AS decided_ms',
+    'platform::platform_name AS platform',
+    'rule::rule_name AS rule',
+    `verdict::${enumOf(VERDICTS)} AS verdict`,
+    `client_group::${enumOf(CLIENT_GROUPS)} AS client_group`,
+    'is_bot',
+    'payment_score::DOUBLE AS recorded_score',
+    'ladder_before_level::DOUBLE AS level_before',
+    'ladder_after_level::DOUBLE AS level_after',
+    ...[...facts].filter((column) => recorded.has(column)).map(readableFact),
+  ];
+  return `SELECT ${select.join(', ')} FROM decisions`;
+}
+
+/** SQL: the column of a fact as numbers, texts or flags. */
+function readableFact(column: string): string {
+  const name = quoteName(column);
+  const domain = FACTS.get((factLabel(column) ?? '').split('(')[0] ?? '')?.domain;
+  if (domain?.type === 'number') return `${name}::DOUBLE AS ${name}`;
+  return domain?.type === 'enum' ? `${name}::${enumOf(domain.values)} AS ${name}` : name;
+}
+
+function enumOf(values: readonly string[]): string {
+  return `ENUM(${values.map(quote).join(', ')})`;
+}
+
+/** What was decided then, row by row. */
+export function recordedAnswers(batch: DuckBatch): RowAnswer {
+  const [verdicts, rules, groups] = [
+    batch.texts('verdict'),
+    batch.texts('rule'),
+    batch.texts('client_group'),
+  ];
+  const [bots, levels] = [batch.flags('is_bot'), batch.numbers('level_after')];
+  const scores = batch.numbers('recorded_score');
+  return (row) => {
+    const verdict = VERDICTS.find((known) => known === verdicts[row]) ?? 'GET_NEW';
+    return {
+      verdict,
+      rule: rules[row] ?? '',
+      clientGroup: CLIENT_GROUPS.find((known) => known === groups[row]) ?? 'NEW',
+      isBot: bots[row] === true,
+      level: verdict === 'WAIT' ? (levels[row] ?? 0) : 0,
+      waitSeconds: null,
+      paymentScore: scores[row] ?? 0.5,
+    };
   };
 }
 
@@ -30,46 +87,98 @@ export class Redecider {
    * rules conclude the value anew.
    */
   readonly #asked: readonly (string | null)[];
-  readonly #circumstantial: boolean;
 
   constructor(rules: RuleSet) {
     this.#rules = rules;
     const asked = askedFacts(rules);
-    this.#circumstantial = rules.facts.some(({ fact }) => fact.kind === 'circumstantial');
     this.#asked = rules.facts.map(({ label, fact }) =>
       fact.kind !== 'concluded' && asked.has(label) ? label : null,
     );
   }
 
-  /** Labels of the facts that the rules ask and the record lacks. */
-  missing(decision: Redecidable): readonly string[] {
-    const facts = this.#facts(decision);
-    return this.#asked.filter((label) => label !== null && facts[label] === undefined).map(String);
+  /** Labels of the facts that a record must have. */
+  get labels(): ReadonlySet<string> {
+    return new Set(this.#asked.filter((label) => label !== null));
   }
 
-  /** Null when the record lacks a fact that the rules ask. */
-  answer(decision: Redecidable): BacktestAnswer | null {
-    const { platform, ladderBefore, at } = decision;
-    const facts = this.#facts(decision);
-    const values: FactValue[] = [];
-    for (const label of this.#asked) {
-      const value = label === null ? false : facts[label];
-      if (value === undefined) return null;
-      values.push(value);
-    }
-    // A verdict counts its own request, so its client is never new any more.
-    const { values: concluded, clientGroup, isBot } = conclude(this.#rules, values, false);
-    const { rule, params } = verdictRule(this.#rules, concluded);
-    const { ladder: settings } = settingsOf(this.#rules, platform);
-    const level = params.verdict === 'WAIT' ? climb(ladderBefore, settings, at).level : 0;
-    return { verdict: params.verdict, rule, clientGroup, isBot, level, waitSeconds: null };
+  /** Decides the rows of a batch of `recordedDecisions`. `lacking` is told each label that a record lacks. */
+  answers(batch: DuckBatch, lacking: (label: string) => void): RowAnswer {
+    const rules = this.#rules;
+    const columns = this.#asked.map((_, place) => this.#column(batch, place));
+    const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
+    const [levels, scoreOf] = [batch.numbers('level_before'), scores(batch)];
+    return (row) => {
+      const values = valuesOf(columns, row);
+      if (values === null) {
+        for (const [place, label] of this.#asked.entries())
+          if (label !== null && isMissing(columns[place], row)) lacking(label);
+        return null;
+      }
+      // A verdict counts its own request, so its client is never new any more.
+      const { values: concluded, clientGroup, isBot } = conclude(rules, values, false);
+      const { rule, params } = verdictRule(rules, concluded);
+      const settings = settingsOf(rules, platforms[row] ?? '');
+      const before = { level: levels[row] ?? 0, attemptOpen: false, waitUntil: null };
+      const level = params.verdict === 'WAIT' ? climb(before, settings.ladder, times[row] ?? 0).level : 0;
+      const score = scoreOf(row, settings.smoothing);
+      return {
+        verdict: params.verdict,
+        rule,
+        clientGroup,
+        isBot,
+        level,
+        waitSeconds: null,
+        paymentScore: score,
+      };
+    };
   }
 
-  #facts(decision: Redecidable): Decision['facts'] {
-    return this.#circumstantial
-      ? { ...decision.facts, ...circumstantialFacts(this.#rules, decision) }
-      : decision.facts;
+  /** Of a fact that only says where and when, the value under these rules: another version may have another time zone. */
+  #column(batch: DuckBatch, place: number): FactColumn {
+    const rules = this.#rules;
+    const [label = null, fact] = [this.#asked[place], rules.facts[place]?.fact];
+    if (label === null || fact?.kind !== 'circumstantial') return factValues(batch, label);
+    const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
+    return platforms.map((name, row) => {
+      if (name === null || !isPlatformName(name)) return null;
+      const { timeZone } = settingsOf(rules, name);
+      return fact.read({ platform: name, timeZone, now: times[row] ?? 0 });
+    });
   }
+}
+
+/** The values of a fact; false where no rule asks, null where no record has it. */
+type FactColumn = readonly (FactValue | null)[] | false | null;
+
+function factValues(batch: DuckBatch, label: string | null): FactColumn {
+  if (label === null) return false;
+  const column = factColumn(label);
+  return batch.has(column) ? batch.cells(column) : null;
+}
+
+function isMissing(column: FactColumn | undefined, row: number): boolean {
+  return column === null || column === undefined || (column !== false && column[row] === null);
+}
+
+function valuesOf(columns: readonly FactColumn[], row: number): FactValue[] | null {
+  const values: FactValue[] = [];
+  for (const column of columns) {
+    const value = column === false ? false : column?.[row];
+    if (value === null || value === undefined) return null;
+    values.push(value);
+  }
+  return values;
+}
+
+/** The paymentScore that a version gives, out of the counters that every record has; as recorded without them. */
+function scores(batch: DuckBatch) {
+  const counters = ['paidCount', 'finalCount'].map((label) => factValues(batch, label));
+  const recorded = batch.numbers('recorded_score');
+  return (row: number, smoothing: RuleSet['settings']['smoothing']): number => {
+    const [paid, final] = valuesOf(counters, row) ?? [];
+    if (typeof paid !== 'number' || typeof final !== 'number') return recorded[row] ?? 0.5;
+    return paymentScore(paid, final, smoothing);
+  };
 }
 
 /** Labels of the facts that some condition of the rule set compares. */

@@ -59,12 +59,14 @@ const ENGINE_MIB_MAX = 512;
  * - `orders`: the orders that these decisions are about, see order-views.ts.
  */
 export class Evidence {
+  readonly ask: EvidenceAsk;
   readonly duck: Duck;
   readonly span: EvidenceSpan;
   /** For files of whoever works with the evidence; removed at the end. */
   readonly folder: string;
 
-  constructor(duck: Duck, span: EvidenceSpan, folder: string) {
+  constructor(ask: EvidenceAsk, duck: Duck, span: EvidenceSpan, folder: string) {
+    this.ask = ask;
     this.duck = duck;
     this.span = span;
     this.folder = folder;
@@ -116,7 +118,7 @@ async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promi
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const span = await makeViews(duck, ask, folder);
-      return await work(new Evidence(duck, span, folder));
+      return await work(new Evidence(ask, duck, span, folder));
     } finally {
       duck.close();
     }

@@ -11,7 +11,8 @@ import {
   readJournalFile,
 } from '../journal-file.ts';
 import type { Losses } from './archive-views.ts';
-import { makeDecisionsView, makeOutcomesView, typeOfFact, type ViewFilter } from './views.ts';
+import type { InputTable } from './input-view.ts';
+import { emptyTable, makeDecisionsView, makeOutcomesView, typeOfFact, type ViewFilter } from './views.ts';
 
 /**
  * Makes the views of evidence over an exported journal. Its decisions and outcomes are written to Parquet in
@@ -24,8 +25,7 @@ export async function makeJournalViews(
   filter: ViewFilter,
   folder: string,
 ): Promise<Losses> {
-  // A path of our own, because the engine reads * and [ in a name as a pattern.
-  const journal = join(folder, 'journal.ndjson');
+  const journal = journalIn(folder);
   symlinkSync(resolve(path), journal);
   const { labels, torn } = await survey(duck, journal, path);
   const decisions = join(folder, 'decisions.parquet');
@@ -151,4 +151,46 @@ async function gapsBySeq(duck: Duck): Promise<Losses['gaps']> {
     Number(row['missing'] ?? 0),
   ];
   return from === null || to === null ? [] : [{ from, to, entries }];
+}
+
+const REQUEST = `STRUCT(sellPointKey VARCHAR, method VARCHAR, amount VARCHAR, currency VARCHAR, fingerprint VARCHAR,
+  ip VARCHAR, jsOk BOOLEAN, honeypotTriggered BOOLEAN, userAgentPresent BOOLEAN, userAgentIsAutomated BOOLEAN)`;
+
+/** The columns of an archive's row and what each is made of; the answer of a score is no input. */
+const INPUT_ROWS: Readonly<
+  Record<InputTable, { readonly members: Readonly<Record<string, string>>; readonly select: string }>
+> = {
+  scores: {
+    members: { request: REQUEST, ruleVersion: 'VARCHAR' },
+    select: `make_timestamp_ms("at") AS scored_at, request.sellPointKey AS sell_point_key,
+      request.method AS method, request.amount AS amount, request.currency AS currency,
+      request.fingerprint AS fingerprint, request.ip AS ip, request.jsOk AS js_ok,
+      request.honeypotTriggered AS honeypot_triggered, request.userAgentPresent AS user_agent_present,
+      request.userAgentIsAutomated AS user_agent_is_automated, ruleVersion AS rule_version`,
+  },
+  bindings: {
+    members: { binding: 'STRUCT(requisiteRef VARCHAR, method VARCHAR, expiresAt BIGINT)' },
+    select: `make_timestamp_ms("at") AS changed_at, binding.requisiteRef AS requisite_ref,
+      binding.method AS method, make_timestamp_ms(binding.expiresAt) AS expires_at`,
+  },
+  overrides: {
+    members: { override: 'STRUCT("group" VARCHAR, reason VARCHAR, "by" VARCHAR, expiresAt BIGINT)' },
+    select: `make_timestamp_ms("at") AS changed_at, override."group" AS override_group,
+      override.reason AS reason, override."by" AS decided_by,
+      make_timestamp_ms(override.expiresAt) AS expires_at`,
+  },
+};
+
+/** SQL: the rows that the archive would keep of these inputs; columns that no life asks for are null. */
+export function journalInputRows(folder: string, table: InputTable): string {
+  const { members, select } = INPUT_ROWS[table];
+  const kind = table.slice(0, -1);
+  const rows = `SELECT platform, ${CLIENT_COLUMNS}, ${select} FROM ${lines(journalIn(folder), members)}
+    WHERE kind = ${quote(kind)}`;
+  return `(SELECT * FROM (${rows}) UNION ALL BY NAME SELECT * FROM ${emptyTable(table)})`;
+}
+
+/** A path of our own, because the engine reads * and [ in a name as a pattern. */
+function journalIn(folder: string): string {
+  return join(folder, 'journal.ndjson');
 }

@@ -1,6 +1,6 @@
 import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factColumn, factLabel } from '../../archive/rows.ts';
-import { type Column, TABLES } from '../../archive/tables.ts';
+import { type Column, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 
@@ -66,7 +66,8 @@ export async function columnsOf(duck: Duck, source: string): Promise<readonly st
   return rows.map((row) => textOf(row['column_name']) ?? '');
 }
 
-function between(column: string, from: number | null, to: number | null): readonly string[] {
+/** SQL: conditions that a time lies in the span. */
+export function between(column: string, from: number | null, to: number | null): readonly string[] {
   return [
     'true',
     ...(from === null ? [] : [`${column} >= make_timestamp_ms(${from})`]),
@@ -74,11 +75,12 @@ function between(column: string, from: number | null, to: number | null): readon
   ];
 }
 
-function onPlatform(platform: PlatformName | null): readonly string[] {
+export function onPlatform(platform: PlatformName | null): readonly string[] {
   return platform === null ? [] : [`platform = ${quote(platform)}`];
 }
 
-function emptyTable(table: 'decisions' | 'outcomes'): string {
+/** SQL: a table of the archive without rows. */
+export function emptyTable(table: TableName): string {
   const columns: readonly Column[] = TABLES[table].columns;
   const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
   return `(SELECT ${nulls} WHERE false)`;

@@ -1,5 +1,4 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 
@@ -30,36 +29,63 @@ describe('rules backtest', () => {
     const { code, stdout, stderr } = await run('p2.v11');
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(1)).to.deep.equal([
-      'Journal: 30 records, 13 decisions decided by p2.v10, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
+      '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
+      'Decided by p2.v10.',
+      'Orders: 1 paid, 6 unpaid, 4 unknown.',
       '',
       '1 of 13 verdicts change (7.69 %).',
       '',
-      'Verdicts: rows say what the base decides, columns what the version decides',
-      '  recorded \\ p2.v11  GET_NEW  GET_SAME_STICKY  WAIT  BLOCK',
-      '  GET_NEW                  7                0     0      0',
-      '  GET_SAME_STICKY          0                1     0      0',
-      '  WAIT                     1                0     1      0',
-      '  BLOCK                    0                0     0      3',
+      'On the recorded facts, which no answer changes: unpaid orders stopped 1 -> 1 of 6; paid orders blocked 0 -> 0 and held back 1 -> 1 of 1.',
+      '',
+      'Verdicts, and how many of the decisions are about paid, unpaid and unknown orders',
+      '  RECORDED         P2.V11   DECISIONS  PAID  UNPAID  UNKNOWN',
+      '  GET_NEW                           7     1       5        1',
+      '  GET_SAME_STICKY                   1     0       0        1',
+      '  WAIT             GET_NEW          1     1       0        0',
+      '  WAIT                              1     1       0        0',
+      '  BLOCK                             3     0       1        2',
       '',
       'Changes by rule',
-      '  COUNT  FROM  BY RULE          TO       BY RULE    ORDERS, FOR EXAMPLE',
-      '      1  WAIT  asked-too-early  GET_NEW  otherwise  ann-2',
+      '  COUNT  PAID  UNPAID  UNKNOWN  FROM  BY RULE          TO       BY RULE    ORDERS, FOR EXAMPLE',
+      '      1     1       0        0  WAIT  asked-too-early  GET_NEW  otherwise  ann-2',
       '',
       'Bot flag: 1 -> 1 of 13 decisions; 0 newly flagged, 0 no longer.',
       'Client groups: no change.',
       '',
-      'Outcomes',
-      '                                    ORDERS      RECORDED        p2.v11',
-      '  paid orders held back or blocked       1  1 (100.00 %)  1 (100.00 %)',
-      '    held back (WAIT)                     1  1 (100.00 %)  1 (100.00 %)',
-      '    blocked                              1    0 (0.00 %)    0 (0.00 %)',
-      '  unpaid attempts stopped                6   1 (16.67 %)   1 (16.67 %)',
+      'Orders',
+      '                                      OUTCOME  ORDERS  RECORDED                     95 %  P2.V11                     95 %',
+      '  blocked at least once               paid          1         0      0.0 % (0.0 to 79.3)       0      0.0 % (0.0 to 79.3)',
+      '                                      unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
+      '                                      unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
+      '  held back by a wait, never blocked  paid          1         1  100.0 % (20.7 to 100.0)       1  100.0 % (20.7 to 100.0)',
+      '                                      unpaid        6         0      0.0 % (0.0 to 39.0)       0      0.0 % (0.0 to 39.0)',
+      '                                      unknown       4         0      0.0 % (0.0 to 49.0)       0      0.0 % (0.0 to 49.0)',
+      '  granted no requisite                paid          1         0      0.0 % (0.0 to 79.3)       0      0.0 % (0.0 to 79.3)',
+      '                                      unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
+      '                                      unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
+      '',
+      'Amounts',
+      '                                      OUTCOME  CURRENCY  ALL ORDERS  RECORDED  P2.V11',
+      '  blocked at least once               paid     EUR             10.5         0       0',
+      '  blocked at least once               unpaid   EUR             15.5         1       1',
+      '  blocked at least once               unknown  EUR             31.5        21      21',
+      '  held back by a wait, never blocked  paid     EUR             10.5      10.5    10.5',
+      '  held back by a wait, never blocked  unpaid   EUR             15.5         0       0',
+      '  held back by a wait, never blocked  unknown  EUR             31.5         0       0',
+      '  granted no requisite                paid     EUR             10.5         0       0',
+      '  granted no requisite                unpaid   EUR             15.5         1       1',
+      '  granted no requisite                unknown  EUR             31.5        21      21',
+      '',
+      'paymentScore of an order when it was first asked for, against what became of it',
+      '            ORDERS WITH AN OUTCOME     AUC   BRIER  CALIBRATION ERROR',
+      '  recorded                       7  0.8333  0.1416             0.2071',
+      '  p2.v11                         7  0.8333  0.1416             0.2071',
       '',
       'Cooldown ladder: who came back after a wait and paid',
-      '  RULE SET  LEVEL  WAITS  CLIENTS     CAME BACK  CAME BACK AND PAID',
-      '  recorded      1      1        1  1 (100.00 %)        1 (100.00 %)',
-      '  recorded      2      1        1  1 (100.00 %)        1 (100.00 %)',
-      '  p2.v11        1      1        1  1 (100.00 %)        1 (100.00 %)',
+      '  RULE SET  LEVEL  WAITS  CLIENTS  CAME BACK                     95 %  CAME BACK AND PAID                     95 %',
+      '  recorded      1      1        1          1  100.0 % (20.7 to 100.0)                   1  100.0 % (20.7 to 100.0)',
+      '  recorded      2      1        1          1  100.0 % (20.7 to 100.0)                   1  100.0 % (20.7 to 100.0)',
+      '  p2.v11        1      1        1          1  100.0 % (20.7 to 100.0)                   1  100.0 % (20.7 to 100.0)',
       '',
     ]);
   });
@@ -79,9 +105,12 @@ describe('rules backtest', () => {
       'changes',
       'bots',
       'groups',
-      'waits',
       'outcomes',
+      'scores',
       'ladder',
+      'assumption',
+      'waits',
+      'otherwise',
       'undecidable',
       'reproduced',
     ]);
@@ -110,7 +139,7 @@ describe('rules backtest', () => {
       ...['rules', 'backtest', 'p2.v10', '--mode', 'closed-loop', '--journal', place.path('later')],
     );
     expect(stdout).to.match(
-      /Note: Lived through again, the recorded versions repeat \d+ of 11 recorded verdicts/,
+      /Note: Lived through again with every recorded outcome, the recorded versions repeat \d+ of 11 recorded verdicts/,
     );
   });
 
@@ -122,7 +151,7 @@ describe('rules backtest', () => {
     );
     expect(code).to.equal(2);
     expect(stderr).to.equal(
-      `error: the journal was decided by p2.v9, and there is no sound rule set at ${join(place.rulesDir, 'p2.v9')}; name the base yourself: --against <version>\n`,
+      'error: p2.v9 with digest 6d8a87eefb6b decided, and this rule set is neither in RULES_DIR nor in the archive; name the base yourself: --against <version>\n',
     );
   });
 

@@ -1,8 +1,14 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { Aftermath } from '../../../src/evidence/backtest/aftermath.ts';
-import { type BacktestMode, type BacktestReport, backtest } from '../../../src/evidence/backtest/backtest.ts';
-import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import type { OrderEffects } from '../../../src/evidence/backtest/aftermath.ts';
+import {
+  BACKTEST_MODES,
+  type BacktestMode,
+  type BacktestReport,
+  backtest,
+} from '../../../src/evidence/backtest/backtest.ts';
+import type { OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { liveThroughJuly, Workplace } from './backtest-history.ts';
 
 describe('a backtest', () => {
@@ -40,10 +46,20 @@ describe('a backtest', () => {
   });
   after(() => place.end());
 
-  function run(version: string, mode: BacktestMode, against: string | null = null, path = place.path('j')) {
-    const rulesOf = (): RuleSet => place.rules('p2.v10');
+  function run(
+    version: string,
+    mode: BacktestMode,
+    against: string | null = null,
+    path = place.path('j'),
+    outcomes: OutcomeAssumption = 'all',
+  ): Promise<BacktestReport> {
+    const rules = place.rules('p2.v10');
     const base = against === null ? null : place.rules(against);
-    return backtest({ path, candidate: place.rules(version), against: base, mode, rulesOf });
+    const ask = { candidate: place.rules(version), against: base, mode, outcomes, rulesOf: () => rules };
+    const journal = { kind: 'journal', path } as const;
+    return withEvidence({ place: journal, from: null, to: null, platform: null, threads: 1 }, (evidence) =>
+      backtest(evidence, ask),
+    );
   }
 
   function fields({ compared, changed, changes }: BacktestReport) {
@@ -51,25 +67,26 @@ describe('a backtest', () => {
   }
 
   for (const mode of ['recorded', 'closed-loop'] as const) {
-    it(`finds no change when the version that decided decides again (${mode})`, () => {
-      const report = run('p2.v10', mode);
+    it(`finds no change when the version that decided decides again (${mode})`, async () => {
+      const report = await run('p2.v10', mode);
       expect(fields(report)).to.deep.equal({ compared: 13, changed: 0, changes: [] });
       expect(report.bots).to.deep.equal({ base: 1, candidate: 1, gained: 0, lost: 0 });
       expect(report.groups).to.deep.equal([]);
       expect(report.ladder.candidate).to.deep.equal(report.ladder.base);
-      expect(report.transitions.GET_NEW.GET_NEW).to.equal(7);
-      expect(report.transitions.GET_SAME_STICKY.GET_SAME_STICKY).to.equal(1);
-      expect(report.transitions.WAIT.WAIT).to.equal(2);
-      expect(report.transitions.BLOCK.BLOCK).to.equal(3);
+      const { GET_NEW, GET_SAME_STICKY, WAIT, BLOCK } = report.transitions;
+      expect(GET_NEW.GET_NEW).to.deep.equal({ decisions: 7, paid: 1, unpaid: 5, unknown: 1 });
+      expect(GET_SAME_STICKY.GET_SAME_STICKY.decisions).to.equal(1);
+      expect(WAIT.WAIT).to.deep.equal({ decisions: 2, paid: 2, unpaid: 0, unknown: 0 });
+      expect(BLOCK.BLOCK).to.deep.equal({ decisions: 3, paid: 0, unpaid: 1, unknown: 2 });
     });
   }
 
-  it('repeats every recorded verdict when it lives through the journal', () => {
-    expect(run('p2.v10', 'closed-loop').reproduced).to.equal(13);
+  it('repeats every recorded verdict when it lives through the journal', async () => {
+    expect((await run('p2.v10', 'closed-loop')).reproduced).to.equal(13);
   });
 
-  it('tells a changed verdict by rule with the order it happened to', () => {
-    expect(fields(run('p2.v11', 'recorded'))).to.deep.equal({
+  it('tells a changed verdict by rule with the order it happened to', async () => {
+    expect(fields(await run('p2.v11', 'recorded'))).to.deep.equal({
       compared: 13,
       changed: 1,
       changes: [
@@ -79,22 +96,25 @@ describe('a backtest', () => {
           fromRule: 'asked-too-early',
           toRule: 'otherwise',
           count: 1,
+          paid: 1,
+          unpaid: 0,
+          unknown: 0,
           samples: ['ann-2'],
         },
       ],
     });
   });
 
-  it('lets a changed verdict change what follows only in closed-loop', () => {
-    const recorded = run('p2.v11', 'recorded').changes.map(({ from, to }) => `${from} -> ${to}`);
-    const closed = run('p2.v11', 'closed-loop').changes.map(({ from, to }) => `${from} -> ${to}`);
+  it('lets a changed verdict change what follows only in closed-loop', async () => {
+    const recorded = (await run('p2.v11', 'recorded')).changes.map(({ from, to }) => `${from} -> ${to}`);
+    const closed = (await run('p2.v11', 'closed-loop')).changes.map(({ from, to }) => `${from} -> ${to}`);
     expect(recorded).to.deep.equal(['WAIT -> GET_NEW']);
     // Granted 2 s early, the attempt is open when Ann comes back: she has to wait then.
     expect(closed).to.have.members(['WAIT -> GET_NEW', 'GET_NEW -> WAIT']);
   });
 
-  it('compares with what another version gives on the same facts', () => {
-    const report = run('p2.v11', 'recorded', 'p2.v11');
+  it('compares with what another version gives on the same facts', async () => {
+    const report = await run('p2.v11', 'recorded', 'p2.v11');
     expect({ ...fields(report), against: report.against }).to.deep.equal({
       compared: 13,
       changed: 0,
@@ -103,127 +123,136 @@ describe('a backtest', () => {
     });
   });
 
-  it('counts paid orders that wait and unpaid ones that get no requisite', () => {
-    const { outcomes } = run('p2.v12', 'recorded');
-    expect(outcomes).to.deep.equal({
-      paidOrders: 1,
-      unpaidOrders: 6,
-      base: { paidHeldBack: 1, paidBlocked: 0, unpaidStopped: 1 },
-      candidate: { paidHeldBack: 1, paidBlocked: 0, unpaidStopped: 2 },
+  it('counts orders by what became of them: blocked, held back, and without a requisite', async () => {
+    const { outcomes } = await run('p2.v12', 'recorded');
+    const orders = (effects: OrderEffects) =>
+      [effects.blocked, effects.heldBack, effects.stopped].map((one) => one.orders);
+    expect(outcomes.all).to.deep.equal({
+      orders: { paid: 1, unpaid: 6, unknown: 4 },
+      amount: { EUR: { paid: 10.5, unpaid: 15.5, unknown: 31.5 } },
     });
+    expect(orders(outcomes.base)).to.deep.equal([
+      { paid: 0, unpaid: 1, unknown: 2 },
+      { paid: 1, unpaid: 0, unknown: 0 },
+      { paid: 0, unpaid: 1, unknown: 2 },
+    ]);
+    expect(orders(outcomes.candidate)).to.deep.equal([
+      { paid: 0, unpaid: 2, unknown: 2 },
+      { paid: 1, unpaid: 0, unknown: 0 },
+      { paid: 0, unpaid: 2, unknown: 2 },
+    ]);
   });
 
-  it('tells by level who waited, came back and paid', () => {
-    expect(run('p2.v10', 'recorded').ladder.base).to.deep.equal([
+  it('lets only outcomes of granted orders happen, unless all are asked for', async () => {
+    // With a chain of three Bob is blocked at bob-4, so its outcome does not happen, and the chain does not grow.
+    const granted = await run('p2.v12', 'closed-loop', null, place.path('j'), 'granted');
+    const all = await run('p2.v12', 'closed-loop', null, place.path('j'), 'all');
+    expect([granted.assumption, granted.otherwise?.assumption]).to.deep.equal(['granted', 'all']);
+    expect(granted.otherwise?.outcomes).to.deep.equal(all.outcomes);
+    expect(all.otherwise?.outcomes).to.deep.equal(granted.outcomes);
+    expect([granted.reproduced, all.reproduced]).to.deep.equal([13, 13]);
+  });
+
+  it('tells how well the scores of both sides told what became of the orders', async () => {
+    const { scores } = await run('p2.v12', 'recorded');
+    expect(scores.candidate).to.deep.equal(scores.base);
+    expect(scores.base.orders).to.equal(7);
+    expect(scores.base.brier).to.be.within(0.1, 0.2);
+  });
+
+  it('ends early when it is cancelled', async () => {
+    const evidence = {
+      place: { kind: 'journal', path: place.path('j') },
+      from: null,
+      to: null,
+      platform: null,
+    } as const;
+    const rules = place.rules('p2.v10');
+    const ask = { candidate: rules, against: null, outcomes: 'granted', rulesOf: () => rules } as const;
+    for (const mode of BACKTEST_MODES) {
+      const signal = AbortSignal.abort(new Error('enough'));
+      const failure = await withEvidence(evidence, (open) => backtest(open, { ...ask, mode, signal })).catch(
+        String,
+      );
+      expect(failure).to.equal('Error: enough');
+    }
+  });
+
+  it('tells by level who waited, came back and paid', async () => {
+    expect((await run('p2.v10', 'recorded')).ladder.base).to.deep.equal([
       { level: 1, waits: 1, clients: 1, cameBack: 1, paid: 1 },
       { level: 2, waits: 1, clients: 1, cameBack: 1, paid: 1 },
     ]);
   });
 
-  it('tells group changes and bot flags', () => {
-    expect(run('p2.v12', 'recorded').groups).to.deep.equal([{ from: 'NEW', to: 'BLOCKED', count: 1 }]);
-    expect(run('p2.v15', 'recorded').bots).to.deep.equal({ base: 1, candidate: 0, gained: 0, lost: 1 });
+  it('tells group changes and bot flags', async () => {
+    expect((await run('p2.v12', 'recorded')).groups).to.deep.equal([
+      { from: 'NEW', to: 'BLOCKED', count: 1 },
+    ]);
+    expect((await run('p2.v15', 'recorded')).bots).to.deep.equal({
+      base: 1,
+      candidate: 0,
+      gained: 0,
+      lost: 1,
+    });
   });
 
-  it('counts decisions whose records lack a fact, and can decide them in closed-loop', () => {
-    const recorded = run('p2.v13', 'recorded');
+  it('counts decisions whose records lack a fact, and can decide them in closed-loop', async () => {
+    const recorded = await run('p2.v13', 'recorded');
     expect({ undecidable: recorded.undecidable, compared: recorded.compared }).to.deep.equal({
       undecidable: { count: 13, facts: ['clientsOnFingerprint(2d)'] },
       compared: 0,
     });
-    const closed = run('p2.v13', 'closed-loop');
+    const closed = await run('p2.v13', 'closed-loop');
     expect({ undecidable: closed.undecidable, compared: closed.compared }).to.deep.equal({
       undecidable: { count: 0, facts: [] },
       compared: 13,
     });
   });
 
-  it('sees a new ladder in closed-loop', () => {
-    const { waits, changed } = run('p2.v14', 'closed-loop');
+  it('sees a new ladder in closed-loop', async () => {
+    const { waits, changed } = await run('p2.v14', 'closed-loop');
     // Ann waits 20 s, not 30: her second try is in time, and the attempt it opens makes her wait later.
     expect({ waits, changed }).to.deep.equal({ waits: { longer: 0, shorter: 1 }, changed: 2 });
   });
 
-  it('gives a request that named no currency that of the version it asks, in closed-loop', () => {
+  it('gives a request that named no currency that of the version it asks, in closed-loop', async () => {
     for (const against of [null, 'p2.v10']) {
-      const { transitions } = run('p2.v16', 'closed-loop', against);
+      const { transitions } = await run('p2.v16', 'closed-loop', against);
       // Nobody named a currency, so every request that is not blocked is one in USD and has to wait.
-      expect(transitions.GET_NEW).to.deep.include({ GET_NEW: 0, WAIT: 7 });
+      expect([transitions.GET_NEW.GET_NEW.decisions, transitions.GET_NEW.WAIT.decisions]).to.deep.equal([
+        0, 7,
+      ]);
     }
   });
 
-  it('reads the journal as it is kept: its size, its span and who decided', () => {
-    const { journal } = run('p2.v10', 'recorded');
+  it('reads the journal as it is kept: its size, its span and who decided', async () => {
+    const { journal } = await run('p2.v10', 'recorded');
     expect(journal).to.deep.equal({
-      records: 30,
       decisions: 13,
       from: Date.UTC(2026, 6, 1),
-      to: Date.UTC(2026, 6, 6, 5, 7, 23),
-      ruleVersions: ['p2.v10'],
+      to: Date.UTC(2026, 6, 6, 5, 7, 23, 1),
+      gaps: [],
       torn: false,
+      ruleVersions: ['p2.v10'],
     });
   });
 
-  it('reads lines whose members stand in another order', () => {
+  it('reads lines whose members stand in another order', async () => {
     const lines = readFileSync(place.path('j'), 'utf8').trim().split('\n');
     const turned = lines.map((line) =>
       JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line)).toReversed())),
     );
     writeFileSync(place.path('turned'), `${turned.join('\n')}\n`);
-    expect(run('p2.v11', 'recorded', null, place.path('turned'))).to.deep.equal(run('p2.v11', 'recorded'));
+    expect(await run('p2.v11', 'recorded', null, place.path('turned'))).to.deep.equal(
+      await run('p2.v11', 'recorded'),
+    );
   });
 
-  it('leaves out a last line that has no end, and says so', () => {
+  it('leaves out a last line that has no end, and says so', async () => {
     writeFileSync(place.path('torn'), readFileSync(place.path('j')));
     appendFileSync(place.path('torn'), '{"kind":"verdict","at":17');
-    const { journal } = run('p2.v10', 'recorded', null, place.path('torn'));
-    expect({ records: journal.records, torn: journal.torn }).to.deep.equal({ records: 30, torn: true });
-  });
-});
-
-describe('what came after decisions', () => {
-  it('is the same when it does not fit into memory', () => {
-    const aftermath = new Aftermath();
-    const wait = { verdict: 'WAIT', level: 1 } as const;
-    const grant = { verdict: 'GET_NEW', level: 0 } as const;
-    const paid = { outcome: 'PAID', cause: null, occurredAt: 0 } as const;
-    // One client's events fill many blocks of its partition.
-    for (let number = 0; number < 5000; number++) {
-      aftermath.decision('demo', 'ann', `order-${number}`, wait, grant);
-      aftermath.outcome('demo', 'ann', `order-${number}`, paid);
-    }
-    expect(aftermath.report()).to.deep.equal({
-      outcomes: {
-        paidOrders: 5000,
-        unpaidOrders: 0,
-        base: { paidHeldBack: 5000, paidBlocked: 0, unpaidStopped: 0 },
-        candidate: { paidHeldBack: 0, paidBlocked: 0, unpaidStopped: 0 },
-      },
-      ladder: { base: [{ level: 1, waits: 5000, clients: 1, cameBack: 1, paid: 1 }], candidate: [] },
-    });
-    aftermath.close();
-  });
-
-  it('goes by the last outcome of an order and passes over technical failures', () => {
-    const aftermath = new Aftermath();
-    const block = { verdict: 'BLOCK', level: 0 } as const;
-    for (const order of ['refunded', 'late', 'broken'])
-      aftermath.decision('demo', 'ann', order, block, block);
-    const outcome = (order: string, outcome: 'PAID' | 'UNPAID', cause: 'TECHNICAL' | null = null) =>
-      aftermath.outcome('demo', 'ann', order, { outcome, cause, occurredAt: 0 });
-    outcome('refunded', 'PAID');
-    outcome('refunded', 'UNPAID');
-    outcome('late', 'UNPAID');
-    outcome('late', 'PAID');
-    outcome('broken', 'UNPAID');
-    outcome('broken', 'UNPAID', 'TECHNICAL');
-    outcome('never-asked-for', 'PAID');
-    const effects = { paidHeldBack: 0, paidBlocked: 1, unpaidStopped: 1 };
-    expect(aftermath.report().outcomes).to.deep.equal({
-      paidOrders: 1,
-      unpaidOrders: 1,
-      base: effects,
-      candidate: effects,
-    });
+    const { journal } = await run('p2.v10', 'recorded', null, place.path('torn'));
+    expect({ decisions: journal.decisions, torn: journal.torn }).to.deep.equal({ decisions: 13, torn: true });
   });
 });

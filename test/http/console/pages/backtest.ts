@@ -64,7 +64,7 @@ describeConsole("the console's page Backtest", (tab) => {
         await tab.page.getByRole('heading', { name: 'p2.v13 against what was recorded' }).waitFor();
         const english = (value: number) => value.toLocaleString('en');
         expect(await tab.page.locator('.matrix td.num').allTextContents()).to.deep.equal(
-          VERDICTS.flatMap((from) => VERDICTS.map((to) => english(report.transitions[from][to]))),
+          VERDICTS.flatMap((from) => VERDICTS.map((to) => english(report.transitions[from][to].decisions))),
         );
         const figure = (name: string) =>
           tab.page

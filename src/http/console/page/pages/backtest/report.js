@@ -61,19 +61,25 @@ const COUNTED_ANEW = 'The mode closed-loop counts these anew.';
 const ON_RECORDED_FACTS =
   'Each decision was made again on its recorded facts; another ladder, currency or smoothing does not show.';
 const LIVES_AGAIN = 'The mode closed-loop lives through the journal again and shows it.';
-const NOT_FROM_THE_START = 'the journal does not begin with an empty state, or clients were erased.';
+const ASSUMED = {
+  granted:
+    'Only orders that the version grants have an outcome; what stopped payers would have done is not known.',
+  all: 'Every recorded outcome happens, as if payers who were stopped had paid, or not, all the same.',
+};
+const NOT_FROM_THE_START = 'the history does not begin with an empty state, or clients were erased.';
 
 /**
  * What a reader must know before trusting the figures; the command line says the same.
  * @param {BacktestReport} report
  */
-function notesOn({ journal, undecidable, mode, reproduced, compared, against }) {
+function notesOn({ journal, undecidable, mode, reproduced, compared, against, assumption }) {
   const notes = [];
   const undecided = `${count(undecidable.count)} decisions cannot be decided again`;
   const repeated = `repeat ${count(reproduced ?? 0)} of ${count(compared)} recorded verdicts`;
   if (journal.torn) notes.push('The last line of the journal is incomplete and was left out.');
   if (undecidable.count > 0)
     notes.push(`${undecided}: their records lack ${undecidable.facts.join(', ')}. ${COUNTED_ANEW}`);
+  if (assumption !== null) notes.push(ASSUMED[assumption]);
   if (mode === 'recorded') notes.push(`${ON_RECORDED_FACTS} ${LIVES_AGAIN}`);
   if (reproduced !== null && against === null && reproduced < compared)
     notes.push(`Lived through again, the recorded versions ${repeated}: ${NOT_FROM_THE_START}`);
@@ -99,7 +105,7 @@ function Comparison({ report, base }) {
     <section class="card"><h2>Changes by rule</h2><${ByRule} changes=${report.changes} /></section>
     <div class="two">
       <section class="card">
-        <h2>Orders with a known outcome</h2>
+        <h2>Orders</h2>
         <${Outcomes} outcomes=${outcomes} base=${base} candidate=${ruleVersion} />
       </section>
       <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${ladder} names=${names} /></section>
@@ -108,13 +114,15 @@ function Comparison({ report, base }) {
 
 /** @param {BacktestReport['transitions']} transitions */
 function rowSums(transitions) {
-  return VERDICTS.map(({ name }) => Object.values(transitions[name]).reduce((sum, some) => sum + some, 0));
+  return VERDICTS.map(({ name }) =>
+    Object.values(transitions[name]).reduce((sum, { decisions }) => sum + decisions, 0),
+  );
 }
 
 /** @param {BacktestReport['transitions']} transitions */
 function columnSums(transitions) {
   return VERDICTS.map(({ name }) =>
-    VERDICTS.reduce((sum, { name: from }) => sum + transitions[from][name], 0),
+    VERDICTS.reduce((sum, { name: from }) => sum + transitions[from][name].decisions, 0),
   );
 }
 
@@ -140,23 +148,27 @@ function ByRule({ changes }) {
 
 /** @param {{ outcomes: BacktestReport['outcomes'], base: string, candidate: string }} props */
 function Outcomes({ outcomes, base, candidate }) {
-  const { paidOrders, unpaidOrders, base: before, candidate: after } = outcomes;
-  if (paidOrders + unpaidOrders === 0)
-    return html`<p class="faint">No outcome is known for any order of this journal.</p>`;
+  const { orders } = outcomes.all;
   const rows = /** @type {const} */ ([
-    ['paid orders held back by a wait', before.paidHeldBack, after.paidHeldBack, paidOrders],
-    ['paid orders blocked', before.paidBlocked, after.paidBlocked, paidOrders],
-    ['unpaid orders stopped', before.unpaidStopped, after.unpaidStopped, unpaidOrders],
+    ['blocked', 'blocked'],
+    ['held back by a wait, never blocked', 'heldBack'],
+    ['granted no requisite', 'stopped'],
   ]);
+  const fates = /** @type {const} */ (['paid', 'unpaid', 'unknown']);
   const part = (/** @type {number} */ some, /** @type {number} */ all) =>
     html`<td class="num">${count(some)} <span class="faint">${share(some, all)}</span></td>`;
-  return html`<${Table} name="Outcomes" columns=${['', ...numbers(base, candidate)]}>
-      ${rows.map(
-        ([name, was, is, all]) =>
-          html`<tr><th scope="row">${name}</th>${part(was, all)}${part(is, all)}</tr>`,
+  return html`<${Table} name="Outcomes" columns=${['', 'outcome', ...numbers(base, candidate)]}>
+      ${rows.flatMap(([name, effect]) =>
+        fates.map((fate) => {
+          const [was, is] = [outcomes.base[effect].orders[fate], outcomes.candidate[effect].orders[fate]];
+          const head = html`<th scope="row">${name}</th><td>${fate}</td>`;
+          return html`<tr>${head}${part(was, orders[fate])}${part(is, orders[fate])}</tr>`;
+        }),
       )}
     <//>
-    <p class="faint">Of ${count(paidOrders)} paid and ${count(unpaidOrders)} unpaid orders.</p>`;
+    <p class="faint">
+      Of ${count(orders.paid)} paid, ${count(orders.unpaid)} unpaid and ${count(orders.unknown)} unknown.
+    </p>`;
 }
 
 /** @param {{ ladder: BacktestReport['ladder'], names: { base: string, candidate: string } }} props */

@@ -12,8 +12,9 @@ import { VERDICTS, Verdict } from '../../parts/verdict.js';
  */
 export function Matrix({ transitions, compared }) {
   const cell = (/** @type {VerdictCommand} */ from, /** @type {VerdictCommand} */ to) => {
-    const times = transitions[from][to];
-    return html`<td class=${cellClass(from === to, times, compared)}>${count(times)}</td>`;
+    const { decisions: times, paid, unpaid, unknown } = transitions[from][to];
+    const orders = `of orders paid ${count(paid)}, unpaid ${count(unpaid)}, unknown ${count(unknown)}`;
+    return html`<td class=${cellClass(from === to, times, compared)} title=${orders}>${count(times)}</td>`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Transition matrix">
     <table class="matrix">

@@ -1,0 +1,175 @@
+import type { Duck } from '../../archive/duck.ts';
+import type { DuckBatch } from '../../archive/duck-batch.ts';
+import { decimalText } from '../../client/amount.ts';
+import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
+import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
+import { type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
+import type { AskedVerdict, ScoreRequest } from '../../decision/decide.ts';
+
+interface Happening {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+}
+
+/** A recorded verdict request as it came in, with who decided it then, and what. */
+export interface AskedInput extends AskedVerdict, Happening {
+  readonly kind: 'verdict';
+  /** The currency that held, named or not. */
+  readonly currency: string;
+  readonly ruleVersion: string;
+  readonly digest: string;
+  readonly verdict: string;
+  readonly clientHash: bigint;
+  readonly orderKey: bigint;
+}
+
+/** What came in from outside, of which history is made; what was answered does not count. */
+export type Input =
+  | AskedInput
+  | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
+  | (Happening & { readonly kind: 'outcome'; readonly orderRef: string; readonly order: OrderOutcome })
+  | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
+  | (Happening & { readonly kind: 'override'; readonly override: Override | null });
+
+/** All inputs of the view `inputs` as they happened, some thousands at a time. */
+export async function* inputsOf(duck: Duck): AsyncGenerator<readonly Input[]> {
+  for await (const batch of duck.batches('SELECT * FROM inputs')) yield inputsIn(batch);
+}
+
+function inputsIn(batch: DuckBatch): readonly Input[] {
+  const rows = new Rows(batch);
+  const inputs: Input[] = [];
+  for (let row = 0; row < batch.rowCount; row++) {
+    const input = inputAt(rows, row);
+    if (input !== null) inputs.push(input);
+  }
+  return inputs;
+}
+
+function inputAt(rows: Rows, row: number): Input | null {
+  const platform = rows.text('platform', row);
+  if (!isPlatformName(platform)) return null;
+  const base = { at: rows.number('at', row), platform, clientIdKey: rows.text('client_id_key', row) };
+  switch (rows.text('kind', row)) {
+    case 'verdict':
+      return askedAt(rows, row, base);
+    case 'score':
+      return { ...base, kind: 'score', request: scoreAt(rows, row) };
+    case 'outcome':
+      return { ...base, kind: 'outcome', orderRef: rows.text('order_ref', row), order: outcomeAt(rows, row) };
+    case 'binding':
+      return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
+    case 'override':
+      return { ...base, kind: 'override', override: overrideAt(rows, row, base.at) };
+    default:
+      return null;
+  }
+}
+
+function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
+  return {
+    ...base,
+    kind: 'verdict',
+    sellPointKey: rows.text('sell_point_key', row),
+    method: rows.text('method', row),
+    amount: decimalText(rows.number('asked_amount', row)),
+    currency: rows.text('currency', row),
+    orderRef: rows.text('order_ref', row),
+    ruleVersion: rows.text('rule_version', row),
+    digest: rows.text('digest', row),
+    verdict: rows.text('verdict', row),
+    clientHash: rows.integer('client_hash', row),
+    orderKey: rows.integer('order_key', row),
+  };
+}
+
+/** Its members stand in the order in which the service makes them: a repeated score is known by all of them. */
+function scoreAt(rows: Rows, row: number): ScoreRequest {
+  return {
+    sellPointKey: rows.text('sell_point_key', row),
+    method: rows.text('method', row),
+    amount: rows.text('amount', row),
+    currency: rows.maybeText('currency', row),
+    fingerprint: rows.maybeText('fingerprint', row),
+    ip: rows.maybeText('ip', row),
+    jsOk: rows.flag('js_ok', row),
+    honeypotTriggered: rows.flag('honeypot_triggered', row) === true,
+    userAgentPresent: rows.flag('user_agent_present', row) === true,
+    userAgentIsAutomated: rows.flag('user_agent_is_automated', row) === true,
+  };
+}
+
+function outcomeAt(rows: Rows, row: number): OrderOutcome {
+  return {
+    outcome: OUTCOMES.find((known) => known === rows.text('outcome', row)) ?? 'UNPAID',
+    cause: OUTCOME_CAUSES.find((known) => known === rows.maybeText('cause', row)) ?? null,
+    occurredAt: rows.number('occurred_at', row),
+  };
+}
+
+function bindingAt(rows: Rows, row: number): Binding | null {
+  const requisiteRef = rows.maybeText('requisite_ref', row);
+  if (requisiteRef === null) return null;
+  // What score answers of a binding is no part of any verdict.
+  const acceptorKeys: readonly string[] = [];
+  return {
+    requisiteRef,
+    acceptorKeys,
+    method: rows.maybeText('method', row),
+    expiresAt: rows.maybeNumber('expires_at', row),
+  };
+}
+
+function overrideAt(rows: Rows, row: number, at: number): Override | null {
+  const group = OVERRIDE_GROUPS.find((known) => known === rows.maybeText('override_group', row));
+  if (group === undefined) return null;
+  const [reason, by] = [rows.text('reason', row), rows.text('decided_by', row)];
+  return { group, reason, by, at, expiresAt: rows.maybeNumber('expires_at', row) };
+}
+
+/** A batch read by cells; a column is read once and only when some row asks for it. */
+class Rows {
+  readonly #batch: DuckBatch;
+  readonly #texts = new Map<string, readonly (string | null)[]>();
+  readonly #numbers = new Map<string, readonly (number | null)[]>();
+  readonly #integers = new Map<string, readonly (bigint | null)[]>();
+  readonly #flags = new Map<string, readonly (boolean | null)[]>();
+
+  constructor(batch: DuckBatch) {
+    this.#batch = batch;
+  }
+
+  maybeText(column: string, row: number): string | null {
+    return read(this.#texts, column, () => this.#batch.texts(column))[row] ?? null;
+  }
+
+  text(column: string, row: number): string {
+    return this.maybeText(column, row) ?? '';
+  }
+
+  maybeNumber(column: string, row: number): number | null {
+    return read(this.#numbers, column, () => this.#batch.numbers(column))[row] ?? null;
+  }
+
+  number(column: string, row: number): number {
+    return this.maybeNumber(column, row) ?? 0;
+  }
+
+  integer(column: string, row: number): bigint {
+    return read(this.#integers, column, () => this.#batch.integers(column))[row] ?? 0n;
+  }
+
+  flag(column: string, row: number): boolean | null {
+    return read(this.#flags, column, () => this.#batch.flags(column))[row] ?? null;
+  }
+}
+
+function read<T>(columns: Map<string, T>, column: string, make: () => T): T {
+  const known = columns.get(column);
+  if (known !== undefined) return known;
+  const made = make();
+  columns.set(column, made);
+  return made;
+}

@@ -1,0 +1,224 @@
+import { DeviceBook, forgetOldest } from '../../analysis/device-book.ts';
+import { type OutcomeChange, recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import type { ClientGroup } from '../../client/client-group.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../../client/client-key.ts';
+import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
+import { knownHints } from '../../client/hints.ts';
+import type { KnownOrder } from '../../client/order.ts';
+import { paymentScore } from '../../client/payment-score.ts';
+import { isGrant } from '../../decision/conclude-verdict.ts';
+import { judgeVerdict, type Standing, stateAfterScore } from '../../decision/decide.ts';
+import type { Sightings } from '../../facts/fact.ts';
+import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
+import type { AskedInput, Input } from './input.ts';
+
+/** Which rule set decides a request. */
+export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
+
+/**
+ * Which recorded outcomes happen when inputs are lived through again. `granted`: those of orders that were
+ * granted a requisite in this life, and of orders that no recorded request asked for. `all`: every one, as if
+ * payers had paid, or had not, whatever they were answered.
+ */
+export type OutcomeAssumption = 'granted' | 'all';
+
+export const OUTCOME_ASSUMPTIONS = ['granted', 'all'] as const satisfies readonly OutcomeAssumption[];
+
+export interface Life {
+  readonly rulesOf: RulesOfRequest;
+  readonly outcomes: OutcomeAssumption;
+}
+
+/** What one rule set answers to one request. */
+export interface LifeAnswer {
+  readonly verdict: Verdict;
+  /** Or `otherwise`. */
+  readonly rule: string;
+  readonly clientGroup: ClientGroup;
+  readonly isBot: boolean;
+  /** Of the ladder, with WAIT; otherwise 0. */
+  readonly level: number;
+  /** Null without WAIT. */
+  readonly waitSeconds: number | null;
+  /** As a number with four decimals. */
+  readonly paymentScore: number;
+}
+
+/** One order of a client in all lives. */
+interface LivedOrder {
+  /** Some recorded request asked for it. */
+  asked: boolean;
+  /** By life. */
+  readonly granted: boolean[];
+  readonly known: (KnownOrder | null)[];
+}
+
+interface Payer {
+  readonly key: ClientKey;
+  /** By life. Lives in which the same has happened share one object. */
+  readonly states: ClientState[];
+  /** The newest ones, oldest first. */
+  readonly orders: Map<string, LivedOrder>;
+}
+
+/** Orders of one client whose outcomes can still be told; bounds the memory of a long replay. */
+const ORDERS_MAX = 100;
+
+/**
+ * The same inputs lived through side by side, each life with its rules, from an empty state: a verdict that
+ * comes out otherwise changes the ladder and the counters behind it. What payers show of their devices does not
+ * depend on the answers, so it is counted once for all. Memory grows with the number of clients and devices.
+ */
+export class Lives {
+  readonly #lives: readonly Life[];
+  readonly #currencyThen: (asked: AskedInput) => string;
+  readonly #payers = new Map<PlatformName, Map<string, Payer>>();
+  readonly #devices = new Map<PlatformName, DeviceBook>();
+
+  /**
+   * `rulesThen` decided when the inputs were recorded: a request with its currency is taken to have named none,
+   * so that each life gives it its own.
+   */
+  constructor(lives: readonly Life[], rulesThen: RulesOfRequest) {
+    this.#lives = lives;
+    this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
+  }
+
+  /** Lets an input happen; of a request it gives the answer of each life, otherwise null. */
+  live(input: Input): readonly LifeAnswer[] | null {
+    const payer = this.#payer(input.platform, input.clientIdKey);
+    const change = (next: (state: ClientState) => ClientState) => {
+      const nextOnce = once(next);
+      for (const [life, state] of payer.states.entries()) payer.states[life] = nextOnce(state);
+      return null;
+    };
+    switch (input.kind) {
+      case 'score':
+        return change((state) => stateAfterScore(state, input.request, input.at));
+      case 'verdict':
+        return this.#ask(payer, input);
+      case 'outcome':
+        this.#tell(payer, input);
+        return null;
+      case 'binding':
+        return change((state) => setBinding(state, input.binding, input.at));
+      case 'override':
+        return change((state) => setOverride(state, input.override, input.at));
+      default:
+        return input satisfies never;
+    }
+  }
+
+  #ask(payer: Payer, asked: AskedInput): readonly LifeAnswer[] {
+    const standing = this.#standingOf(payer, asked);
+    const order = this.#order(payer, asked.orderRef);
+    order.asked = true;
+    const judged: Judged[] = [];
+    return this.#lives.map(({ rulesOf }, life) => {
+      const rules = rulesOf(asked);
+      const state = payer.states[life] ?? UNKNOWN_CLIENT;
+      const known = judged.find((other) => other.rules === rules && other.state === state);
+      const { answer, nextState } = known ?? this.#judge(judged, rules, { ...standing(rules), state }, asked);
+      payer.states[life] = nextState;
+      if (isGrant(answer.verdict)) order.granted[life] = true;
+      return answer;
+    });
+  }
+
+  #judge(judged: Judged[], rules: RuleSet, standing: Standing, asked: AskedInput): Judged {
+    const { state, client } = standing;
+    const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
+    const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
+    const { paidCount, unpaidCount } = state.outcomes;
+    const { verdict, rule, waitSeconds, ladderAfter } = concluded;
+    const answer: LifeAnswer = {
+      verdict,
+      rule,
+      clientGroup: assessment.clientGroup,
+      isBot: assessment.isBot,
+      level: verdict === 'WAIT' ? ladderAfter.level : 0,
+      waitSeconds,
+      paymentScore: paymentScore(
+        paidCount,
+        paidCount + unpaidCount,
+        settingsOf(rules, client.platform).smoothing,
+      ),
+    };
+    const made = { rules, state, answer, nextState };
+    judged.push(made);
+    return made;
+  }
+
+  /** What every life decides from but for the state, which is its own. The devices are noted on the way. */
+  #standingOf({ key, states }: Payer, { platform, at }: AskedInput) {
+    const [state = UNKNOWN_CLIENT] = states;
+    const hints = knownHints(state.hints, momentFor(state, at));
+    const book = this.#devices.get(platform) ?? new DeviceBook();
+    this.#devices.set(platform, book);
+    book.record(key.clientIdKey, hints, at);
+    const seen = new Map<string, Sightings>();
+    return (rules: RuleSet): Omit<Standing, 'state'> => {
+      const { fingerprint, ip } = rules.sharingWindowsMs;
+      const windows = `${fingerprint} ${ip}`;
+      const sightings =
+        seen.get(windows) ?? book.sightings(key.clientIdKey, hints, rules.sharingWindowsMs, at);
+      seen.set(windows, sightings);
+      return { client: key, sightings, now: at };
+    };
+  }
+
+  #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
+    const order = this.#order(payer, orderRef);
+    const changes: (OutcomeChange & { readonly from: ClientState; readonly known: KnownOrder | null })[] = [];
+    for (const [life, { outcomes }] of this.#lives.entries()) {
+      if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
+      const from = payer.states[life] ?? UNKNOWN_CLIENT;
+      const known = order.known[life] ?? null;
+      const same = changes.find((other) => other.from === from && other.known === known);
+      const change = same ?? { ...recordOutcome(from, known, { ...reported, orderRef }, at), from, known };
+      changes.push(change);
+      payer.states[life] = change.state;
+      order.known[life] = change.order;
+    }
+  }
+
+  #payer(platform: PlatformName, clientIdKey: string): Payer {
+    const payers = this.#payers.get(platform) ?? new Map<string, Payer>();
+    this.#payers.set(platform, payers);
+    const known = payers.get(clientIdKey);
+    if (known !== undefined) return known;
+    const states = this.#lives.map(() => UNKNOWN_CLIENT);
+    const payer = { key: clientKey(platform, clientIdKey), states, orders: new Map() };
+    payers.set(clientIdKey, payer);
+    return payer;
+  }
+
+  #order({ orders }: Payer, orderRef: string): LivedOrder {
+    const known = orders.get(orderRef);
+    if (known !== undefined) return known;
+    const order: LivedOrder = { asked: false, granted: [], known: [] };
+    orders.set(orderRef, order);
+    forgetOldest(orders, ORDERS_MAX);
+    return order;
+  }
+}
+
+/** A request as one rule set judged it from one state. */
+interface Judged {
+  readonly rules: RuleSet;
+  readonly state: ClientState;
+  readonly answer: LifeAnswer;
+  readonly nextState: ClientState;
+}
+
+/** The same function, asked once for each state: lives that share one go on sharing. */
+function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
+  const made = new Map<ClientState, ClientState>();
+  return (state) => {
+    const known = made.get(state);
+    if (known !== undefined) return known;
+    const result = next(state);
+    made.set(state, result);
+    return result;
+  };
+}

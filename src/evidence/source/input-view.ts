@@ -1,0 +1,66 @@
+import { Archive } from '../../archive/archive.ts';
+import type { Duck } from '../../archive/duck.ts';
+import { type Column, TABLES } from '../../archive/tables.ts';
+import type { Evidence, EvidenceAsk } from './evidence.ts';
+import { journalInputRows } from './journal-views.ts';
+import { ORDER_KEY_SQL } from './order-views.ts';
+import { between, emptyTable, onPlatform } from './views.ts';
+
+/** Tables of the archive that only a life lived again asks for. */
+const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
+
+export type InputTable = (typeof TABLES_OF_INPUTS)[number];
+
+/**
+ * Makes the view `inputs`: all that came in from outside, in the order in which it happened, one row each. Its
+ * `kind` is binding, override, score, verdict or outcome; at the same moment they come in this order, and the
+ * verdicts of a client by their numbers. Columns that a kind does not have are null.
+ */
+export async function makeInputView({ ask, duck, folder }: Evidence): Promise<void> {
+  for (const table of TABLES_OF_INPUTS) {
+    const rows = ask.place.kind === 'archive' ? archiveRows(ask.place.folder, table) : null;
+    const source =
+      rows ?? (ask.place.kind === 'journal' ? journalInputRows(folder, table) : emptyTable(table));
+    await makeTableView(duck, table, source, ask);
+  }
+  await duck.run(`CREATE OR REPLACE VIEW inputs AS SELECT * FROM (
+    SELECT 0 AS place, 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
+      epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
+    UNION ALL BY NAME SELECT 1 AS place, 'override' AS kind, ${at('changed_at')}, ${CLIENT}, override_group,
+      reason, decided_by, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides
+    UNION ALL BY NAME SELECT 2 AS place, 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
+      amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated
+      FROM scores
+    UNION ALL BY NAME SELECT 3 AS place, 'verdict' AS kind, ${at('decided_at')}, ${CLIENT}, seq, order_ref,
+      ${ORDER_KEY_SQL} AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
+      fact_currency AS currency, rule_version, digest, verdict FROM decisions
+    UNION ALL BY NAME SELECT 4 AS place, 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref, outcome,
+      cause, epoch_ms(occurred_at)::DOUBLE AS occurred_at FROM outcomes
+      WHERE ${between('reported_at', null, ask.to).join(' AND ')}
+    ) ORDER BY "at", place, client_hash, seq`);
+}
+
+const CLIENT = 'platform, client_hash, client_id_key';
+
+function at(column: string): string {
+  return `epoch_ms(${column})::DOUBLE AS "at"`;
+}
+
+async function makeTableView(
+  duck: Duck,
+  table: InputTable,
+  source: string,
+  { from, to, platform }: EvidenceAsk,
+): Promise<void> {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const names = columns.map(({ name }) => name).join(', ');
+  const where = [...between(TABLES[table].time, from, to), ...onPlatform(platform)].join(' AND ');
+  await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${source} WHERE ${where}`);
+}
+
+/** Null when the archive has no such rows. */
+function archiveRows(folder: string, table: InputTable): string | null {
+  const archive = new Archive(folder);
+  const segments = archive.segments(archive.read(), { table });
+  return segments.length === 0 ? null : archive.source(segments);
+}
