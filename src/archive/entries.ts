@@ -55,6 +55,9 @@ export function decisionOf(row: DuckRow): Decision {
   if (!isRuleVersion(ruleVersion)) throw new RowDamaged(`rule_version is "${ruleVersion}"`);
   const waitSeconds = numberOf(row['wait_seconds']);
   const stickyRequisiteRef = textOf(row['sticky_requisite_ref']);
+  // Segments of older versions lack these columns.
+  const ladder = textOf(row['ladder']);
+  const waitFloorMs = numberOf(row['wait_floor_ms']);
   return {
     decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq, at),
     seq,
@@ -69,6 +72,8 @@ export function decisionOf(row: DuckRow): Decision {
     arm: oneOf(['active', 'candidate'] as const, row, 'arm'),
     verdict: oneOf(VERDICTS, row, 'verdict'),
     ...(waitSeconds === null ? {} : { waitSeconds }),
+    ...(ladder === null ? {} : { ladder }),
+    ...(waitFloorMs === null ? {} : { waitFloorMs }),
     ...(stickyRequisiteRef === null ? {} : { stickyRequisiteRef }),
     reason: need(row, 'reason'),
     isBot: needFlag(row, 'is_bot'),

@@ -78,6 +78,8 @@ function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
     payment_score: decision.paymentScore,
     rule: decision.rule,
     signals: decision.signals,
+    ladder: decision.ladder ?? null,
+    wait_floor_ms: decision.waitFloorMs ?? null,
     ...ladderCells('ladder_before', decision.ladderBefore),
     ...ladderCells('ladder_after', decision.ladderAfter),
   };

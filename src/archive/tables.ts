@@ -76,6 +76,14 @@ export const TABLES = {
       text('payment_score', 'The estimate that an order is paid, four decimals'),
       text('rule', 'The verdict rule that decided, or "otherwise"'),
       texts('signals', 'The bot signals that matched'),
+      text(
+        'ladder',
+        'The named ladder that the wait is of; null without WAIT and on the ladder without a name',
+      ),
+      integer(
+        'wait_floor_ms',
+        'How long the wait before was, where the ladder would have given a shorter one',
+      ),
       ...ladder('ladder_before', 'before the decision'),
       ...ladder('ladder_after', 'after it'),
     ],

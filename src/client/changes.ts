@@ -61,6 +61,7 @@ export function recordOutcome(
       events: settleOrder(state.events, asked),
       outcomes,
       ladder,
+      lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
     },
     order,
     report,

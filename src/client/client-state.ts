@@ -53,6 +53,8 @@ export interface ClientState {
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
   readonly ladder: Ladder;
+  /** How long the wait was that was imposed last, ms; 0 when none was, or an older version did not keep it. */
+  readonly lastWaitMs: number;
   /** The newest verdict requests, oldest first. */
   readonly events: readonly VerdictEvent[];
   readonly outcomes: OutcomeTally;
@@ -73,6 +75,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   lastAt: 0,
   lastVerdictAt: null,
   ladder: NO_ATTEMPTS,
+  lastWaitMs: 0,
   events: [],
   outcomes: NO_OUTCOMES,
   hints: null,

@@ -16,8 +16,15 @@ export interface Ladder {
 export interface LadderSettings {
   /** Wait of level 1, 2, ...; strictly lengthening; the last one repeats. */
   readonly levelsMs: readonly number[];
+  /** The waits of ladders that rules name, by name; they are like `levelsMs`. */
+  readonly ladders: Readonly<Record<string, readonly number[]>>;
   /** A client who asks for no verdict this long starts afresh. */
   readonly resetAfterMs: number;
+}
+
+/** The waits of the ladder that a rule names; null is the one without a name. */
+export function levelsOf({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
+  return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
@@ -39,13 +46,14 @@ export function grant(ladder: Ladder): Ladder {
 }
 
 /**
- * A wait one level higher, counted from `now`; the top level repeats.
- * It never ends before the wait that it replaces, even when another rule set has shorter levels.
+ * A wait one level higher, counted from `now`; the top level repeats. While a client climbs, no wait is shorter
+ * than the one before (`lastWaitMs`), nor ends before the one that it replaces, even when another ladder or
+ * another rule set has shorter levels.
  */
-export function climb(ladder: Ladder, settings: LadderSettings, now: number): Ladder {
-  const level = Math.min(ladder.level + 1, settings.levelsMs.length);
-  const levelMs = settings.levelsMs[level - 1] ?? 0;
-  return { level, attemptOpen: false, waitUntil: Math.max(now + levelMs, ladder.waitUntil ?? 0) };
+export function climb(ladder: Ladder, levelsMs: readonly number[], now: number, lastWaitMs: number): Ladder {
+  const level = Math.min(ladder.level + 1, levelsMs.length);
+  const waitMs = Math.max(levelsMs[level - 1] ?? 0, lastWaitMs);
+  return { level, attemptOpen: false, waitUntil: Math.max(now + waitMs, ladder.waitUntil ?? 0) };
 }
 
 /** Milliseconds of the wait that are still to be served at `now`; 0 when none is due. */

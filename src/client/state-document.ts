@@ -27,7 +27,8 @@ type EventRow = [
   fingerprint: Cell,
   ip: Cell,
 ];
-type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null];
+/** `lastWaitMs` is left out where it is 0. */
+type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
 /** Newest first, each as twice its distance in ms to the one after it, plus one when it was paid. */
 type RecentRow = number[];
 type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
@@ -95,14 +96,14 @@ const SETTLED = 4;
 
 /** The text to store; `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
-  const { ladder, outcomes } = state;
+  const { outcomes } = state;
   const document: Document = [
     FORMAT,
     state.seq,
     state.firstSeenAt,
     state.lastAt,
     state.lastVerdictAt,
-    [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil],
+    encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(outcomes, state.lastAt),
     state.hints === null ? null : encodeHints(state.hints, state.lastAt),
@@ -140,6 +141,7 @@ export function decodeClientState(text: string): ClientState {
     lastAt,
     lastVerdictAt,
     ladder: decodeLadder(ladder),
+    lastWaitMs: ladder[3] ?? 0,
     events: decodeEvents(events, lastAt),
     outcomes: withPaidAmounts(decodeOutcomes(outcomes, lastAt), paidAmounts),
     hints: hints === null ? null : decodeHints(hints, lastAt),
@@ -232,6 +234,13 @@ function encodeToken(token: string | null, before: string | null | undefined): C
 function decodeToken(cell: Cell, before: string | null | undefined): string | null {
   if (cell === NONE) return null;
   return cell === SAME ? (before ?? null) : cell;
+}
+
+function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {
+  const row: LadderRow = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
+  // Whoever is off the ladder begins anew.
+  if (ladder.level > 0 && lastWaitMs > 0) row.push(lastWaitMs);
+  return row;
 }
 
 function decodeLadder([level, attemptOpen, waitUntil]: LadderRow): Ladder {

@@ -1,5 +1,12 @@
-import { climb, grant, type Ladder, type LadderSettings, waitRemainingMs } from '../client/ladder.ts';
-import type { PlatformSettings, RuleSet, Verdict } from '../rules/rule-set.ts';
+import {
+  climb,
+  grant,
+  type Ladder,
+  type LadderSettings,
+  levelsOf,
+  waitRemainingMs,
+} from '../client/ladder.ts';
+import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from '../rules/rule-set.ts';
 import { type Assessment, verdictRule } from './assess.ts';
 import { renderReason } from './reason.ts';
 
@@ -11,7 +18,20 @@ export interface ConcludedVerdict {
   readonly reason: string;
   /** Null without WAIT. */
   readonly waitSeconds: number | null;
+  /** The named ladder that the wait is of; null without WAIT, and on the ladder without a name. */
+  readonly ladder: string | null;
+  /** What the wait before lasted, when the ladder alone would have given a shorter one; otherwise null. */
+  readonly waitFloorMs: number | null;
   readonly ladderAfter: Ladder;
+}
+
+/** Where a client stands when a verdict is concluded. */
+export interface LadderStanding {
+  readonly ladderBefore: Ladder;
+  /** How long the wait before was, 0 when none was; no wait is shorter while the client climbs. */
+  readonly lastWaitMs: number;
+  /** Epoch ms. */
+  readonly at: number;
 }
 
 /** The end of every decision, a live one and a recorded one that is explained: the first rule that matches decides. */
@@ -19,17 +39,20 @@ export function concludeVerdict(
   rules: RuleSet,
   { ladder: settings }: PlatformSettings,
   { values }: Pick<Assessment, 'values'>,
-  ladderBefore: Ladder,
-  at: number,
+  standing: LadderStanding,
 ): ConcludedVerdict {
+  const { at, lastWaitMs } = standing;
   const { rule, params } = verdictRule(rules, values);
-  const ladderAfter = nextLadder(params.verdict, ladderBefore, settings, at);
+  const ladderAfter = nextLadder(params, settings, standing);
+  const unhindered = nextLadder(params, settings, { ...standing, lastWaitMs: 0 });
   const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
   return {
     verdict: params.verdict,
     rule,
     reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
+    ladder: params.verdict === 'WAIT' ? params.ladder : null,
+    waitFloorMs: ladderAfter.waitUntil === unhindered.waitUntil ? null : lastWaitMs,
     ladderAfter,
   };
 }
@@ -40,15 +63,19 @@ export function isGrant(verdict: Verdict): boolean {
 }
 
 /** What a verdict does to the ladder. */
-export function nextLadder(verdict: Verdict, ladder: Ladder, settings: LadderSettings, now: number): Ladder {
+export function nextLadder(
+  { verdict, ladder }: Pick<VerdictParams, 'verdict' | 'ladder'>,
+  settings: LadderSettings,
+  { ladderBefore, lastWaitMs, at }: LadderStanding,
+): Ladder {
   switch (verdict) {
     case 'GET_NEW':
     case 'GET_SAME_STICKY':
-      return grant(ladder);
+      return grant(ladderBefore);
     case 'WAIT':
-      return climb(ladder, settings, now);
+      return climb(ladderBefore, levelsOf(settings, ladder), at, ladderBefore.level > 0 ? lastWaitMs : 0);
     case 'BLOCK':
-      return ladder;
+      return ladderBefore;
     default:
       return verdict satisfies never;
   }

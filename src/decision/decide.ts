@@ -183,12 +183,14 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const assessment = assess(rules, contextOf(view, settings, request, standing));
-  const concluded = concludeVerdict(rules, settings, assessment, ladderBefore, at);
+  const { lastWaitMs } = state;
+  const concluded = concludeVerdict(rules, settings, assessment, { ladderBefore, lastWaitMs, at });
   const nextState: ClientState = {
     ...seen,
     seq: state.seq + 1,
     lastVerdictAt: at,
     ladder: concluded.ladderAfter,
+    lastWaitMs: lastWaitAfter(concluded, lastWaitMs, at),
     events: [...seen.events.slice(0, -1), { ...event, granted: isGrant(concluded.verdict) }],
   };
   return { at, assessment, concluded, ladderBefore, nextState };
@@ -278,12 +280,25 @@ function eventOf(
   };
 }
 
+function lastWaitAfter({ verdict, ladderAfter }: ConcludedVerdict, before: number, at: number): number {
+  if (verdict === 'WAIT') return waitRemainingMs(ladderAfter, at);
+  return ladderAfter.level === 0 ? 0 : before;
+}
+
 function answerFields(
-  { verdict, waitSeconds, reason }: ConcludedVerdict,
+  { verdict, waitSeconds, ladder, waitFloorMs, reason }: ConcludedVerdict,
   state: ClientState,
   now: number,
-): Pick<Decision, 'verdict' | 'waitSeconds' | 'stickyRequisiteRef' | 'reason'> {
-  if (waitSeconds !== null) return { verdict, waitSeconds, reason };
+): Pick<Decision, 'verdict' | 'waitSeconds' | 'ladder' | 'waitFloorMs' | 'stickyRequisiteRef' | 'reason'> {
+  if (waitSeconds !== null) {
+    return {
+      verdict,
+      waitSeconds,
+      ...(ladder === null ? {} : { ladder }),
+      ...(waitFloorMs === null ? {} : { waitFloorMs }),
+      reason,
+    };
+  }
   if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
   const binding = live(state.binding, now);
   // `parse` accepts GET_SAME_STICKY only in a rule that demands a live binding.

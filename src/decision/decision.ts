@@ -32,6 +32,10 @@ export interface Decision {
   readonly verdict: Verdict;
   /** Only with WAIT. */
   readonly waitSeconds?: number;
+  /** The named ladder that the wait is of; absent without WAIT, and on the ladder without a name. */
+  readonly ladder?: string;
+  /** How long the wait before was, ms: only where the ladder alone would have given a shorter one. */
+  readonly waitFloorMs?: number;
   /** Only with GET_SAME_STICKY. */
   readonly stickyRequisiteRef?: string;
   readonly reason: string;

@@ -68,6 +68,8 @@ export const ANSWER_PLACEHOLDERS = [
 
 export interface VerdictParams {
   readonly verdict: Verdict;
+  /** The named ladder of a WAIT; null for the one without a name, and without WAIT. */
+  readonly ladder: string | null;
   readonly reason: readonly ReasonPart[];
 }
 

@@ -111,6 +111,8 @@ export interface Decision {
   readonly arm: 'active' | 'candidate';
   readonly verdict: VerdictCommand;
   readonly waitSeconds?: number;
+  readonly ladder?: string;
+  readonly waitFloorMs?: number;
   readonly stickyRequisiteRef?: string;
   readonly reason: string;
   readonly isBot: boolean;

@@ -5,19 +5,24 @@ import {
   grant,
   type Ladder,
   type LadderSettings,
+  levelsOf,
   NO_ATTEMPTS,
   settle,
   waitRemainingMs,
 } from '../../src/client/ladder.ts';
 
-const SETTINGS: LadderSettings = { levelsMs: [30_000, 300_000, 1_800_000], resetAfterMs: 86_400_000 };
+const SETTINGS: LadderSettings = {
+  levelsMs: [30_000, 300_000, 1_800_000],
+  resetAfterMs: 86_400_000,
+  ladders: {},
+};
 const T = 1_000_000_000;
 
 /** Ladders of rising levels, in ms. */
 const anySettings: fc.Arbitrary<LadderSettings> = fc
   .uniqueArray(fc.integer({ min: 1, max: 3600 }), { minLength: 1, maxLength: 20 })
   .map((levels) => levels.toSorted((a, b) => a - b).map((seconds) => seconds * 1000))
-  .map((levelsMs) => ({ levelsMs, resetAfterMs: (levelsMs.at(-1) ?? 0) + 1000 }));
+  .map((levelsMs) => ({ levelsMs, ladders: {}, resetAfterMs: (levelsMs.at(-1) ?? 0) + 1000 }));
 
 const anyLadder: fc.Arbitrary<Ladder> = fc.record({
   level: fc.nat(25),
@@ -61,7 +66,7 @@ describe('the cooldown ladder', () => {
     ];
     for (const { title, from, to } of rows) {
       it(title, () => {
-        expect(climb(from, SETTINGS, T)).to.deep.equal(to);
+        expect(climb(from, SETTINGS.levelsMs, T, 0)).to.deep.equal(to);
       });
     }
   });
@@ -87,10 +92,36 @@ describe('the cooldown ladder', () => {
     expect(waitRemainingMs(NO_ATTEMPTS, T)).to.equal(0);
   });
 
+  it('gives no shorter wait than the one before, whichever ladders the rules name on the way', () => {
+    const ladders = fc.array(fc.record({ settings: anySettings, served: fc.boolean() }), { maxLength: 12 });
+    fc.assert(
+      fc.property(ladders, (steps) => {
+        let ladder = NO_ATTEMPTS;
+        let now = T;
+        let lastWaitMs = 0;
+        for (const { settings, served } of steps) {
+          ladder = climb(ladder, settings.levelsMs, now, lastWaitMs);
+          const waitMs = waitRemainingMs(ladder, now);
+          expect(waitMs).to.be.at.least(lastWaitMs);
+          expect(waitMs).to.be.at.least(settings.levelsMs[ladder.level - 1] ?? Number.NaN);
+          lastWaitMs = waitMs;
+          now += served ? waitMs : 1000;
+          if (served) ladder = grant(ladder);
+        }
+      }),
+    );
+  });
+
+  it('finds the waits of a ladder by its name', () => {
+    const settings = { ...SETTINGS, ladders: { patient: [60_000, 600_000] } };
+    expect(levelsOf(settings, 'patient')).to.deep.equal([60_000, 600_000]);
+    expect(levelsOf(settings, null)).to.deep.equal(SETTINGS.levelsMs);
+  });
+
   it('never shortens a wait while climbing, and never climbs past the top', () => {
     fc.assert(
       fc.property(anyLadder, anySettings, (ladder, settings) => {
-        const after = climb(ladder, settings, T);
+        const after = climb(ladder, settings.levelsMs, T, 0);
         expect(after.waitUntil).to.be.at.least(ladder.waitUntil ?? 0);
         expect(after.level).to.be.within(1, settings.levelsMs.length);
         expect(after.level).to.be.at.least(Math.min(ladder.level, settings.levelsMs.length));

@@ -974,6 +974,68 @@ export const BAD_SETTINGS: readonly BadRules[] = [
     problems: ['ruleset.yaml:9:13  currency must be 3 or 4 capital letters or digits, like EUR, not "EU"'],
   },
   {
+    title: 'a ladder that no ladder.yaml has',
+    files: {
+      'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [1m, 10m] }'),
+      'verdicts.yaml': edits(
+        swap(
+          'verdict: WAIT\n        reason: "Asked',
+          'verdict: WAIT\n        ladder: patint\n        reason: "Asked',
+        ),
+        swap(
+          'verdict: WAIT\n        reason: "The previous',
+          'verdict: WAIT\n        ladder: patient\n        reason: "The previous',
+        ),
+      ),
+    },
+    problems: ['verdicts.yaml:36:17  unknown ladder "patint"; did you mean "patient"?'],
+  },
+  {
+    title: 'a ladder that no rule names',
+    files: { 'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [1m, 10m] }') },
+    problems: ['ladder.yaml:8:12  no rule names the ladder "patient"; name it in a WAIT rule, or remove it'],
+  },
+  {
+    title: 'a ladder of a rule that says no WAIT',
+    files: {
+      'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [1m, 10m] }'),
+      'verdicts.yaml': swap(
+        'verdict: BLOCK, reason: "The client',
+        'verdict: BLOCK, ladder: patient, reason: "The client',
+      ),
+    },
+    problems: ['verdicts.yaml:13:33  only WAIT has a ladder; BLOCK imposes no wait'],
+  },
+  {
+    title: 'a named ladder that does not lengthen, and one that is longer than resetAfter',
+    files: {
+      'ladder.yaml': swap(
+        'resetAfter: 24h',
+        'resetAfter: 24h\nladders:\n  patient: [10m, 10m]\n  Slow: [1m]',
+      ),
+    },
+    problems: [
+      'ladder.yaml:9:18  level 2 (10m) must be longer than level 1 (10m)',
+      'ladder.yaml:10:3  the name of a ladder has lower-case words joined by "-", like patient, unlike "Slow"',
+    ],
+  },
+  {
+    title: 'a named ladder that is longer than the absence after which a payer starts afresh',
+    files: { 'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [1m, 2d] }') },
+    problems: [
+      'ladder.yaml:7:13  resetAfter must be longer than the longest wait, 2d of the ladder "patient"; otherwise leaving would be shorter than waiting',
+      'ladder.yaml:8:12  no rule names the ladder "patient"; name it in a WAIT rule, or remove it',
+      'ruleset.yaml:20:51  resetAfter must be longer than the longest wait, 2d of the ladder "patient"; otherwise leaving would be shorter than waiting',
+    ],
+  },
+  {
+    title: "a platform's ladder of a name that ladder.yaml does not have",
+    files: {
+      'ruleset.yaml': swap('resetAfter: 1h }', 'resetAfter: 1h, ladders: { patient: [1m] } }'),
+    },
+    problems: ['ruleset.yaml:20:66  ladder.yaml has no ladder "patient"'],
+  },
+  {
     title: 'a time zone that is misspelt',
     files: { 'ruleset.yaml': swap('currency: EUR', 'currency: EUR\n  timeZone: Europe/Berln') },
     problems: [

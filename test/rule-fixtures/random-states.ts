@@ -113,15 +113,18 @@ const override: fc.Arbitrary<Override> = fc.record({
 });
 
 /** Any state that a client can be in at NOW. */
-export const anyState: fc.Arbitrary<ClientState> = fc.record({
-  seq: fc.nat(),
-  firstSeenAt: maybe(fc.oneof(past, fc.constant(0))),
-  lastAt: fc.constant(NOW),
-  lastVerdictAt: maybe(past),
-  ladder,
-  events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
-  outcomes,
-  hints: maybe(hints),
-  binding: maybe(binding),
-  override: maybe(override),
-});
+export const anyState: fc.Arbitrary<ClientState> = fc
+  .record({
+    seq: fc.nat(),
+    firstSeenAt: maybe(fc.oneof(past, fc.constant(0))),
+    lastAt: fc.constant(NOW),
+    lastVerdictAt: maybe(past),
+    ladder,
+    lastWaitMs: fc.nat(365 * DAY_MS),
+    events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
+    outcomes,
+    hints: maybe(hints),
+    binding: maybe(binding),
+    override: maybe(override),
+  })
+  .map((state) => ({ ...state, lastWaitMs: state.ladder.level === 0 ? 0 : state.lastWaitMs }));

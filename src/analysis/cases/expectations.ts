@@ -56,6 +56,10 @@ const EXPECTABLE: Readonly<Record<StepKind, Readonly<Record<string, Expectable>>
       mayBeAbsent: true,
       read: (file, node) => file.number(node, 'waitSeconds', { min: 1, max: 1e9, integer: true }),
     },
+    ladder: {
+      mayBeAbsent: true,
+      read: (file, node, { settings }) => file.choice(node, 'ladder', Object.keys(settings.ladder.ladders)),
+    },
     stickyRequisiteRef: { mayBeAbsent: true, read: text('stickyRequisiteRef') },
     rule: {
       read: (file, node, { verdicts }) =>

@@ -97,17 +97,17 @@ function ladderDifferences(
   part: DiffPart,
   prefix: string,
 ): readonly RuleDifference[] {
-  const levels = Math.max(before.levelsMs.length, after.levelsMs.length);
-  const changes = Array.from({ length: levels }, (_, index) =>
-    valueChange(
-      part,
-      `${prefix}ladder level ${index + 1}`,
-      durationText(before.levelsMs[index]),
-      durationText(after.levelsMs[index]),
-    ),
-  );
+  const names = new Set([...Object.keys(before.ladders), ...Object.keys(after.ladders)]);
   return [
-    ...changes.flat(),
+    ...levelDifferences(before.levelsMs, after.levelsMs, part, `${prefix}ladder`),
+    ...[...names].flatMap((name) =>
+      levelDifferences(
+        before.ladders[name] ?? [],
+        after.ladders[name] ?? [],
+        part,
+        `${prefix}ladder "${name}"`,
+      ),
+    ),
     ...valueChange(
       part,
       `${prefix}ladder resetAfter`,
@@ -115,6 +115,23 @@ function ladderDifferences(
       durationText(after.resetAfterMs),
     ),
   ];
+}
+
+function levelDifferences(
+  beforeMs: readonly number[],
+  afterMs: readonly number[],
+  part: DiffPart,
+  ladder: string,
+): readonly RuleDifference[] {
+  const levels = Math.max(beforeMs.length, afterMs.length);
+  return Array.from({ length: levels }, (_, index) =>
+    valueChange(
+      part,
+      `${ladder} level ${index + 1}`,
+      durationText(beforeMs[index]),
+      durationText(afterMs[index]),
+    ),
+  ).flat();
 }
 
 function durationText(ms: number | undefined): string | null {
@@ -209,14 +226,15 @@ function signalParams({ weight }: SignalParams): Params {
   return { weight: String(weight) };
 }
 
-function verdictParams({ verdict, reason }: VerdictParams): Params {
-  return { verdict, reason: JSON.stringify(reasonText(reason)) };
+function verdictParams({ verdict, ladder, reason }: VerdictParams): Params {
+  const named: Params = ladder === null ? {} : { ladder };
+  return { verdict, ...named, reason: JSON.stringify(reasonText(reason)) };
 }
 
 function paramChanges(before: Params, after: Params): readonly string[] {
-  return Object.keys(before)
+  return Object.keys({ ...before, ...after })
     .filter((name) => before[name] !== after[name])
-    .map((name) => `${name} ${before[name]} -> ${after[name]}`);
+    .map((name) => `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}`);
 }
 
 /** Compares the rules of one file by their names. */

@@ -107,8 +107,10 @@ export function shortDigest(digest: string): string {
 }
 
 function bare(decision: Decision): Explanation {
-  const { ladderBefore, ladderAfter, at } = decision;
-  const after = isDeepStrictEqual(ladderBefore, ladderAfter) ? 'the same' : ladderInWords(ladderAfter, at);
+  const { ladderBefore, ladderAfter, ladder, at } = decision;
+  const after = isDeepStrictEqual(ladderBefore, ladderAfter)
+    ? 'the same'
+    : ladderInWords(ladderAfter, at, ladder);
   return {
     decision,
     rules: null,
@@ -147,7 +149,9 @@ function decideAgain(
   const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
   const { values, clientGroup, isBot, signals } = conclude(rules, recorded, false);
   const settings = settingsOf(rules, decision.platform);
-  const concluded = concludeVerdict(rules, settings, { values }, decision.ladderBefore, decision.at);
+  const { ladderBefore, waitFloorMs: lastWaitMs = 0, at } = decision;
+  const standing = { ladderBefore, lastWaitMs, at };
+  const concluded = concludeVerdict(rules, settings, { values }, standing);
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
   return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore } };
 }
@@ -158,11 +162,13 @@ function compare(
   rerun: Rerun,
   values: readonly FactValue[],
 ): readonly RerunDifference[] {
-  const recorded = { ...decision, waitSeconds: decision.waitSeconds ?? null };
+  const { waitSeconds = null, ladder = null } = decision;
+  const recorded = { ...decision, waitSeconds, ladder };
   const members = (
     [
       'verdict',
       'waitSeconds',
+      'ladder',
       'rule',
       'reason',
       'clientGroup',
@@ -219,8 +225,9 @@ function countOf(count: number, noun: string): string {
   return count === 1 ? noun : `${count} ${noun}s`;
 }
 
-function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number): string {
-  const step = level === 0 ? 'no wait so far' : `level ${level}`;
+function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
+  const named = ladder === undefined ? '' : ` of the ladder "${ladder}"`;
+  const step = level === 0 ? 'no wait so far' : `level ${level}${named}`;
   if (attemptOpen) return `${step}; a requisite was granted and is not paid yet`;
   if (waitUntil === null) return level === 0 ? 'as before a first request' : `${step}; no wait is due`;
   const seconds = Math.ceil(Math.abs(waitUntil - at) / 1000);

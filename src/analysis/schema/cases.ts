@@ -142,6 +142,7 @@ const EXPECTATIONS: Readonly<Record<StepKind, Readonly<Record<string, JsonSchema
     ...PAYER_EXPECTATIONS,
     verdict: choice(VERDICTS, 'The command to the caller.'),
     waitSeconds: { type: ['integer', 'null'], minimum: 1 },
+    ladder: optionalText,
     stickyRequisiteRef: optionalText,
     rule: text('Name of the rule that decides, or otherwise.'),
     reason: text('What the caller reads.'),

@@ -2,9 +2,9 @@ import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
+import { LADDER_LEVELS_MAX, LADDER_NAME_PATTERN } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
-import { LADDER_LEVELS_MAX } from '../../rules/parse/settings.ts';
 import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { caseFileSchema } from './cases.ts';
 import { conditionDefinitions, TOP_LEVEL } from './conditions.ts';
@@ -135,25 +135,34 @@ function signalsSchema(): JsonSchema {
 function verdictsSchema(): JsonSchema {
   const params = {
     verdict: choice(VERDICTS, 'The command to the caller (contract, section 4.2).'),
+    ladder: {
+      type: 'string',
+      pattern: LADDER_NAME_PATTERN,
+      description: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
+    },
     reason: text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
   };
   return ruleFile(
     'verdicts',
-    { otherwise: mappingOf(params, Object.keys(params), 'The answer when no rule matches.') },
-    prioritised(event('verdict', params)),
+    { otherwise: mappingOf(params, ['verdict', 'reason'], 'The answer when no rule matches.') },
+    prioritised(event('verdict', params, ['ladder'])),
     'The verdict: the first match by priority, highest first.',
   );
 }
 
 function ladderSchema(description: string): JsonSchema {
+  const levels = {
+    ...listOf(DURATION_TEXT, 'The wait of each level, each longer than the one before; the last repeats.'),
+    maxItems: LADDER_LEVELS_MAX,
+  };
   return mappingOf(
     {
-      levels: {
-        ...listOf(
-          DURATION_TEXT,
-          'The wait of each level, each longer than the one before; the last repeats.',
-        ),
-        maxItems: LADDER_LEVELS_MAX,
+      levels,
+      ladders: {
+        type: 'object',
+        description: 'Further ladders, for WAIT rules to name.',
+        propertyNames: { pattern: LADDER_NAME_PATTERN },
+        additionalProperties: levels,
       },
       resetAfter: {
         ...DURATION_TEXT,
@@ -231,10 +240,18 @@ function prioritised(members: Readonly<Record<string, JsonSchema>>): Readonly<Re
 function event(
   type: string,
   params: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
 ): Readonly<Record<string, JsonSchema>> {
   return {
     event: mappingOf(
-      { type: { const: type }, params: mappingOf(params, Object.keys(params), 'What the rule concludes.') },
+      {
+        type: { const: type },
+        params: mappingOf(
+          params,
+          Object.keys(params).filter((name) => !optional.includes(name)),
+          'What the rule concludes.',
+        ),
+      },
       ['type', 'params'],
       'What happens when the rule matches.',
     ),

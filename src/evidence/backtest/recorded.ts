@@ -3,7 +3,7 @@ import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { factColumn, factLabel } from '../../archive/rows.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { isPlatformName } from '../../client/client-key.ts';
-import { climb } from '../../client/ladder.ts';
+import { climb, levelsOf } from '../../client/ladder.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import { FACTS } from '../../facts/catalogue.ts';
@@ -119,7 +119,8 @@ export class Redecider {
       const { rule, params } = verdictRule(rules, concluded);
       const settings = settingsOf(rules, platforms[row] ?? '');
       const before = { level: levels[row] ?? 0, attemptOpen: false, waitUntil: null };
-      const level = params.verdict === 'WAIT' ? climb(before, settings.ladder, times[row] ?? 0).level : 0;
+      const levelsMs = levelsOf(settings.ladder, params.ladder);
+      const level = params.verdict === 'WAIT' ? climb(before, levelsMs, times[row] ?? 0, 0).level : 0;
       const score = scoreOf(row, settings.smoothing);
       return {
         verdict: params.verdict,

@@ -112,6 +112,8 @@ const DECISION_MEMBERS: readonly (readonly [string | Readonly<Record<string, str
   ['payment_score', 'paymentScore', 'VARCHAR'],
   ['rule', 'rule', 'VARCHAR'],
   ['signals', 'signals', 'VARCHAR[]'],
+  ['ladder', 'ladder', 'VARCHAR'],
+  ['wait_floor_ms', 'waitFloorMs', 'BIGINT'],
   [ladderColumns('ladder_before', 'ladderBefore'), 'ladderBefore', LADDER],
   [ladderColumns('ladder_after', 'ladderAfter'), 'ladderAfter', LADDER],
 ];

@@ -40,6 +40,10 @@ export const DecisionSchema = named(
     arm: choice(['active', 'candidate'] as const, 'Which rule set of a rollout decided'),
     verdict,
     waitSeconds: Type.Optional(waitSeconds),
+    ladder: Type.Optional(word('The named ladder that the wait is of')),
+    waitFloorMs: Type.Optional(
+      count('How long the wait before was, ms, where the ladder would have given a shorter one'),
+    ),
     stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
     reason: word('As answered'),
     isBot,

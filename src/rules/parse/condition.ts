@@ -8,6 +8,7 @@ import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
 import { textForm } from '../proof/domain.ts';
 import type { FactRefs } from './fact-refs.ts';
+import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import type { Member, Members, YamlFile } from './yaml-file.ts';
 
@@ -26,6 +27,7 @@ const COMPARISONS_MAX = 1000;
 export interface RuleNames {
   readonly refs: FactRefs;
   readonly lists: RuleLists;
+  readonly ladders: RuleLadders;
 }
 
 /** What a fact is compared with, and the list that it stands in. */

@@ -2,9 +2,10 @@ import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import type { ParsedRules } from '../rule-set.ts';
 import { FactRefs } from './fact-refs.ts';
+import { RuleLadders } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
-import { override, type RuleSetFile, readLadder, readLimits, readRuleSetFile } from './settings.ts';
+import { override, type RuleSetFile, readLimits, readRuleSetFile } from './settings.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
@@ -33,16 +34,18 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const problems: Problem[] = [];
   refuseUnknownFiles(files, problems);
   const open = <T>(name: string, read: (file: YamlFile) => T | null) => readFile(files, name, problems, read);
-  const ladder = open('ladder.yaml', (file) => readLadder(file, file.root));
-  const ruleSet = open('ruleset.yaml', (file) => readRuleSetFile(file, folder));
+  const ladders = new RuleLadders();
+  const ladder = open('ladder.yaml', (file) => ladders.read(file));
+  const ruleSet = open('ruleset.yaml', (file) => readRuleSetFile(file, folder, ladders));
   // Each file adds the facts it asks for, so this order is the order of values in a decision.
   const refs = new FactRefs();
   const ruleLists = new RuleLists(files, problems);
-  const names = { refs, lists: ruleLists };
+  const names = { refs, lists: ruleLists, ladders };
   const groups = open('groups.yaml', (file) => readGroups(file, names));
   const signals = open('bot-signals.yaml', (file) => readSignals(file, names));
   const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, names));
   ruleLists.refuseUnused();
+  if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', readLimits) : NO_LIMITS;
   const allSound = problems.length === 0;

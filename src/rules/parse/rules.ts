@@ -27,6 +27,7 @@ interface RuleForm<Params> {
   readonly prioritised: boolean;
   readonly eventType: string;
   readonly eventMembers: readonly string[];
+  readonly optionalEventMembers?: readonly string[];
   /** `condition` is null when the rule's conditions are not sound; that is then among the problems. */
   readonly params: (members: Members, condition: Condition | null, node: Node) => Params | null;
 }
@@ -95,12 +96,14 @@ export function readVerdicts(file: YamlFile, names: RuleNames): ParsedRules['ver
     prioritised: true,
     eventType: 'verdict',
     eventMembers: ['verdict', 'reason'],
+    optionalEventMembers: ['ladder'],
     // What is wrong with the conditions is told already; they may have demanded the binding.
     params: (params, condition, node) =>
       readVerdict(file, params, names, condition === null || demandsBinding(condition), node),
   });
   const otherwise = optional(members.get('otherwise'), (node) => {
-    const params = file.members(node, 'otherwise', ['verdict', 'reason'], ['verdict', 'reason']);
+    const allowed = ['verdict', 'reason', 'ladder'];
+    const params = file.members(node, 'otherwise', allowed, ['verdict', 'reason']);
     return params === null ? null : readVerdict(file, params, names, false, node);
   });
   return otherwise === null ? null : { rules, otherwise };
@@ -121,7 +124,13 @@ function readVerdict(
       'GET_SAME_STICKY needs a bound requisite: add { fact: bindingFitsMethod, operator: equal, value: true } to the "all" of the rule',
     );
   }
-  return verdict === null || reason === null ? null : { verdict, reason };
+  const named = params.get('ladder');
+  const ladder = optional(named, (value) => names.ladders.use(file, value));
+  if (named !== undefined && verdict !== null && verdict !== 'WAIT') {
+    return file.report(named.key, `only WAIT has a ladder; ${verdict} imposes no wait`);
+  }
+  if (verdict === null || reason === null || (named !== undefined && ladder === null)) return null;
+  return { verdict, ladder, reason };
 }
 
 function readRules<Params>(
@@ -200,7 +209,8 @@ function readEvent<Params>(
   const members = file.members(node, 'event', ['type', 'params'], ['type', 'params']);
   const type = optional(members?.get('type'), (value) => file.choice(value, 'event type', [form.eventType]));
   const params = optional(members?.get('params'), (value) => {
-    const found = file.members(value, 'params', form.eventMembers, form.eventMembers);
+    const allowed = [...form.eventMembers, ...(form.optionalEventMembers ?? [])];
+    const found = file.members(value, 'params', allowed, form.eventMembers);
     return found === null ? null : form.params(found, condition, node);
   });
   return type === null ? null : params;

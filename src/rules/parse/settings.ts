@@ -2,17 +2,11 @@ import type { Node } from 'yaml';
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
-import type { LadderSettings } from '../../client/ladder.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
-import { formatDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
 import { isRuleVersion, type PlatformSettings, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import type { RuleLadders } from './rule-ladders.ts';
 import { type Member, optional, type YamlFile } from './yaml-file.ts';
-
-export const LADDER_LEVELS_MAX = 20;
-
-/** A payer who is told to come back in a year is blocked, which is another verdict. */
-const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
 /** What rule sets go by that name no time zone, such as those from before there was one. */
 const DEFAULT_TIME_ZONE = 'UTC';
@@ -32,14 +26,14 @@ export interface RuleSetFile {
 }
 
 /** Reads `ruleset.yaml`; `folder` is the name that its ruleVersion must equal. */
-export function readRuleSetFile(file: YamlFile, folder: string): RuleSetFile | null {
+export function readRuleSetFile(file: YamlFile, folder: string, ladders: RuleLadders): RuleSetFile | null {
   const required = ['ruleVersion', 'description', 'settings'];
   const members = file.members(file.root, 'the rule set', [...required, 'platforms'], required);
   if (members === null) return null;
   const version = optional(members.get('ruleVersion'), (node) => readVersion(file, node, folder));
   const description = optional(members.get('description'), (node) => file.text(node, 'description'));
   const settings = optional(members.get('settings'), (node) => readSettings(file, node));
-  const platforms = readPlatforms(file, members.get('platforms'));
+  const platforms = readPlatforms(file, members.get('platforms'), ladders);
   if (version === null || description === null || settings === null) return null;
   return { version, description, settings, platforms };
 }
@@ -82,19 +76,23 @@ function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladde
     : { currency, timeZone, smoothing, scoringLimits };
 }
 
-function readPlatforms(file: YamlFile, member: Member | undefined): ReadonlyMap<string, PlatformOverrides> {
+function readPlatforms(
+  file: YamlFile,
+  member: Member | undefined,
+  ladders: RuleLadders,
+): ReadonlyMap<string, PlatformOverrides> {
   const platforms = new Map<string, PlatformOverrides>();
   const members = optional(member, (node) => file.anyMembers(node, 'platforms')) ?? [];
   for (const [name, { key, value }] of members) {
     if (!isPlatformName(name)) {
       file.report(key, `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`);
     }
-    platforms.set(name, readPlatform(file, value, `platform "${name}"`));
+    platforms.set(name, readPlatform(file, value, `platform "${name}"`, ladders));
   }
   return platforms;
 }
 
-function readPlatform(file: YamlFile, node: Node, what: string): PlatformOverrides {
+function readPlatform(file: YamlFile, node: Node, what: string, ladders: RuleLadders): PlatformOverrides {
   const names = ['currency', 'timeZone', 'smoothing', 'scoringLimits', 'ladder'];
   const members = file.members(node, what, names, []);
   return {
@@ -102,7 +100,7 @@ function readPlatform(file: YamlFile, node: Node, what: string): PlatformOverrid
     timeZone: optional(members?.get('timeZone'), (value) => readTimeZone(file, value)),
     smoothing: optional(members?.get('smoothing'), (value) => readSmoothing(file, value)),
     scoringLimits: optional(members?.get('scoringLimits'), (value) => file.boolean(value, 'scoringLimits')),
-    ladder: optional(members?.get('ladder'), (value) => readLadder(file, value)),
+    ladder: optional(members?.get('ladder'), (value) => ladders.readOwn(file, value)),
   };
 }
 
@@ -151,56 +149,6 @@ function readSmoothing(file: YamlFile, node: Node): Smoothing | null {
     );
   }
   return { prior, weight };
-}
-
-/** Reads a ladder: that of `ladder.yaml`, or one platform's own. */
-export function readLadder(file: YamlFile, node: Node | null): LadderSettings | null {
-  const members = file.members(node, 'the ladder', ['levels', 'resetAfter'], ['levels', 'resetAfter']);
-  const levelsMs = optional(members?.get('levels'), (value) => readLevels(file, value));
-  const reset = members?.get('resetAfter');
-  const resetAfterMs = optional(reset, (value) => readLadderDuration(file, value, 'resetAfter'));
-  const longestMs = levelsMs?.at(-1);
-  if (reset === undefined || resetAfterMs === null || levelsMs === null || longestMs === undefined) {
-    return null;
-  }
-  if (resetAfterMs <= longestMs) {
-    return file.report(
-      reset.value,
-      `resetAfter must be longer than the longest wait, ${formatDuration(longestMs)}; otherwise leaving would be shorter than waiting`,
-    );
-  }
-  return { levelsMs, resetAfterMs };
-}
-
-function readLevels(file: YamlFile, node: Node): readonly number[] | null {
-  const items = file.items(node, 'levels');
-  if (items === null) return null;
-  if (items.length > LADDER_LEVELS_MAX) {
-    return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${items.length}`);
-  }
-  const levelsMs: number[] = [];
-  for (const item of items) {
-    const levelMs = readLadderDuration(file, item, 'a level');
-    if (levelMs === null) return null;
-    const below = levelsMs.at(-1);
-    if (below !== undefined && levelMs <= below) {
-      return file.report(
-        item,
-        `level ${levelsMs.length + 1} (${formatDuration(levelMs)}) must be longer than level ${levelsMs.length} (${formatDuration(below)})`,
-      );
-    }
-    levelsMs.push(levelMs);
-  }
-  return levelsMs;
-}
-
-function readLadderDuration(file: YamlFile, node: Node, what: string): number | null {
-  const ms = file.duration(node, what);
-  if (ms === null || ms <= LADDER_MS_MAX) return ms;
-  return file.report(
-    node,
-    `${what} must be at most ${formatDuration(LADDER_MS_MAX)}, not ${formatDuration(ms)}`,
-  );
 }
 
 /** Reads `limits.yaml`: payLimitValue items like `EUR:250.00` by group. */

@@ -56,9 +56,10 @@ function afterScore(state: ClientState, request: ScoreRequest, at: number): Clie
 }
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
-  const { at, seq, ladderAfter } = decision;
+  const { at, seq, verdict, ladderAfter } = decision;
   const events = rememberEvent(state.events, eventOf(state, decision));
-  return { ...touch({ ...state, events }, at), seq, lastVerdictAt: at, ladder: ladderAfter };
+  const lastWaitMs = verdict === 'WAIT' ? waitRemainingMs(ladderAfter, at) : state.lastWaitMs;
+  return { ...touch({ ...state, events }, at), seq, lastVerdictAt: at, ladder: ladderAfter, lastWaitMs };
 }
 
 function eventOf(state: ClientState, decision: Decision): VerdictEvent {

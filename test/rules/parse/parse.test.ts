@@ -298,7 +298,7 @@ describe('parsing a rule set', () => {
       sandbox: {
         ...settings,
         scoringLimits: true,
-        ladder: { levelsMs: [10_000, 60_000, 600_000], resetAfterMs: 3_600_000 },
+        ladder: { levelsMs: [10_000, 60_000, 600_000], ladders: {}, resetAfterMs: 3_600_000 },
       },
     });
   });

@@ -26,6 +26,9 @@ export const RuleFolderListSchema = named(
 
 const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
   levelsMs: list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
+  ladders: Type.Record(Type.String(), list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
+    description: 'The ladders that rules name, by name',
+  }),
   resetAfterMs: Type.Integer({
     minimum: 1,
     description: 'A client who asks for nothing this long starts afresh',
@@ -151,7 +154,7 @@ export const OPENED_FOLDER_EXAMPLE = {
   ...FOLDER_EXAMPLE,
   files: [{ path: 'ladder.yaml', text: 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' }],
   problems: [],
-  ladder: { levelsMs: [40_000, 300_000, 1_800_000], resetAfterMs: 86_400_000 },
+  ladder: { levelsMs: [40_000, 300_000, 1_800_000], ladders: {}, resetAfterMs: 86_400_000 },
   platforms: [],
   rules: [
     {

@@ -1,0 +1,219 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { diffRuleSets } from '../../src/analysis/diff/diff.ts';
+import { explain } from '../../src/analysis/explain/explain.ts';
+import { Simulation } from '../../src/analysis/simulation.ts';
+import { rowOf } from '../../src/archive/rows.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import type { VerdictRequest } from '../../src/decision/decide.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** The released rules, in which transfers wait on a ladder of their own. */
+function withLadders(ladders: string, more: Readonly<Record<string, Edit>> = {}): RuleSet {
+  const waits = (name: string, condition: string, priority: number) => `
+  - name: ${name}-transfer
+    priority: ${priority}
+    conditions:
+      all: [{ fact: method, operator: equal, value: transfer }, ${condition}]
+    event: { type: verdict, params: { verdict: WAIT, ladder: patient, reason: "Transfers take time; wait {waitSeconds} s." } }
+`;
+  const early = waits('early', '{ fact: waitRemainingSeconds, operator: greaterThan, value: 0 }', 86);
+  const unpaid = waits('unpaid', '{ fact: attemptOpen, operator: equal, value: true }', 85);
+  return edited({
+    'ruleset.yaml': swap('resetAfter: 1h', 'resetAfter: 12h'),
+    'ladder.yaml': swap('resetAfter: 24h', `resetAfter: 24h\nladders: ${ladders}`),
+    'verdicts.yaml': swap('rules:\n', `rules:\n${early}${unpaid}`),
+    ...more,
+  });
+}
+
+const RULES = withLadders('{ patient: [2m, 20m, 2h, 5h] }');
+
+function asked(method: string, orderRef = 'order-1'): VerdictRequest {
+  const request = {
+    sellPointKey: 'shop-1',
+    amount: '25',
+    currency: null,
+    requestId: 'r',
+    arm: 'active' as const,
+  };
+  return { ...request, method, orderRef };
+}
+
+/** What a payer is answered who asks by these methods, so many seconds after each other. */
+function ask(
+  rules: RuleSet,
+  steps: readonly (readonly [afterSeconds: number, method: string])[],
+  platform = 'demo',
+): readonly Decision[] {
+  const simulation = new Simulation(rules, platformName(platform));
+  let now = NOW;
+  return steps.map(([afterSeconds, method]) => {
+    now += afterSeconds * SECOND_MS;
+    return simulation.verdict('payer-1', asked(method), now);
+  });
+}
+
+const waits = (decisions: readonly Decision[]) => decisions.map(({ waitSeconds }) => waitSeconds ?? 0);
+
+describe('a ladder that a rule names', () => {
+  it('gives the wait, and the level is the client’s', () => {
+    const decisions = ask(RULES, [
+      [0, 'transfer'],
+      [1, 'transfer'],
+      [1, 'card'],
+      [1, 'transfer'],
+    ]);
+    expect(waits(decisions)).to.deep.equal([0, 120, 300, 7200]);
+    expect(decisions.map(({ ladder }) => ladder)).to.deep.equal([undefined, 'patient', undefined, 'patient']);
+    expect(decisions.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 3]);
+  });
+
+  it('keeps to table 3.2 of the interface as the ladder without a name does', () => {
+    for (const [method, levels] of [
+      ['card', [30, 300, 1800]],
+      ['transfer', [120, 1200, 7200, 18_000]],
+    ] as const) {
+      const simulation = new Simulation(RULES, platformName('demo'));
+      let now = NOW;
+      const next = (afterSeconds: number) => {
+        now += afterSeconds * SECOND_MS;
+        return simulation.verdict('payer-1', asked(method), now);
+      };
+      // First request: no wait.
+      expect(next(0)).to.deep.include({ verdict: 'GET_NEW' });
+      for (const seconds of [...levels, levels.at(-1) ?? 0]) {
+        // The attempt did not reach payment: the next level. The wait is served: another attempt.
+        expect(next(1)).to.deep.include({ verdict: 'WAIT', waitSeconds: seconds });
+        expect(next(seconds)).to.deep.include({ verdict: 'GET_NEW' });
+      }
+      // A payment resets.
+      simulation.outcome('payer-1', 'order-1', { outcome: 'PAID', cause: null, occurredAt: now }, now);
+      expect(next(1)).to.deep.include({ verdict: 'GET_NEW' });
+      expect(next(1)).to.deep.include({ verdict: 'WAIT', waitSeconds: levels[0] });
+      // Asked too early: the next level.
+      expect(next(1)).to.deep.include({ verdict: 'WAIT', waitSeconds: levels[1] });
+      // A long absence resets.
+      expect(next(DAY_MS / SECOND_MS)).to.deep.include({ verdict: 'GET_NEW' });
+      expect(next(1)).to.deep.include({ verdict: 'WAIT', waitSeconds: levels[0] });
+    }
+  });
+
+  it('never shortens a wait for who changes to a shorter ladder, and the record says why', () => {
+    const decisions = ask(RULES, [
+      [0, 'transfer'],
+      [1, 'transfer'],
+      [1, 'transfer'],
+      [1201, 'card'],
+      [1, 'card'],
+    ]);
+    expect(waits(decisions)).to.deep.equal([0, 120, 1200, 0, 1800]);
+    const shorter = ask(withLadders('{ patient: [2m, 2h] }'), [
+      [0, 'transfer'],
+      [1, 'transfer'],
+      [1, 'transfer'],
+      [7200, 'card'],
+      [1, 'card'],
+    ]);
+    expect(waits(shorter)).to.deep.equal([0, 120, 7200, 0, 7200]);
+    expect(shorter.at(-1)).to.deep.include({ waitFloorMs: 7_200_000, waitSeconds: 7200 });
+    expect(decisions.some((decision) => 'waitFloorMs' in decision)).to.equal(false);
+  });
+
+  it('never shortens a wait while climbing, across methods and versions', () => {
+    const versions = [RULES, withLadders('{ patient: [1s, 3h] }'), edited({})];
+    const step = fc.record({
+      version: fc.nat(versions.length - 1),
+      method: fc.constantFrom('card', 'transfer'),
+      afterSeconds: fc.constantFrom(0, 1, 60, 1800, 7200, 20_000),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+        const simulation = new Simulation(RULES, platformName('demo'));
+        let [now, before] = [NOW, 0];
+        for (const { version, method, afterSeconds } of steps) {
+          now += afterSeconds * SECOND_MS;
+          simulation.use(versions[version] ?? RULES);
+          const { waitSeconds, ladderAfter } = simulation.verdict('payer-1', asked(method), now);
+          if (ladderAfter.level === 0) before = 0;
+          if (waitSeconds === undefined) continue;
+          expect(waitSeconds).to.be.at.least(before);
+          before = waitSeconds;
+        }
+      }),
+    );
+  });
+
+  it('may be another one on a platform of its own', () => {
+    const own = withLadders('{ patient: [2m, 20m] }', {
+      'ruleset.yaml': swap('resetAfter: 1h }', 'resetAfter: 1h, ladders: { patient: [5s, 50s] } }'),
+    });
+    const steps = [
+      [0, 'transfer'],
+      [1, 'transfer'],
+    ] as const;
+    expect(waits(ask(own, steps, 'sandbox'))).to.deep.equal([0, 5]);
+    expect(waits(ask(own, steps))).to.deep.equal([0, 120]);
+  });
+
+  it('is inherited by a platform that has only its own levels', () => {
+    const steps = [
+      [0, 'transfer'],
+      [1, 'transfer'],
+    ] as const;
+    const inherited = withLadders('{ patient: [2m, 20m] }');
+    expect(waits(ask(inherited, steps, 'sandbox'))).to.deep.equal([0, 120]);
+  });
+
+  it('is named by the explanation, and the decision comes out again from its record', async () => {
+    for (const decision of ask(withLadders('{ patient: [2m, 2h] }'), [
+      [0, 'transfer'],
+      [1, 'transfer'],
+      [1, 'transfer'],
+      [7200, 'card'],
+      [1, 'card'],
+    ])) {
+      const { reproduced, ladder } = await explain(withLadders('{ patient: [2m, 2h] }'), decision);
+      expect(reproduced).to.equal(true);
+      if (decision.ladder === 'patient') expect(ladder.after.words).to.contain('of the ladder "patient"');
+    }
+  });
+
+  it('is kept by the archive', () => {
+    const [, decision] = ask(RULES, [
+      [0, 'transfer'],
+      [1, 'transfer'],
+    ]);
+    if (decision === undefined) throw new Error('there are two decisions');
+    const { platform, clientIdKey, at } = decision;
+    const { cells } = rowOf({ kind: 'verdict', platform, clientIdKey, at, decision });
+    expect(cells).to.deep.include({ ladder: 'patient', wait_floor_ms: null });
+  });
+
+  it('is told by a diff, level by level and rule by rule', () => {
+    const longer = withLadders('{ patient: [2m, 30m, 2h, 5h] }');
+    expect(diffRuleSets(RULES, longer).map(({ text }) => text)).to.deep.equal([
+      'ladder "patient" level 2: 20m -> 30m',
+    ]);
+    const unnamed = withLadders('{ patient: [2m, 20m, 2h, 5h] }', {});
+    const first = edited({
+      'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [1m] }'),
+      'verdicts.yaml': swap(
+        'verdict: WAIT\n        reason: "Asked',
+        'verdict: WAIT\n        ladder: patient\n        reason: "Asked',
+      ),
+    });
+    expect(diffRuleSets(RULES, unnamed)).to.deep.equal([]);
+    expect(diffRuleSets(edited({}), first).map(({ text }) => text)).to.deep.equal([
+      'ladder "patient" level 1: added, 1m',
+      'asked-too-early: ladder none -> patient',
+    ]);
+  });
+});
