@@ -1,14 +1,26 @@
-import { parseDocument } from 'yaml';
+import { isScalar, parseDocument, stringify } from 'yaml';
 
 /** A value to be put where a path of keys and places leads. */
 export interface YamlEdit {
   readonly path: readonly (string | number)[];
-  readonly value: number | string | Readonly<Record<string, number>>;
+  readonly value: number | string;
 }
 
-/** The text with some values replaced; comments and all that is not edited stay as they are. */
+/**
+ * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
+ * as they are; one that is missing is added, for which the file is written anew, comments included.
+ */
 export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
+  return edits.reduce(edited, text);
+}
+
+function edited(text: string, { path, value }: YamlEdit): string {
   const document = parseDocument(text);
-  for (const { path, value } of edits) document.setIn(path, value);
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+  const node = document.getIn(path, true);
+  if (!isScalar(node) || node.range === undefined || node.range === null) {
+    document.setIn(path, value);
+    return document.toString({ lineWidth: 0 });
+  }
+  const [from, to] = node.range;
+  return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
 }

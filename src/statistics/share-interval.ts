@@ -20,5 +20,6 @@ export function shareInterval(part: number, whole: number): ShareInterval | null
   const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
   const half =
     (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
-  return { value, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+  // At the ends the two terms cancel out, but for the last digits.
+  return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { checkCommand } from './check.ts';
 import { diffCommand } from './diff.ts';
 import { backtestCommand } from './evidence/backtest.ts';
+import { calibrateCommand } from './evidence/calibrate.ts';
 import { reportCommand } from './evidence/report.ts';
 import { newCommand } from './new.ts';
 import { releaseCommand } from './release.ts';
@@ -20,6 +21,7 @@ export function rulesCommands(program: Command): void {
   newCommand(rules);
   diffCommand(rules);
   reportCommand(rules);
+  calibrateCommand(rules);
   backtestCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);

@@ -12,8 +12,8 @@ export interface ViewFilter {
   readonly platform: PlatformName | null;
 }
 
-/** Facts that every view of decisions has, recorded or not: orders are told by them. */
-const NEEDED_FACTS = ['amount', 'currency', 'method'] as const;
+/** Facts that every view of decisions has, recorded or not: orders and payment scores are told by them. */
+const NEEDED_FACTS = ['amount', 'currency', 'method', 'paidCount', 'finalCount'] as const;
 
 /** Makes the view `decisions` over rows that have the columns of the archive's table. */
 export async function makeDecisionsView(

@@ -1,0 +1,119 @@
+import type { ArchiveGap } from '../../archive/archive-log.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
+import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
+import type { Estimate } from '../../statistics/bootstrap.ts';
+import { brierScore, calibrationError } from '../../statistics/calibration.ts';
+import type { Evidence } from '../source/evidence.ts';
+import { bestSmoothing } from './fit-smoothing.ts';
+import { differenceOf, type ScoreQuality, type Scoring, scoreQuality } from './score-quality.ts';
+import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
+
+export interface CalibrateAsk {
+  readonly rules: RuleSet;
+  /** Whose settings are looked at; null for those that hold for all platforms. */
+  readonly platform: PlatformName | null;
+  /** Where the later part begins, epoch ms; null for the middle of the time. */
+  readonly splitAt: number | null;
+  readonly onProgress?: (done: number, of: number) => void;
+}
+
+/** What `rules calibrate --json` prints; the member names are stable. Times are epoch ms. */
+export interface Calibration {
+  readonly version: string;
+  readonly digest: string;
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly splitAt: number;
+  readonly orders: { readonly earlier: number; readonly later: number; readonly unknown: number };
+  /** The settings of the version, and the figures that they give on the later part. */
+  readonly before: SmoothingQuality;
+  /** What fits the earlier part best, on the later part; null when there is no earlier order. */
+  readonly after: SmoothingQuality | null;
+  /** After less before, on the later part: below 0 is better. */
+  readonly change: { readonly brier: Estimate | null; readonly calibrationError: Estimate | null } | null;
+  /** The Brier score gets better beyond chance. */
+  readonly holds: boolean;
+  /** Orders of the later part whose client had no final outcome: the interface fixes their score at 0.5000. */
+  readonly newClients: { readonly paid: number; readonly unpaid: number };
+  /** The scores as they were recorded, of both parts, by the version that gave them. */
+  readonly byVersion: readonly (ScoreQuality & { readonly version: string })[];
+  readonly gaps: readonly ArchiveGap[];
+}
+
+export interface SmoothingQuality extends ScoreQuality {
+  readonly smoothing: Smoothing;
+  /** The calibration error among clients with a final outcome, whose score the smoothing can move. */
+  readonly calibrationErrorOfKnown: Estimate | null;
+}
+
+/**
+ * Finds the smoothing of paymentScore that fits the earlier part of the evidence best, and says what it is worth on
+ * the later part (DESIGN, section 10). The prior moves only if the earlier part shows that this is better.
+ */
+export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<Calibration> {
+  const { rules, platform, onProgress } = ask;
+  const { span } = evidence;
+  const splitAt = ask.splitAt ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
+  const { groups, unknown } = await scoredOrders(evidence, splitAt, onProgress);
+  const earlier = groups.filter(({ later }) => !later);
+  const later = groups.filter((group) => group.later);
+  const now = platform === null ? rules.settings.smoothing : settingsOf(rules, platform).smoothing;
+  const best = fitted(earlier, now);
+  const change =
+    best === null
+      ? null
+      : {
+          brier: differenceOf(later, brierScore, scoringOf(best), scoringOf(now)),
+          calibrationError: differenceOf(later, calibrationError, scoringOf(best), scoringOf(now)),
+        };
+  const newOnes = later.filter(({ finalBefore }) => finalBefore === 0);
+  return {
+    version: rules.version,
+    digest: rules.digest,
+    from: span.from,
+    to: span.to,
+    splitAt,
+    orders: { earlier: ordersOf(earlier), later: ordersOf(later), unknown },
+    before: smoothingQuality(later, now),
+    after: best === null ? null : smoothingQuality(later, best),
+    change,
+    holds: change !== null && change.brier !== null && change.brier.high < 0,
+    newClients: { paid: sumOf(newOnes, 'paid'), unpaid: sumOf(newOnes, 'unpaid') },
+    byVersion: [...Map.groupBy(groups, ({ ruleVersion }) => ruleVersion)].map(([version, some]) => ({
+      version,
+      ...scoreQuality(some, ({ recordedScore }) => recordedScore),
+    })),
+    gaps: span.gaps,
+  };
+}
+
+/** The best weight with the prior as it is, or prior and weight where both together are better beyond chance. */
+function fitted(earlier: readonly ScoredGroup[], now: Smoothing): Smoothing | null {
+  const weightOnly = bestSmoothing(earlier, now.prior);
+  const both = bestSmoothing(earlier, null);
+  if (weightOnly === null || both === null) return both;
+  const gain = differenceOf(earlier, brierScore, scoringOf(both), scoringOf(weightOnly));
+  return gain !== null && gain.high < 0 ? both : weightOnly;
+}
+
+function smoothingQuality(groups: readonly ScoredGroup[], smoothing: Smoothing): SmoothingQuality {
+  const known = groups.filter(({ finalBefore }) => finalBefore > 0);
+  return {
+    smoothing,
+    ...scoreQuality(groups, scoringOf(smoothing)),
+    calibrationErrorOfKnown: scoreQuality(known, scoringOf(smoothing)).calibrationError,
+  };
+}
+
+function scoringOf(smoothing: Smoothing): Scoring {
+  return ({ paidBefore, finalBefore }) => paymentScore(paidBefore, finalBefore, smoothing);
+}
+
+function ordersOf(groups: readonly ScoredGroup[]): number {
+  return sumOf(groups, 'paid') + sumOf(groups, 'unpaid');
+}
+
+function sumOf(groups: readonly ScoredGroup[], what: 'paid' | 'unpaid'): number {
+  return groups.reduce((sum, group) => sum + group[what], 0);
+}

@@ -1,0 +1,77 @@
+import { numberOf, textOf } from '../../archive/duck.ts';
+import { clientPasses } from '../source/client-passes.ts';
+import type { Evidence } from '../source/evidence.ts';
+import { ORDER_KEY_SQL } from '../source/order-views.ts';
+
+/** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
+export interface ScoredGroup {
+  /** Of the clients, by their number: the orders of one client hang together, clusters do not. */
+  readonly cluster: number;
+  /** First asked for at the split or after it. */
+  readonly later: boolean;
+  /** The version that decided, and the paymentScore that it gave. */
+  readonly ruleVersion: string;
+  readonly recordedScore: number;
+  /** The client's outcomes at that time. */
+  readonly paidBefore: number;
+  readonly finalBefore: number;
+  /** Orders with these outcomes. */
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
+/** Orders whose outcome nobody knows, and what the others are. */
+export interface ScoredEvidence {
+  readonly groups: readonly ScoredGroup[];
+  readonly unknown: number;
+}
+
+/** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */
+export const CLUSTERS = 1000;
+
+/** Decisions of a pass over the evidence. */
+const PASS_DECISIONS_MAX = 2_500_000;
+
+/**
+ * The orders that ended paid or unpaid, by what their first decision knew of the client. An order of whose
+ * decisions the first lies before the evidence counts from the first one within it.
+ */
+export async function scoredOrders(
+  { duck, span }: Evidence,
+  splitAt: number,
+  onProgress: (done: number, of: number) => void = () => {},
+): Promise<ScoredEvidence> {
+  const groups: ScoredGroup[] = [];
+  let unknown = 0;
+  const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
+  for (const [pass, clients] of passes.entries()) {
+    onProgress(pass, passes.length);
+    const rows = await duck.rows(`
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, recorded_score, paid_before,
+        final_before, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
+        count(*) FILTER (fate = 'UNKNOWN') AS unknown
+      FROM (
+        SELECT ${ORDER_KEY_SQL} AS order_key, (any_value(client_hash) % ${CLUSTERS})::INT AS cluster,
+          min(decided_at) AS first_at, arg_min(rule_version, seq) AS rule_version,
+          arg_min(payment_score, seq)::DOUBLE AS recorded_score,
+          arg_min(fact_paidCount, seq) AS paid_before, arg_min(fact_finalCount, seq) AS final_before
+        FROM decisions WHERE ${clients} GROUP BY order_key
+      ) JOIN (SELECT order_key, fate FROM orders WHERE ${clients}) USING (order_key)
+      GROUP BY ALL ORDER BY ALL`);
+    for (const row of rows) {
+      unknown += numberOf(row['unknown']) ?? 0;
+      const group = {
+        cluster: numberOf(row['cluster']) ?? 0,
+        later: row['later'] === true,
+        ruleVersion: textOf(row['rule_version']) ?? '',
+        recordedScore: numberOf(row['recorded_score']) ?? 0,
+        paidBefore: numberOf(row['paid_before']) ?? 0,
+        finalBefore: numberOf(row['final_before']) ?? 0,
+        paid: numberOf(row['paid']) ?? 0,
+        unpaid: numberOf(row['unpaid']) ?? 0,
+      };
+      if (group.paid + group.unpaid > 0) groups.push(group);
+    }
+  }
+  return { groups, unknown };
+}
