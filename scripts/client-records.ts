@@ -30,8 +30,8 @@ const OPERATIONS = [
   'rollBack',
 ];
 
-/** The library has these otherwise: a refusal is an error, a line names its report, and a verdict is told apart. */
-const LEFT_OUT = ['Problem', 'OutcomeLine', 'VerdictAnswer'];
+/** The library has these otherwise: a refusal is an error, and a line names its report. */
+const LEFT_OUT = ['Problem', 'OutcomeLine'];
 
 /** Shapes without a name in the documents that stand in several places: a member that has the shape. */
 const NAMED: Readonly<Record<string, readonly [schema: string, member: string]>> = {

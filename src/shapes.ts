@@ -18,6 +18,29 @@ export function choice<const T extends readonly string[]>(values: T, description
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
 }
 
+/** One of some values, each with its meaning, which the description tells. */
+export function meaning<const T extends string>(meanings: Readonly<Record<T, string>>, description: string) {
+  const told = Object.entries(meanings).map(([value, text]) => `${value}: ${text}`);
+  return Type.Unsafe<T>({
+    type: 'string',
+    enum: Object.keys(meanings),
+    description: `${description}. ${told.join('; ')}`,
+  });
+}
+
+/** One of some shapes that a member tells apart. Shapes are by the values of that member. */
+export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
+  member: string,
+  shapes: T,
+  description: string,
+) {
+  return Type.Unsafe<Static<T[keyof T]>>({
+    description,
+    oneOf: Object.values(shapes),
+    discriminator: { propertyName: member },
+  });
+}
+
 export const instant = Type.Unsafe<string | number>({
   instant: true,
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970',

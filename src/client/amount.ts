@@ -1,6 +1,9 @@
 /** What a decimal-string is (interface, section 2): up to 38 digits and an optional fraction of up to 18; no sign, exponent or blank. */
 export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
+/** The longest that the pattern allows. */
+export const DECIMAL_CHARACTERS_MAX = 38 + 1 + 18;
+
 /** A currency as the rules and the records know it: 3 or 4 capital letters or digits, like EUR. */
 export const CURRENCY_PATTERN = '^[A-Z0-9]{3,4}$';
 

@@ -25,6 +25,6 @@ export {
   type ReportedOutcome,
 } from './platform-client.ts';
 export type * from './records.ts';
-export { ScoringClient, type Verdict, type VerdictAnswer, type VerdictOptions } from './scoring-client.ts';
+export { ScoringClient, type Verdict, type VerdictOptions } from './scoring-client.ts';
 export { VERSION } from './version.ts';
 export { secondsUntil, sleepUntil, waitUntil } from './wait.ts';

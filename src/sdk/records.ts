@@ -1,10 +1,10 @@
 // Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
 // Times are milliseconds since 1970, unless a member says otherwise.
 
-/** The payer's segment */
+/** The payer's segment. NEW: first contact; STICKY: bound to a requisite; PAYING: has paid without a binding; TRUSTED: stable history of payments; BLOCKED: blocked by decision or by a chain of unpaid attempts */
 export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 
-/** What the caller is to do */
+/** What the caller is to do. GET_NEW: issue a new requisite; GET_SAME_STICKY: show the bound requisite; WAIT: show a timer for waitSeconds, then ask again; BLOCK: do not issue a requisite, show support contact */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
 /** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known */
@@ -23,6 +23,14 @@ export interface Binding {
   readonly acceptorKeys: readonly string[];
   readonly method: string | null;
   readonly expiresAt: number | null;
+}
+
+/** A refusal */
+export interface BlockAnswer {
+  readonly verdict: 'BLOCK';
+  readonly reason: string;
+  readonly ruleVersion: string;
+  readonly isBot: boolean;
 }
 
 /** What happened to a client */
@@ -169,6 +177,23 @@ export interface FoundDecisions {
   };
 }
 
+/** Issue a new requisite */
+export interface GetNewAnswer {
+  readonly verdict: 'GET_NEW';
+  readonly reason: string;
+  readonly ruleVersion: string;
+  readonly isBot: boolean;
+}
+
+/** Show the bound requisite, do not issue a new one */
+export interface GetSameStickyAnswer {
+  readonly verdict: 'GET_SAME_STICKY';
+  readonly stickyRequisiteRef: string;
+  readonly reason: string;
+  readonly ruleVersion: string;
+  readonly isBot: boolean;
+}
+
 /** One thing that happened to a client; `kind` says which members it has */
 export type HistoryEntry =
   | {
@@ -231,7 +256,7 @@ export interface NewBinding {
 }
 
 export interface NewOverride {
-  /** The group that the client is put into */
+  /** The group that the client is put into. BLOCKED: refused until it is lifted or ends; TRUSTED: let through, whatever the signals say */
   readonly group: 'BLOCKED' | 'TRUSTED';
   /** Why, for whoever reads it later */
   readonly reason: string;
@@ -270,9 +295,9 @@ export interface OutcomeReport {
   readonly clientIdKey: string;
   /** Caller's order identifier, opaque to the service */
   readonly orderRef: string;
-  /** The final result of the order */
+  /** The final result of the order. PAID: the money arrived; UNPAID: it did not, or was taken back */
   readonly outcome: 'PAID' | 'UNPAID';
-  /** Why; TECHNICAL counts neither way */
+  /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody can tell, and it counts neither way; REVERSED: it was paid and taken back */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
   readonly occurredAt?: string | number | undefined;
@@ -331,7 +356,7 @@ export interface Rollout {
 export interface RolloutRequest {
   /** The rule set, like p2.v11 */
   readonly version: string;
-  /** Where to bring it */
+  /** Where to bring it. shadow: decides on a copy and is only compared; canary: decides for `percent` of the clients; active: decides for all */
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
   readonly guard?: number | undefined;
@@ -475,6 +500,9 @@ export interface TrialCounts {
   readonly candidateErrors: number;
 }
 
+/** Interface, section 2.4: one of four commands, told apart by `verdict` */
+export type VerdictAnswer = GetNewAnswer | GetSameStickyAnswer | WaitAnswer | BlockAnswer;
+
 export interface VerdictRequest {
   /** Stable identifier of the point of sale */
   readonly sellPointKey: string;
@@ -488,4 +516,13 @@ export interface VerdictRequest {
   readonly orderRef: string;
   /** ISO 4217 code; the platform's currency when absent */
   readonly toPayCurrency?: string | undefined;
+}
+
+/** An instruction, not an error: wait, then ask again */
+export interface WaitAnswer {
+  readonly verdict: 'WAIT';
+  readonly waitSeconds: number;
+  readonly reason: string;
+  readonly ruleVersion: string;
+  readonly isBot: boolean;
 }

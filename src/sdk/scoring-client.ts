@@ -2,24 +2,7 @@ import { type Answer, jsonOf, objectOf } from './answer.ts';
 import { checkAmount, checkHeader, checkKey, jsonText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
 import { UnexpectedAnswerError } from './errors.ts';
-import type { ScoreAnswer, ScoreRequest, VerdictRequest } from './records.ts';
-
-interface VerdictBasis {
-  /** For people. */
-  readonly reason: string;
-  /** To quote with the orderRef in a dispute. */
-  readonly ruleVersion: string;
-  readonly isBot: boolean;
-}
-
-/** Interface, section 2.4: one of four commands, told apart by `verdict`. */
-export type VerdictAnswer = VerdictBasis &
-  (
-    | { readonly verdict: 'GET_NEW' }
-    | { readonly verdict: 'GET_SAME_STICKY'; readonly stickyRequisiteRef: string }
-    | { readonly verdict: 'WAIT'; readonly waitSeconds: number }
-    | { readonly verdict: 'BLOCK' }
-  );
+import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
 /** What leads back to a verdict. */
 interface VerdictOrigin {

@@ -1,5 +1,5 @@
 import { pause, type Signal } from './pause.ts';
-import type { VerdictAnswer } from './scoring-client.ts';
+import type { VerdictAnswer } from './records.ts';
 
 /** Timers may fire a little early, and asking early makes the wait longer. */
 const MARGIN_MS = 250;

@@ -1,9 +1,8 @@
-import { Type } from 'typebox';
 import { VerdictBodySchema } from '../../decision/requests.ts';
 import type { ScoringService } from '../../service.ts';
-import { named, shape } from '../../shapes.ts';
+import { named, oneOf, shape } from '../../shapes.ts';
 import { stickyRequisiteRef, waitSeconds } from '../openapi/decision-shapes.ts';
-import { isBot, ruleVersion, verdict as verdictWord, word } from '../openapi/words.ts';
+import { isBot, ruleVersion, verdictWord, word } from '../openapi/words.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import type { Parameter } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
@@ -14,17 +13,38 @@ export interface VerdictParts {
   readonly service: ScoringService;
 }
 
+const ALWAYS = { reason: word('For people, free form'), ruleVersion, isBot };
+
 /** The verdict answer of the interface, section 2.4. */
 export const VerdictAnswerSchema = named(
   'VerdictAnswer',
-  shape('Interface, section 2.4', {
-    verdict: verdictWord,
-    waitSeconds: Type.Optional(waitSeconds),
-    stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
-    reason: word('For people, free form'),
-    ruleVersion,
-    isBot,
-  }),
+  oneOf(
+    'verdict',
+    {
+      GET_NEW: named(
+        'GetNewAnswer',
+        shape('Issue a new requisite', { verdict: verdictWord('GET_NEW'), ...ALWAYS }),
+      ),
+      GET_SAME_STICKY: named(
+        'GetSameStickyAnswer',
+        shape('Show the bound requisite, do not issue a new one', {
+          verdict: verdictWord('GET_SAME_STICKY'),
+          stickyRequisiteRef,
+          ...ALWAYS,
+        }),
+      ),
+      WAIT: named(
+        'WaitAnswer',
+        shape('An instruction, not an error: wait, then ask again', {
+          verdict: verdictWord('WAIT'),
+          waitSeconds,
+          ...ALWAYS,
+        }),
+      ),
+      BLOCK: named('BlockAnswer', shape('A refusal', { verdict: verdictWord('BLOCK'), ...ALWAYS })),
+    },
+    'Interface, section 2.4: one of four commands, told apart by `verdict`',
+  ),
 );
 
 /** What an Idempotency-Key may be: visible ASCII. */

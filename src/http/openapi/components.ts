@@ -36,15 +36,20 @@ export class Components {
   }
 
   /**
-   * Two keywords are the validator's own: `wellFormed` cannot be said in JSON Schema, and `instant` is a
-   * date-time or a count of milliseconds.
+   * Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time or a count of
+   * milliseconds, and `lengths` tells what a pattern says already, so that a fault is one fault to the validator.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
-    const { instant, wellFormed, ...rest } = { instant: false, wellFormed: false, ...schema };
+    const { instant, wellFormed, lengths, ...rest } = {
+      instant: false,
+      wellFormed: false,
+      lengths: {},
+      ...schema,
+    };
     const members = Object.fromEntries(
       Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
     );
-    return instant ? { ...members, oneOf: INSTANT } : members;
+    return instant ? { ...members, ...lengths, oneOf: INSTANT } : { ...members, ...lengths };
   }
 
   #value(value: unknown): unknown {

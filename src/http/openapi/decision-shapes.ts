@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
 import { DIGEST_PATTERN } from '../../rules/rule-set.ts';
-import { choice, list, named, nullable, shape } from '../../shapes.ts';
+import { list, meaning, named, nullable, shape } from '../../shapes.ts';
 import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, verdict, word, yesNo } from './words.ts';
 
 export const paymentScore = Type.String({
@@ -27,7 +28,7 @@ export const LadderSchema = named(
 export const DecisionSchema = named(
   'Decision',
   shape('One answered verdict with all that explains it', {
-    decisionId: word('As in X-Decision-Id'),
+    decisionId: Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
     seq: Type.Integer({ minimum: 1, description: 'Number of the decision among those of this client' }),
     at: epochMs('When'),
     platform: word('Whose client'),
@@ -37,7 +38,10 @@ export const DecisionSchema = named(
     requestId: word('As in X-Request-Id'),
     ruleVersion,
     digest: Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
-    arm: choice(['active', 'candidate'] as const, 'Which rule set of a rollout decided'),
+    arm: meaning(
+      { active: 'the version that decides for all others', candidate: 'the one on trial' },
+      'Which rule set of a rollout decided',
+    ),
     verdict,
     waitSeconds: Type.Optional(waitSeconds),
     ladder: Type.Optional(word('The named ladder that the wait is of')),

@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import type { ClientGroup } from '../../client/client-group.ts';
+import type { OverrideGroup } from '../../client/client-state.ts';
+import type { Outcome, OutcomeCause } from '../../client/order.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
-import { choice, shape } from '../../shapes.ts';
+import { RULE_VERSION_PATTERN, type Verdict } from '../../rules/rule-set.ts';
+import { choice, meaning, shape } from '../../shapes.ts';
 
 /** The words that the shapes of answers are written in. */
 
@@ -17,8 +19,46 @@ export const ruleVersion = Type.String({
 });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 
-export const clientGroup = choice(CLIENT_GROUPS, "The payer's segment");
-export const verdict = choice(VERDICTS, 'What the caller is to do');
+export const clientGroup = meaning<ClientGroup>(
+  {
+    NEW: 'first contact',
+    STICKY: 'bound to a requisite',
+    PAYING: 'has paid without a binding',
+    TRUSTED: 'stable history of payments',
+    BLOCKED: 'blocked by decision or by a chain of unpaid attempts',
+  },
+  "The payer's segment",
+);
+
+const VERDICT_MEANINGS = {
+  GET_NEW: 'issue a new requisite',
+  GET_SAME_STICKY: 'show the bound requisite',
+  WAIT: 'show a timer for waitSeconds, then ask again',
+  BLOCK: 'do not issue a requisite, show support contact',
+} as const satisfies Record<Verdict, string>;
+
+export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
+/** The word of one verdict. */
+export const verdictWord = <const V extends Verdict>(name: V) =>
+  choice([name] as const, VERDICT_MEANINGS[name]);
+export const overrideGroup = meaning<OverrideGroup>(
+  { BLOCKED: 'refused until it is lifted or ends', TRUSTED: 'let through, whatever the signals say' },
+  'The group that the client is put into',
+);
+export const outcome = meaning<Outcome>(
+  { PAID: 'the money arrived', UNPAID: 'it did not, or was taken back' },
+  'The final result of the order',
+);
+export const outcomeCause = meaning<OutcomeCause>(
+  {
+    DECLINED: 'the payment was refused',
+    EXPIRED: 'the payer let the time run out',
+    CANCELLED: 'the payer gave up',
+    TECHNICAL: 'nobody can tell, and it counts neither way',
+    REVERSED: 'it was paid and taken back',
+  },
+  'Why it is unpaid',
+);
 export const isBot = yesNo('Bot flag');
 export const factValue = Type.Unsafe<FactValue>({
   type: ['number', 'boolean', 'string'],

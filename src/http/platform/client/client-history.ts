@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/order.ts';
 import type { ScoreRequest } from '../../../decision/decide.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
 import { ScoreAnswerSchema } from '../../openapi/score-answer.ts';
-import { epochMs, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { epochMs, outcome, outcomeCause, ruleVersion, word, yesNo } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 
@@ -46,8 +45,8 @@ export const HistoryEntrySchema = named(
         kind: kind('outcome'),
         at,
         orderRef: word("The caller's order"),
-        outcome: choice(OUTCOMES, 'The final result of the order'),
-        cause: nullable(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way')),
+        outcome,
+        cause: nullable(outcomeCause),
         occurredAt: epochMs('When the order became final, as reported'),
       }),
       shape('A binding was set or lifted', {

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { OVERRIDE_GROUPS } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
-import { choice, instant, key, named, nullable, shape, text } from '../../../shapes.ts';
+import { instant, key, named, nullable, shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { epochMs, word } from '../../openapi/words.ts';
+import { epochMs, overrideGroup, word } from '../../openapi/words.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { type AuditParts, audited } from './audited.ts';
@@ -15,7 +15,7 @@ export interface OverrideParts extends AuditParts {
 }
 
 const OverrideBodySchema = Type.Object({
-  group: choice(OVERRIDE_GROUPS, 'The group that the client is put into'),
+  group: overrideGroup,
   reason: text(1000, 'Why, for whoever reads it later'),
   by: key('Who decided it'),
   expiresAt: Type.Optional(instant),
@@ -24,7 +24,7 @@ const OverrideBodySchema = Type.Object({
 export const OverrideSchema = named(
   'Override',
   shape("A person's decision about a client", {
-    group: choice(OVERRIDE_GROUPS, 'The group that the client is put into'),
+    group: overrideGroup,
     reason: word('Why'),
     by: word('Who'),
     at: epochMs('When it was made'),

@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../../client/order.ts';
 import type { OrderReport } from '../../../service.ts';
-import { choice, instant, key } from '../../../shapes.ts';
+import { instant, key } from '../../../shapes.ts';
+import { outcome, outcomeCause } from '../../openapi/words.ts';
 import { malformedAt } from '../../operation/request-body.ts';
 import { bodyOf } from '../../request/body-of.ts';
 
 export const OutcomeBodySchema = Type.Object({
   clientIdKey: key('Stable identifier of the client'),
   orderRef: key("Caller's order identifier, opaque to the service"),
-  outcome: choice(OUTCOMES, 'The final result of the order'),
-  cause: Type.Optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way')),
+  outcome,
+  cause: Type.Optional(outcomeCause),
   occurredAt: Type.Optional(instant),
 });
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { choice, list, named, nullable, shape } from '../../../shapes.ts';
+import { choice, list, meaning, named, nullable, shape } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { count, epochMs, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
 
@@ -107,8 +107,16 @@ export const RolloutSchema = named(
       shape('One change', {
         at: epochMs('When'),
         who: word('Who'),
-        action: choice(
-          ['start', 'shadow', 'canary', 'active', 'rollback', 'guard', 'repair'] as const,
+        action: meaning(
+          {
+            start: 'the first version of the store',
+            shadow: 'a candidate is compared',
+            canary: 'a candidate decides for a share',
+            active: 'a version decides for all',
+            rollback: 'somebody took it back',
+            guard: 'the guard of a canary took it back',
+            repair: 'a rollout that could not be read was written anew',
+          },
           'What',
         ),
         from: nullable(ruleVersion),

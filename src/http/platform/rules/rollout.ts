@@ -7,7 +7,7 @@ import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Change, Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
-import { choice, type Shape, text } from '../../../shapes.ts';
+import { meaning, type Shape, text } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
@@ -33,7 +33,14 @@ const RollbackBodySchema = Type.Object({
 
 const RolloutBodySchema = Type.Object({
   version: text(32, 'The rule set, like p2.v11'),
-  mode: choice(['shadow', 'canary', 'active'] as const, 'Where to bring it'),
+  mode: meaning(
+    {
+      shadow: 'decides on a copy and is only compared',
+      canary: 'decides for `percent` of the clients',
+      active: 'decides for all',
+    },
+    'Where to bring it',
+  ),
   percent: Type.Optional(percentage),
   guard: Type.Optional(percentage),
   ...RollbackBodySchema.properties,
