@@ -23,21 +23,32 @@ export function bootstrapInterval(
   statistic: (drawn: Uint32Array) => number | null,
   seed = 1,
 ): Estimate | null {
-  const value = statistic(new Uint32Array(clusters).fill(1));
-  if (value === null) return null;
+  const [estimate = null] = bootstrapIntervals(clusters, (drawn) => [statistic(drawn)], seed);
+  return estimate;
+}
+
+/** The same of several statistics over the same draws. */
+export function bootstrapIntervals(
+  clusters: number,
+  statistics: (drawn: Uint32Array) => readonly (number | null)[],
+  seed = 1,
+): readonly (Estimate | null)[] {
+  const values = statistics(new Uint32Array(clusters).fill(1));
   const chance = xoroshiro128plus(seed);
-  const values: number[] = [];
+  const again: number[][] = values.map(() => []);
   for (let resample = 0; resample < RESAMPLES; resample++) {
     const drawn = new Uint32Array(clusters);
     for (let draw = 0; draw < clusters; draw++) {
       const cluster = uniformInt(chance, 0, clusters - 1);
       drawn[cluster] = (drawn[cluster] ?? 0) + 1;
     }
-    const again = statistic(drawn);
-    if (again !== null) values.push(again);
+    for (const [place, value] of statistics(drawn).entries()) if (value !== null) again[place]?.push(value);
   }
-  values.sort((a, b) => a - b);
-  return { value, low: quantile(values, 0.025), high: quantile(values, 0.975) };
+  return values.map((value, place) => {
+    if (value === null) return null;
+    const sorted = (again[place] ?? []).toSorted((a, b) => a - b);
+    return { value, low: quantile(sorted, 0.025), high: quantile(sorted, 0.975) };
+  });
 }
 
 /** Of values in order; between two of them it is where the line between them says. */

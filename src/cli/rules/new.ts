@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../../config.ts';
 import type { YamlEdit } from '../../rules/edited-yaml.ts';
 import { DraftRefused, writeDraft } from '../../rules/folder/draft.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
@@ -46,10 +47,11 @@ export function draftFrom(
   from: string,
   version: string,
   edits: Readonly<Record<string, readonly YamlEdit[]>> = {},
+  texts: RuleFiles = new Map(),
 ): string {
   const [source = ''] = chosenFolders([from]);
   try {
-    return writeDraft({ source, rulesDir: readConfig().rulesDir, version, edits, shown: fromHere });
+    return writeDraft({ source, rulesDir: readConfig().rulesDir, version, edits, texts, shown: fromHere });
   } catch (error) {
     if (error instanceof DraftRefused) throw new UsageError(error.message);
     throw error;

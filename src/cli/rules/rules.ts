@@ -4,6 +4,7 @@ import { diffCommand } from './diff.ts';
 import { backtestCommand } from './evidence/backtest.ts';
 import { calibrateCommand } from './evidence/calibrate.ts';
 import { reportCommand } from './evidence/report.ts';
+import { sweepCommand } from './evidence/sweep.ts';
 import { newCommand } from './new.ts';
 import { releaseCommand } from './release.ts';
 import { rolloutCommands } from './rollout.ts';
@@ -23,6 +24,7 @@ export function rulesCommands(program: Command): void {
   reportCommand(rules);
   calibrateCommand(rules);
   backtestCommand(rules);
+  sweepCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
 }

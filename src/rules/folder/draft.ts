@@ -1,10 +1,22 @@
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { editedYaml, type YamlEdit } from '../edited-yaml.ts';
+import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleSet, type RuleVersion } from '../rule-set.ts';
+import { digestOf } from './release.ts';
 import { formatProblems, RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
+
+export type DraftResult =
+  | { readonly ok: true; readonly ruleSet: RuleSet }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** A rule set out of texts that lie in no folder. */
+export function draftOf(version: string, files: RuleFiles): DraftResult {
+  const read = parse(version, files);
+  return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
+}
 
 /** The draft cannot be made; the message says why and what to do. */
 export class DraftRefused extends Error {
@@ -18,6 +30,8 @@ export interface DraftAsk {
   readonly version: string;
   /** Values to be replaced in the copy, by file. */
   readonly edits?: Readonly<Record<string, readonly YamlEdit[]>>;
+  /** Texts that take the place of the copy's files, or are added to it, by file. */
+  readonly texts?: RuleFiles;
   /** A path as messages show it. */
   readonly shown: (path: string) => string;
 }
@@ -27,14 +41,14 @@ export interface DraftAsk {
  * the end, so that no node ever sees half a version. Throws DraftRefused.
  */
 export function writeDraft(ask: DraftAsk): string {
-  const { source, rulesDir, version, edits = {}, shown } = ask;
+  const { source, rulesDir, version, edits = {}, texts = new Map(), shown } = ask;
   if (!isRuleVersion(version))
     throw new DraftRefused(`a version is named ${RULE_VERSION_FORM}, unlike "${version}"`);
   const target = join(rulesDir, version);
   if (existsSync(target))
     throw new DraftRefused(`${shown(target)} exists already; choose another version or edit it as it is`);
-  const files = soundFiles(ask);
-  const changed = new Map([['ruleset.yaml', renamedRuleSet(ask, files, version)]]);
+  const files: RuleFiles = new Map([...soundFiles(ask), ...texts]);
+  const changed = new Map([...texts, ['ruleset.yaml', renamedRuleSet(ask, files, version)] as const]);
   for (const [file, some] of Object.entries(edits))
     changed.set(file, editedYaml(changed.get(file) ?? files.get(file) ?? '', some));
   const read = parse(version, new Map([...files, ...changed]));

@@ -1,0 +1,144 @@
+import { Worker } from 'node:worker_threads';
+import type { OnProgress } from '../backtest/backtest.ts';
+import type { OutcomeAssumption } from '../backtest/lives.ts';
+import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
+import type { SweepNews, SweepTask } from './sweep-thread.ts';
+import { type PartName, paretoFront, type TimePart, type TradeOff } from './trade-off.ts';
+import { halfOfOrders, type TrialResult } from './trial.ts';
+import type { Combination } from './vary.ts';
+
+/** One choice of values and what it does. */
+export interface SweptCombination {
+  /** As they stand in the files, by the paths of the constants. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The version as it is. */
+  readonly present: boolean;
+  readonly earlier: TradeOff;
+  readonly later: TradeOff;
+  /** No other combination is better in everything, in that part. */
+  readonly onFront: Readonly<Record<PartName, boolean>>;
+}
+
+/** What `rules sweep --json` prints. */
+export interface SweepReport {
+  readonly version: string;
+  readonly outcomes: OutcomeAssumption;
+  readonly span: EvidenceSpan;
+  /** Epoch ms: half of the orders were first asked for before it. */
+  readonly splitAt: number;
+  readonly parts: Readonly<Record<PartName, TimePart>>;
+  /** The version as it is comes first. */
+  readonly combinations: readonly SweptCombination[];
+}
+
+export interface Sweep {
+  readonly version: string;
+  /** Of `combinationsOf`. */
+  readonly combinations: readonly Combination[];
+  readonly outcomes: OutcomeAssumption;
+  /** How many work at once. */
+  readonly threads: number;
+  readonly onProgress?: OnProgress;
+  /** Ends the work early, with the signal's reason thrown. */
+  readonly signal?: AbortSignal;
+}
+
+const THREAD = new URL('./sweep-thread.ts', import.meta.url);
+
+/** What one thread may keep, besides its engine. */
+const THREAD_MIB_MAX = 2048;
+
+/** Lives through history once for each combination, several at once, and compares what they do to the orders. */
+export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport> {
+  const { version, combinations, outcomes } = ask;
+  const splitAt = await halfOfOrders(evidence);
+  const results = await runThreads(evidence, ask, splitAt);
+  const [first] = results;
+  if (first === undefined) throw new Error('a sweep needs at least one combination');
+  const tried = results.flatMap(({ tradeOffs }) => tradeOffs);
+  const [earlier, later] = [
+    paretoFront(tried.map((one) => one.earlier)),
+    paretoFront(tried.map((one) => one.later)),
+  ];
+  return {
+    version,
+    outcomes,
+    span: evidence.span,
+    splitAt,
+    parts: first.parts,
+    combinations: tried.flatMap((tradeOff, place) => {
+      const combination = combinations[place];
+      if (combination === undefined) return [];
+      const { values, present } = combination;
+      const onFront = { earlier: earlier[place] === true, later: later[place] === true };
+      return [{ values, present, ...tradeOff, onFront }];
+    }),
+  };
+}
+
+/** The results of all threads in the order of the combinations. */
+async function runThreads(evidence: Evidence, ask: Sweep, splitAt: number): Promise<readonly TrialResult[]> {
+  const { combinations, version, outcomes, onProgress, signal } = ask;
+  signal?.throwIfAborted();
+  const threads = Math.max(1, Math.min(ask.threads, combinations.length));
+  const shares = sharesOf(combinations, threads);
+  const present = combinations.find((combination) => combination.present)?.files ?? new Map();
+  const done = shares.map(() => 0);
+  const all = evidence.span.decisions * shares.length;
+  const running = new AbortController();
+  const stop = AbortSignal.any([running.signal, ...(signal === undefined ? [] : [signal])]);
+  try {
+    return await Promise.all(
+      shares.map((share, place) => {
+        const tried = share.map(({ files }) => files);
+        const where = { ...evidence.ask, threads: 1 };
+        return runThread({ ask: where, version, present, tried, outcomes, splitAt }, stop, (some) => {
+          done[place] = some;
+          onProgress?.(
+            done.reduce((sum, one) => sum + one, 0),
+            all,
+          );
+        });
+      }),
+    );
+  } finally {
+    // One that failed takes the others with it.
+    running.abort();
+  }
+}
+
+function sharesOf(
+  combinations: readonly Combination[],
+  threads: number,
+): readonly (readonly Combination[])[] {
+  const size = Math.ceil(combinations.length / threads);
+  return Array.from({ length: Math.ceil(combinations.length / size) }, (_, share) =>
+    combinations.slice(share * size, (share + 1) * size),
+  );
+}
+
+async function runThread(
+  task: SweepTask,
+  signal: AbortSignal,
+  onDone: (done: number) => void,
+): Promise<TrialResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<TrialResult>();
+  const worker = new Worker(THREAD, {
+    workerData: task,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MIB_MAX },
+  });
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  worker.on('message', (news: SweepNews) => {
+    if ('done' in news) onDone(news.done);
+    else resolve(news.result);
+  });
+  worker.once('error', reject);
+  worker.once('exit', () => reject(new Error('the thread ended before it was through')));
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await worker.terminate();
+  }
+}

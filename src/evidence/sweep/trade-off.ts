@@ -1,0 +1,165 @@
+import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
+import { bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
+import type { ByOutcome } from '../backtest/aftermath.ts';
+
+/** Orders that something happened to: how many, which share of all like them, and their money. */
+export interface Effect {
+  readonly orders: number;
+  /** Of all paid, or unpaid, orders of the part; by a bootstrap over clients. Null without such orders. */
+  readonly share: Estimate | null;
+  /** By currency, by the same bootstrap. */
+  readonly amount: Readonly<Record<string, Estimate>>;
+}
+
+/** What a rule set does to the orders of one part of the time. */
+export interface TradeOff {
+  /** Unpaid orders that get no requisite at all. */
+  readonly unpaidStopped: Effect;
+  /** Unpaid orders that are answered BLOCK at least once. */
+  readonly unpaidBlocked: Effect;
+  /** Paid orders that are answered BLOCK at least once. */
+  readonly paidRefused: Effect;
+  /** Paid orders that are told to wait at least once and never blocked. */
+  readonly paidHeldBack: Effect;
+}
+
+/** The orders of one part of the time. */
+export interface TimePart {
+  /** Epoch ms of the first and last order; null when there is none. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly orders: ByOutcome;
+}
+
+export const PARTS = ['earlier', 'later'] as const;
+
+export type PartName = (typeof PARTS)[number];
+
+const EFFECTS = {
+  unpaidStopped: ['UNPAID', (side: number) => `NOT granted_${side}`],
+  unpaidBlocked: ['UNPAID', (side: number) => `blocked_${side}`],
+  paidRefused: ['PAID', (side: number) => `blocked_${side}`],
+  paidHeldBack: ['PAID', (side: number) => `waited_${side} AND NOT blocked_${side}`],
+} as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
+
+/** SQL: the orders of one part; an order belongs to the part in which it was first asked for. */
+function inPart(part: PartName, splitAt: number): string {
+  return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
+}
+
+/** The orders of a part, out of the table `answered_orders` that Aftermath makes. */
+export async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<TimePart> {
+  const [row = {}] = await duck.rows(
+    `SELECT min(first_at) AS first, max(first_at) AS last, count(*) FILTER (fate = 'PAID') AS paid,
+       count(*) FILTER (fate = 'UNPAID') AS unpaid, count(*) FILTER (fate = 'UNKNOWN') AS unknown
+     FROM answered_orders WHERE ${inPart(part, splitAt)}`,
+  );
+  const count = (column: string) => numberOf(row[column]) ?? 0;
+  return {
+    from: numberOf(row['first']),
+    to: numberOf(row['last']),
+    orders: { paid: count('paid'), unpaid: count('unpaid'), unknown: count('unknown') },
+  };
+}
+
+/** What each side did to the orders of a part, out of the same table, with intervals by bootstrap over clients. */
+export async function tradeOffs(
+  duck: Duck,
+  part: PartName,
+  splitAt: number,
+  sides: number,
+): Promise<readonly TradeOff[]> {
+  const clients = await clientSums(duck, inPart(part, splitAt), sides);
+  return Array.from({ length: sides }, (_, side) => ({
+    unpaidStopped: effectOf(clients, 'unpaidStopped', side),
+    unpaidBlocked: effectOf(clients, 'unpaidBlocked', side),
+    paidRefused: effectOf(clients, 'paidRefused', side),
+    paidHeldBack: effectOf(clients, 'paidHeldBack', side),
+  }));
+}
+
+/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
+interface ClientSums {
+  readonly clients: number;
+  readonly currencies: readonly string[];
+  readonly columns: ReadonlyMap<string, Float64Array>;
+}
+
+async function clientSums(duck: Duck, where: string, sides: number): Promise<ClientSums> {
+  const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
+  const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();
+  const sums = sumsOf(sides, currencies);
+  const [counted = {}] = await duck.rows(
+    `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
+  );
+  const clients = numberOf(counted['clients']) ?? 0;
+  const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
+  const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
+  const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
+  let client = 0;
+  for await (const batch of duck.batches(sql)) {
+    for (const [name, column] of columns)
+      for (const [row, value] of batch.numbers(name).entries()) column[client + row] = value ?? 0;
+    client += batch.rowCount;
+  }
+  return { clients, currencies, columns };
+}
+
+function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {
+  const sums: (readonly [string, string])[] = [
+    ['PAID', `count(*) FILTER (fate = 'PAID')`],
+    ['UNPAID', `count(*) FILTER (fate = 'UNPAID')`],
+  ];
+  for (let side = 0; side < sides; side++)
+    for (const [name, [fate, holds]] of Object.entries(EFFECTS)) {
+      const which = `fate = '${fate}' AND ${holds(side)}`;
+      sums.push([`${name}_${side}`, `count(*) FILTER (${which})`]);
+      for (const [place, currency] of currencies.entries())
+        sums.push([
+          `${name}_${side}_${place}`,
+          `sum(amount) FILTER (${which} AND currency = '${currency.replaceAll("'", "''")}')`,
+        ]);
+    }
+  return sums;
+}
+
+function effectOf({ clients, currencies, columns }: ClientSums, name: keyof TradeOff, side: number): Effect {
+  const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
+  const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
+  const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
+  const [share = null, ...amounts] = bootstrapIntervals(clients, (drawn) => {
+    const whole = total(all, drawn);
+    return [whole === 0 ? null : total(orders, drawn) / whole, ...money.map((sums) => total(sums, drawn))];
+  });
+  const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
+    const estimate = amounts[place];
+    return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
+  });
+  return { orders: orders.reduce((sum, value) => sum + value, 0), share, amount: Object.fromEntries(amount) };
+}
+
+function total(column: Float64Array, drawn: Uint32Array): number {
+  let sum = 0;
+  for (let client = 0; client < column.length; client++) sum += (column[client] ?? 0) * (drawn[client] ?? 0);
+  return sum;
+}
+
+/**
+ * Which of some trade-offs no other one betters: none stops more unpaid orders, refuses fewer paid ones and holds
+ * fewer paid ones back, in at least one of these more.
+ */
+export function paretoFront(all: readonly TradeOff[]): readonly boolean[] {
+  const costs = all.map(({ unpaidStopped, paidRefused, paidHeldBack }) => [
+    -unpaidStopped.orders,
+    paidRefused.orders,
+    paidHeldBack.orders,
+  ]);
+  return costs.map((one) => !costs.some((other) => isBetter(other, one)));
+}
+
+function isBetter(one: readonly number[], other: readonly number[]): boolean {
+  const differences = one.map((cost, place) => cost - (other[place] ?? 0));
+  return (
+    differences.every((difference) => difference <= 0) && differences.some((difference) => difference < 0)
+  );
+}

@@ -1,0 +1,77 @@
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { Aftermath } from '../backtest/aftermath.ts';
+import { AnswerTable } from '../backtest/answer-table.ts';
+import type { OnProgress } from '../backtest/backtest.ts';
+import { inputsOf } from '../backtest/input.ts';
+import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
+import type { Evidence } from '../source/evidence.ts';
+import { makeInputView } from '../source/input-view.ts';
+import { type PartName, type TimePart, type TradeOff, timePart, tradeOffs } from './trade-off.ts';
+
+export interface Trial {
+  /** They are tried side by side, on the same inputs. */
+  readonly ruleSets: readonly RuleSet[];
+  /** By its currency requests that named none were recorded. */
+  readonly present: RuleSet;
+  readonly outcomes: OutcomeAssumption;
+  /** Epoch ms; orders that were first asked for before it are the earlier part. */
+  readonly splitAt: number;
+  readonly onProgress?: OnProgress;
+  readonly signal?: AbortSignal;
+}
+
+export interface TrialResult {
+  readonly parts: Readonly<Record<PartName, TimePart>>;
+  /** In the order of the rule sets. */
+  readonly tradeOffs: readonly Readonly<Record<PartName, TradeOff>>[];
+}
+
+/** Lives through all inputs with several rule sets and tells what each did to the orders of two parts of the time. */
+export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<TrialResult> {
+  const { duck } = evidence;
+  const sides = trial.ruleSets.length;
+  const table = await AnswerTable.create(duck, sides);
+  await liveThrough(evidence, trial, table);
+  table.close();
+  await Aftermath.join(duck, table, sides);
+  const earlier = await tradeOffs(duck, 'earlier', trial.splitAt, sides);
+  const later = await tradeOffs(duck, 'later', trial.splitAt, sides);
+  return {
+    parts: {
+      earlier: await timePart(duck, 'earlier', trial.splitAt),
+      later: await timePart(duck, 'later', trial.splitAt),
+    },
+    tradeOffs: earlier.flatMap((before, side) => {
+      const after = later[side];
+      return after === undefined ? [] : [{ earlier: before, later: after }];
+    }),
+  };
+}
+
+async function liveThrough(
+  evidence: Evidence,
+  { ruleSets, present, outcomes, onProgress, signal }: Trial,
+  table: AnswerTable,
+): Promise<void> {
+  const lives = new Lives(
+    ruleSets.map((rules) => ({ rulesOf: () => rules, outcomes })),
+    () => present,
+  );
+  await makeInputView(evidence);
+  for await (const inputs of inputsOf(evidence.duck)) {
+    signal?.throwIfAborted();
+    for (const input of inputs) {
+      const answers = lives.live(input);
+      if (input.kind === 'verdict' && answers !== null) table.add(input, answers);
+    }
+    onProgress?.(table.rows, evidence.span.decisions);
+  }
+}
+
+/** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */
+export async function halfOfOrders({ duck }: Evidence): Promise<number> {
+  const [row = {}] = await duck.rows(
+    'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
+  );
+  return Number(row['split_at'] ?? 0);
+}

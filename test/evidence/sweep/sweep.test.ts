@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { type SweepReport, sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { paretoFront, type TradeOff } from '../../../src/evidence/sweep/trade-off.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { liveThroughJuly, Workplace } from '../backtest/backtest-history.ts';
+
+const CHAIN = 'groups.blocked-by-unpaid-chain.unpaidChain';
+
+describe('a sweep', () => {
+  let place: Workplace;
+  before(async () => {
+    place = new Workplace();
+    await liveThroughJuly(place);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+  });
+  after(() => place.end());
+
+  function run(vary: string, signal?: AbortSignal): Promise<SweepReport> {
+    const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
+    const combinations = combinationsOf('p2.v10', files, [parseVariation(files, vary)]);
+    const journal = { kind: 'journal', path: place.path('j') } as const;
+    const cancel = signal === undefined ? {} : { signal };
+    return withEvidence({ place: journal, from: null, to: null, platform: null }, (evidence) =>
+      sweep(evidence, { version: 'p2.v10', combinations, outcomes: 'granted', threads: 2, ...cancel }),
+    );
+  }
+
+  it('tells for each value what it does to the orders of the earlier and of the later part', async () => {
+    const report = await run(`${CHAIN}=2,3`);
+    const figures = report.combinations.map(({ values, earlier, later }) => [
+      values[CHAIN],
+      earlier.unpaidStopped.orders + later.unpaidStopped.orders,
+      earlier.paidHeldBack.orders + later.paidHeldBack.orders,
+      earlier.paidRefused.orders + later.paidRefused.orders,
+    ]);
+    // Bob has five orders: he is stopped at the last one, the last two, or the last three.
+    expect(figures).to.deep.equal([
+      ['4', 1, 1, 0],
+      ['2', 3, 1, 0],
+      ['3', 2, 1, 0],
+    ]);
+    const { earlier, later } = report.parts;
+    expect([earlier.orders, later.orders]).to.deep.equal([
+      { paid: 1, unpaid: 4, unknown: 0 },
+      { paid: 0, unpaid: 2, unknown: 4 },
+    ]);
+    expect(report.combinations.map(({ onFront }) => onFront.later)).to.deep.equal([false, true, true]);
+    expect(report.combinations[1]?.later.unpaidStopped.amount).to.have.keys('EUR');
+  });
+
+  it('ends early when it is cancelled', async () => {
+    const failure = await run(`${CHAIN}=2,3`, AbortSignal.abort(new Error('enough'))).catch(String);
+    expect(failure).to.equal('Error: enough');
+  });
+
+  it('is a command that writes the one combination as a draft', async () => {
+    const source = ['--journal', place.path('j')];
+    const several = await place.scoring(
+      'rules',
+      'sweep',
+      'p2.v10',
+      '--vary',
+      `${CHAIN}=2..3`,
+      '--write',
+      'p2.v20',
+      ...source,
+    );
+    expect(several.code).to.equal(2);
+    expect(several.stderr).to.include(
+      '--write wants the one combination that becomes the draft, and 2 are asked for',
+    );
+    const one = await place.scoring(
+      'rules',
+      'sweep',
+      'p2.v10',
+      '--vary',
+      `${CHAIN}=3`,
+      '--write',
+      'p2.v20',
+      ...source,
+    );
+    expect(one.code, one.stderr).to.equal(0);
+    expect(one.stdout).to.include('rules/p2.v20 is a draft with these values.');
+    const written = readFileSync(`${place.rulesDir}/p2.v20/groups.yaml`, 'utf8');
+    const before = readFileSync(`${place.rulesDir}/p2.v10/groups.yaml`, 'utf8');
+    expect(written).to.equal(
+      before.replace('operator: greaterThanInclusive, value: 4', 'operator: greaterThanInclusive, value: 3'),
+    );
+  });
+});
+
+describe('the front of trade-offs', () => {
+  const effect = (orders: number) => ({ orders, share: null, amount: {} });
+  const tradeOff = ([stopped = 0, refused = 0, heldBack = 0]: readonly number[]): TradeOff => ({
+    unpaidStopped: effect(stopped),
+    unpaidBlocked: effect(0),
+    paidRefused: effect(refused),
+    paidHeldBack: effect(heldBack),
+  });
+
+  it('holds exactly those that no other one betters', () => {
+    const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(figures, (all) => {
+        const front = paretoFront(all.map(tradeOff));
+        for (const [place, [stopped, refused, heldBack]] of all.entries()) {
+          const betters = all.some(
+            ([s, r, h]) =>
+              s >= stopped && r <= refused && h <= heldBack && (s > stopped || r < refused || h < heldBack),
+          );
+          expect(front[place]).to.equal(!betters);
+        }
+      }),
+    );
+  });
+});
