@@ -17,6 +17,8 @@ import {
   UNREAD_TIMEOUT_MS,
 } from './http/server/time-limits.ts';
 import { LastHour } from './last-hour.ts';
+import { ListEditor } from './lists/list-editor.ts';
+import { ListNode } from './lists/list-node.ts';
 import { Metrics } from './metrics.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
@@ -63,6 +65,10 @@ export interface Application {
   drain(graceMs?: number): Promise<void>;
 }
 
+/** A node with old lists decides as they were: that is better than no answer. */
+const STALE_LISTS =
+  'The shared lists could not be compared with the store for more than 10 s; changes since then do not count here.';
+
 /** What one address may take of a listener's connections. */
 const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
@@ -83,13 +89,20 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const pseudonym = hmacPseudonym(parts.signalSecret);
   const former = parts.signalSecretPrevious ?? null;
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
-  const service = new ScoringService({ ...parts, pseudonym, formerPseudonym, metrics });
-  const records = new Records(parts);
+  const { listLog } = store;
+  const onTrouble = (message: string, error: unknown) => parts.log.warn({ err: error }, message);
+  const lists = new ListNode({ listLog, clock, onTrouble });
+  await lists.start();
+  metrics.watchLists(() => lists.report());
+  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clock });
+  const service = new ScoringService({ ...parts, lists, pseudonym, formerPseudonym, metrics });
+  const records = new Records({ ...parts, lists });
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
     const health = await watch.health();
-    return { ready: servesClients(health), why: healthTexts(health).join(' ') };
+    const texts = [...healthTexts(health), ...(lists.report().isStale ? [STALE_LISTS] : [])];
+    return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
   const callers = createListener(
@@ -101,7 +114,18 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   );
   const platform = createListener(
     parts.platform,
-    platformApi({ ...parts, service, records, keys, audit, readiness, metrics, lastHour }).callback(),
+    platformApi({
+      ...parts,
+      service,
+      records,
+      lists,
+      listEditor,
+      keys,
+      audit,
+      readiness,
+      metrics,
+      lastHour,
+    }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
     isDraining,
     parts.log,
@@ -119,6 +143,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     watch.stop();
     await sleep(graceMs);
     await Promise.all([closeListener(callers), closeListener(platform)]);
+    lists.stop();
   };
   return { keys, callerUrl, platformUrl, drain };
 }

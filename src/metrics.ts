@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
+import type { ListsReport } from './lists/list-node.ts';
 import type { NodeReport } from './rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from './rollout/trial-counts.ts';
 import { VERSION } from './sdk/version.ts';
@@ -197,6 +198,18 @@ export class Metrics {
   }
 
   /** Shows, at every scrape, how the store was when it was last looked at. */
+  watchLists(report: () => ListsReport): void {
+    this.#gauge('scoring_lists_entries', 'Entries of shared lists that this node holds', (gauge) =>
+      gauge.set(report().entries),
+    );
+    this.#gauge('scoring_lists', 'Shared lists that this node holds', (gauge) => gauge.set(report().lists));
+    this.#gauge(
+      'scoring_lists_age_seconds',
+      'Since this node compared its copy of the shared lists with the store',
+      (gauge) => gauge.set((report().ageMs ?? 0) / 1000),
+    );
+  }
+
   watchStore(report: () => StoreReport): void {
     this.#gauge(
       'scoring_store_clock_offset_seconds',

@@ -4,6 +4,8 @@ import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
 import type { LastHour } from '../../last-hour.ts';
+import type { ListEditor } from '../../lists/list-editor.ts';
+import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RuleSource } from '../../rollout/rule-source.ts';
 import type { Records } from '../../service/records.ts';
@@ -32,6 +34,8 @@ export interface PlatformApiParts {
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, for showing their files; without it none are shown. */
   readonly rulesDir?: string | undefined;
+  readonly lists: ListNode;
+  readonly listEditor: ListEditor;
   readonly lastHour: LastHour;
   readonly log: Logger;
   readonly metrics: Metrics;

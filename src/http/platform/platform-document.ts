@@ -3,7 +3,7 @@ import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
-overrides of clients, decisions with their explanations, and which version of the rules decides.
+overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
 Checks come in this order: key (401), scope (403), body (415, 413, 400). Times in answers are milliseconds
 since 1970. Unknown members of a body are ignored. Every client, order and decision belongs to the platform
@@ -21,6 +21,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Outcomes', description: 'What became of orders' },
       { name: 'Clients', description: 'What is known and decided about payers' },
       { name: 'Decisions', description: 'What was answered, and why' },
+      { name: 'Lists', description: 'What rules ask about, and people change without a release' },
       { name: 'Rules', description: 'Which version decides' },
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },

@@ -6,6 +6,9 @@ import { listDecisions, readDecision } from './decisions/decisions.ts';
 import { explainDecision } from './decisions/explanation.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
+import { putListEntry, removeListEntry } from './lists/list-entry.ts';
+import { importListEntries } from './lists/list-import.ts';
+import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareRuleFolders } from './rules/rule-diff.ts';
@@ -27,6 +30,11 @@ export const PLATFORM_OPERATIONS = {
     listDecisions,
     readDecision,
     explainDecision,
+    readLists,
+    readListEntries,
+    importListEntries,
+    ...putListEntry,
+    ...removeListEntry,
     readSession,
     readLastHour,
     readLiveness,

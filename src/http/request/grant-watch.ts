@@ -29,3 +29,18 @@ export class GrantWatch {
     clearInterval(this.#timer);
   }
 }
+
+/** The chunks of a body until the grant ends, also while no more of them come. */
+export async function* whileGranted(
+  chunks: AsyncGenerator<Buffer>,
+  grant: GrantWatch,
+): AsyncGenerator<Buffer> {
+  for (;;) {
+    const chunk = chunks.next();
+    // It may fail long after nobody waits for it any more.
+    chunk.catch(() => {});
+    const next = await Promise.race([chunk, grant.ended]);
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
+}

@@ -7,6 +7,8 @@ import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
 import { LastHour } from '../../../src/last-hour.ts';
+import { ListEditor } from '../../../src/lists/list-editor.ts';
+import { ListNode } from '../../../src/lists/list-node.ts';
 import { createLog } from '../../../src/log.ts';
 import { Metrics } from '../../../src/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
@@ -73,6 +75,8 @@ describe('routes and API documents', () => {
       log: createLog('silent'),
     };
     const service = new ScoringService(shared);
+    const audit = new Audit(store.auditLog, clock);
+    const lists = new ListNode({ listLog: store.listLog, clock });
     const callers = callerApi({
       ...shared,
       service,
@@ -83,7 +87,9 @@ describe('routes and API documents', () => {
     const platform = platformApi({
       ...shared,
       service,
-      audit: new Audit(store.auditLog, clock),
+      audit,
+      lists,
+      listEditor: new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit }),
       records: new Records(shared),
       lastHour,
       rulesDir,

@@ -1,6 +1,7 @@
 import { KEY_CHARACTERS_MAX } from '../../../shapes.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
 import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
+import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import type { Grant } from '../../request/authenticate.ts';
 import { badRequest, type HttpProblem, refusal } from '../../request/problems.ts';
 
@@ -34,7 +35,7 @@ const IN_PATH: Parameter<string> = {
     requireDecodable(path, BAD_CLIENT_PATH, 'path');
     const clientIdKey = params['clientIdKey'] ?? '';
     requireKey(clientIdKey, 'clientIdKey');
-    if (!isSafeInPath(clientIdKey)) throw unsafe(clientIdKey);
+    if (!isSafeClient(clientIdKey)) throw unsafe(clientIdKey);
     return clientIdKey;
   },
 };
@@ -51,23 +52,14 @@ const IN_QUERY: Parameter<string> = {
   },
 };
 
-/** What cannot be decoded is taken as it is, or with U+FFFD for it, so two addresses would name one client. */
 function requireDecodable(text: string, bad: typeof BAD_CLIENT_PATH, part: 'path' | 'query'): void {
-  try {
-    decodeURIComponent(text);
-  } catch {
-    throw bad.problem(`The ${part} is not percent-encoded UTF-8; encode the clientIdKey in it.`);
-  }
+  if (isDecodable(text)) return;
+  throw bad.problem(`The ${part} is not percent-encoded UTF-8; encode the clientIdKey in it.`);
 }
 
-/**
- * Whether no client library and no proxy can make another id of it. URL parsers take `.` and `..` for steps in the
- * path also when they are encoded, so a request about `.` and its binding arrives as one about a client `binding`;
- * proxies that decode a path take the other characters for its structure.
- */
-function isSafeInPath(clientIdKey: string): boolean {
-  const isStep = clientIdKey === '.' || clientIdKey === '..';
-  return !isStep && !BELOW.some((below) => below === `/${clientIdKey}`) && !/[/\\%?#]/.test(clientIdKey);
+/** A request about `.` and its binding would arrive as one about a client `binding`. */
+function isSafeClient(clientIdKey: string): boolean {
+  return isSafeInPath(clientIdKey) && !BELOW.some((below) => below === `/${clientIdKey}`);
 }
 
 function unsafe(clientIdKey: string): HttpProblem {

@@ -1,4 +1,5 @@
 import { actorOfKey } from '../../../access/actor.ts';
+import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
@@ -12,6 +13,7 @@ import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 export interface ClientParts extends AuditParts {
   readonly service: ScoringService;
   readonly records: Records;
+  readonly listEditor: ListEditor;
 }
 
 /** How many entries one answer lists. */
@@ -66,12 +68,14 @@ export const eraseClient = clientOperation({
   below: '',
   operationId: 'eraseClient',
   summary: 'Forgets a client',
-  description: 'State, decisions, outcomes, stored answers and journal entries: all that is kept.',
+  description:
+    'State, decisions, outcomes, stored answers, journal entries and entries of shared lists: all that is kept.',
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service, audit }: ClientParts) => {
+  answer: async ({ key, clientIdKey }, { service, audit, listEditor }: ClientParts) => {
     await service.erase(key.platform, clientIdKey);
+    await listEditor.forgetClient(key.platform, clientIdKey);
     await audit.noteErasure(actorOfKey(key), key.platform);
   },
 });

@@ -6,7 +6,7 @@ import type { OrderReport } from '../../../service.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
 import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../../request/body.ts';
 import { bodyLines } from '../../request/body-lines.ts';
-import type { GrantWatch } from '../../request/grant-watch.ts';
+import { type GrantWatch, whileGranted } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
 import { outcomeReport } from './outcome-report.ts';
 
@@ -55,18 +55,6 @@ async function* resultLines(
   }
   for (const result of underWay) yield await result;
   if (grant.hasEnded) yield format(number + 1, 'unknown X-KA-Access-Key', KEY_ENDED);
-}
-
-/** The chunks of a body until the grant ends, also while no more of them come. */
-async function* whileGranted(chunks: AsyncGenerator<Buffer>, grant: GrantWatch): AsyncGenerator<Buffer> {
-  for (;;) {
-    const chunk = chunks.next();
-    // It may fail long after nobody waits for it any more.
-    chunk.catch(() => {});
-    const next = await Promise.race([chunk, grant.ended]);
-    if (next === undefined || next.done === true) return;
-    yield next.value;
-  }
 }
 
 async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<string> {

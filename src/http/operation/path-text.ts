@@ -1,0 +1,18 @@
+/** Whether a part of an address can be decoded; what cannot is taken as it is, so that two addresses would name one thing. */
+export function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether no client library and no proxy can make another text of it in a path. URL parsers take `.` and `..` for
+ * steps in the path also when they are encoded; proxies that decode a path take the other characters for its
+ * structure.
+ */
+export function isSafeInPath(text: string): boolean {
+  return text !== '.' && text !== '..' && !/[/\\%?#]/.test(text);
+}

@@ -1,0 +1,66 @@
+import {
+  isListName,
+  LIST_NAME_CHARACTERS_MAX,
+  LIST_NAME_FORM,
+  LIST_NAME_PATTERN,
+} from '../../../rules/list-name.ts';
+import { KEY_CHARACTERS_MAX } from '../../../shapes.ts';
+import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
+import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';
+import { badRequest, refusal } from '../../request/problems.ts';
+
+export const BAD_LIST_ADDRESS = refusal(
+  'badListAddress',
+  'The name of the list or the value in the path cannot be one, or is one that a path cannot carry safely.',
+  (detail: string) => badRequest(detail),
+  `The name of a list has ${LIST_NAME_FORM}.`,
+);
+
+/** The list that a path names. */
+export const LIST_IN_PATH: Parameter<string> = {
+  name: 'list',
+  in: 'path',
+  required: true,
+  description: 'The name of the list',
+  schema: { type: 'string', pattern: LIST_NAME_PATTERN, maxLength: LIST_NAME_CHARACTERS_MAX },
+  read: ({ params }) => {
+    const list = params['list'] ?? '';
+    if (isListName(list)) return list;
+    throw BAD_LIST_ADDRESS.problem(`The name of a list has ${LIST_NAME_FORM}.`);
+  },
+};
+
+/** The value that a path names. */
+export const VALUE_IN_PATH: Parameter<string> = {
+  name: 'value',
+  in: 'path',
+  required: true,
+  description:
+    'As it is, percent-encoded; ranges of addresses, and what else a path cannot carry, go into a query',
+  schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
+  read: ({ path, params }) => {
+    const value = params['value'] ?? '';
+    if (!isDecodable(path)) {
+      throw BAD_LIST_ADDRESS.problem('The path is not percent-encoded UTF-8; encode the value in it.');
+    }
+    requireKey(value, 'value');
+    if (isSafeInPath(value)) return value;
+    throw BAD_LIST_ADDRESS.problem(
+      `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${encodeURIComponent(value)}.`,
+    );
+  },
+};
+
+/** The value that a query names, whatever it is. */
+export const VALUE_IN_QUERY: Parameter<string> = {
+  ...queryText('value', 'As it is'),
+  required: true,
+  read: (ctx) => {
+    if (!isDecodable(ctx.querystring)) {
+      throw BAD_PARAMETER.problem('The query is not percent-encoded UTF-8; encode the value in it.');
+    }
+    const value = queryText('value', '').read(ctx);
+    if (value === null) throw BAD_PARAMETER.problem('The parameter value is required.');
+    return value;
+  },
+};
