@@ -194,7 +194,8 @@ function operationObject(
         [
           ...operation.refusals,
           ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
-          ...(body === null ? [] : [BODY_TOO_LARGE, UNSUPPORTED_TYPE]),
+          ...(body === null || body.onlyLines === true ? [] : [BODY_TOO_LARGE]),
+          ...(body === null ? [] : [UNSUPPORTED_TYPE]),
           ...(grant === null ? [] : keyRefusals(grant)),
         ],
         components,

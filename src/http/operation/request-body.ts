@@ -10,6 +10,8 @@ export interface RequestBodySpec {
   /** By media type; each shape is kept under its name. */
   readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
   readonly shapes: Readonly<Record<string, TSchema>>;
+  /** It is only ever read line by line, so that it has no length that is too large. */
+  readonly onlyLines?: true;
 }
 
 /** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */

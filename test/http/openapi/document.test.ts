@@ -42,7 +42,7 @@ function troubled<T extends object>(
   return new Proxy(part, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
-      if (name === 'registers' && typeof value === 'object' && value !== null)
+      if ((name === 'registers' || name === 'listLog') && typeof value === 'object' && value !== null)
         return troubled(value, trouble, keysTrouble);
       if (name === 'documents' && typeof value === 'object' && value !== null)
         return troubled(value, keysTrouble, keysTrouble);
@@ -267,6 +267,15 @@ const BINDING = put(`${CLIENT}/binding`, {
 });
 const OVERRIDE = put(`${CLIENT}/override`, { group: 'TRUSTED', reason: 'known', by: 'ann' });
 const HISTORY = `${CLIENT}/history`;
+const ENTRIES = '/v1/platform/lists/blocked/entries';
+const ENTRY = { kind: 'client', reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
+const PUT_ENTRY = put(`${ENTRIES}/listed`, ENTRY);
+const PUT_ENTRY_BY_QUERY = put(`${ENTRIES}?value=listed`, ENTRY);
+const LINES_OF_ENTRIES = post(
+  ENTRIES,
+  '{"value":"ann","kind":"client","reason":"chargebacks"}\n{"value":"ann","remove":true}\n{}\n',
+  { 'Content-Type': 'application/x-ndjson' },
+);
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
@@ -320,6 +329,28 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readClientHistory', status: 400, ask: get(`${LONG_CLIENT}/history`) },
   { operationId: 'readClientHistory', status: 404, ask: get('/v1/platform/clients/nobody/history') },
   ...shared('readClientHistory', get(HISTORY)),
+  { operationId: 'putListEntry', status: 200, ask: PUT_ENTRY },
+  { operationId: 'putListEntry', status: 422, ask: put(`${ENTRIES}/x`, { ...ENTRY, kind: 'ip' }) },
+  ...withBody('putListEntry', PUT_ENTRY),
+  { operationId: 'putListEntryByQuery', status: 200, ask: PUT_ENTRY_BY_QUERY },
+  {
+    operationId: 'putListEntryByQuery',
+    status: 422,
+    ask: put(`${ENTRIES}?value=x`, { ...ENTRY, kind: 'ip' }),
+  },
+  ...withBody('putListEntryByQuery', PUT_ENTRY_BY_QUERY),
+  { operationId: 'readLists', status: 200, ask: get('/v1/platform/lists') },
+  ...sharedByKey('readLists', get('/v1/platform/lists')),
+  { operationId: 'readListEntries', status: 200, ask: get(ENTRIES) },
+  { operationId: 'readListEntries', status: 400, ask: get('/v1/platform/lists/Blocked/entries') },
+  ...sharedByKey('readListEntries', get(ENTRIES)),
+  { operationId: 'importListEntries', status: 200, ask: LINES_OF_ENTRIES },
+  { operationId: 'importListEntries', status: 415, ask: { ...LINES_OF_ENTRIES, headers: {} } },
+  ...sharedByKey('importListEntries', LINES_OF_ENTRIES),
+  { operationId: 'removeListEntry', status: 204, ask: removal(`${ENTRIES}/listed?reason=paid`) },
+  ...shared('removeListEntry', removal(`${ENTRIES}/listed`)),
+  { operationId: 'removeListEntryByQuery', status: 204, ask: removal(`${ENTRIES}?value=listed`) },
+  ...shared('removeListEntryByQuery', removal(`${ENTRIES}?value=listed`)),
   { operationId: 'liftOverride', status: 204, ask: removal(`${CLIENT}/override`) },
   { operationId: 'liftOverride', status: 400, ask: removal(`${LONG_CLIENT}/override`) },
   ...shared('liftOverride', removal(`${CLIENT}/override`)),

@@ -39,6 +39,7 @@ const LINES_BODY: RequestBody<'lines'> = {
     [LINES]: { name: 'ListLine', example: { value: 'device-1', kind: 'fingerprint', reason: 'a ring' } },
   },
   shapes: { ListLine: ListLineSchema },
+  onlyLines: true,
   read: async (req) => {
     requireContentType(req, LINES);
     return 'lines';
