@@ -1,9 +1,15 @@
 import type { FactValue } from '../facts/fact.ts';
-import type { AnswerPlaceholder, ReasonPart } from '../rules/rule-set.ts';
+import type { AnswerPlaceholder } from '../rules/rule-set.ts';
+
+/** A piece of a reason text as it is rendered; of a fact only its place among the values is needed. */
+export type RenderedPart =
+  | { readonly kind: 'words'; readonly words: string }
+  | { readonly kind: 'fact'; readonly fact: { readonly index: number } }
+  | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
 /** The text of a reason, its placeholders replaced by what the rules saw and what the answer says. */
 export function renderReason(
-  parts: readonly ReasonPart[],
+  parts: readonly RenderedPart[],
   values: readonly FactValue[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {
@@ -11,7 +17,7 @@ export function renderReason(
 }
 
 function renderPart(
-  part: ReasonPart,
+  part: RenderedPart,
   values: readonly FactValue[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {

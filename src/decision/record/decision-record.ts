@@ -1,0 +1,205 @@
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { decisionId, type PlatformName } from '../../client/client-key.ts';
+import { type Ladder, waitRemainingMs } from '../../client/ladder.ts';
+import { formatPaymentScore } from '../../client/payment-score.ts';
+import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
+import type { Decision } from '../decision.ts';
+import { renderReason } from '../reason.ts';
+import { packText, unpackText } from './packed-text.ts';
+import type { RecordShape, ShapeFact, ShapeRule } from './record-shape.ts';
+
+/**
+ * The stored form of a decision: a format number, then positional JSON under the shape of its rule set. What the
+ * shape and the other members say is left out; a member that they do not give stands in `rest` by its
+ * name, so that a member which a later version adds needs no new format. A decision without a shape is
+ * stored as JSON with all its names, as format 1 stored every one.
+ */
+const FORMAT = '2';
+
+type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
+
+/** What is read before the shape is known. */
+export type DecisionRow = [
+  shapeId: string,
+  seq: number,
+  at: number,
+  platform: PlatformName,
+  sellPointKey: string,
+  clientIdKey: string,
+  orderRef: string,
+  requestId: string,
+  rule: number,
+  ladderBefore: LadderCell,
+  ladderAfter: LadderCell,
+  signals: number[],
+  facts: (number | string)[],
+  rest?: Partial<Decision>,
+];
+
+/** A decision that is stored otherwise than any version wrote it. */
+export class RecordDamaged extends Error {
+  override readonly name = 'RecordDamaged';
+}
+
+/** The text to store; `parseRecord` and `decisionOf` give the same decision back. */
+export function encodeDecision(decision: Decision, shape?: RecordShape): string {
+  const row = shape === undefined ? null : rowOf(decision, shape);
+  return row === null ? JSON.stringify(decision) : FORMAT + JSON.stringify(row);
+}
+
+/** A whole decision, or the row that `decisionOf` makes one of under its shape. */
+export function parseRecord(text: string): Decision | DecisionRow {
+  if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
+  if (text.startsWith('{')) return JSON.parse(text);
+  throw new RecordDamaged(
+    `a decision record begins with "${text.slice(0, 1)}"; this version reads formats 1 and ${FORMAT}`,
+  );
+}
+
+/** Whether a record needs its shape to be read. */
+export function isRow(record: Decision | DecisionRow): record is DecisionRow {
+  return Array.isArray(record);
+}
+
+/** The decision of a row; `clientHash` names the client that it is kept under. */
+export function decisionOf(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
+  const [, seq, at, platform, sellPointKey, clientIdKey, orderRef, requestId, ...judged] = row;
+  const [ruleIndex, before, after, signals, cells, rest] = judged;
+  const rule = contents.rules[ruleIndex];
+  if (rule === undefined) throw new RecordDamaged(`a decision record names rule ${ruleIndex}`);
+  const values = cells.map((cell, index) => factOf(cell, contents.facts[index]));
+  const facts: Record<string, FactValue> = {};
+  for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? 0;
+  const ladderAfter = ladderOf(after, at);
+  return {
+    decisionId: decisionId(clientHash, seq),
+    seq,
+    at,
+    platform,
+    sellPointKey: unpackText(sellPointKey),
+    clientIdKey: unpackText(clientIdKey),
+    orderRef: unpackText(orderRef),
+    requestId: unpackText(requestId),
+    ruleVersion: contents.ruleVersion,
+    digest: contents.digest,
+    ...derivedFrom(rule, values, facts, ladderAfter, at),
+    rule: rule.name,
+    signals: signals.map((index) => contents.signals[index] ?? ''),
+    facts,
+    ladderBefore: ladderOf(before, at),
+    ladderAfter,
+    ...rest,
+  };
+}
+
+type Derived = Pick<
+  Decision,
+  'arm' | 'verdict' | 'waitSeconds' | 'reason' | 'isBot' | 'clientGroup' | 'paymentScore'
+>;
+
+/** What follows from the rule, the facts and the ladder; what the facts do not tell is as of a new client. */
+function derivedFrom(
+  { verdict, reason }: ShapeRule,
+  values: readonly FactValue[],
+  { isBot, clientGroup, paymentScore }: Decision['facts'],
+  ladderAfter: Ladder,
+  at: number,
+): Derived {
+  const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
+  return {
+    arm: 'active',
+    verdict,
+    ...(verdict === 'WAIT' ? { waitSeconds } : {}),
+    reason: renderReason(reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
+    isBot: isBot === true,
+    clientGroup: CLIENT_GROUPS.find((group) => group === clientGroup) ?? 'NEW',
+    paymentScore: formatPaymentScore(typeof paymentScore === 'number' ? paymentScore : 0.5),
+  };
+}
+
+/** Null when the decision does not fit the shape. */
+function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
+  const { contents } = shape;
+  if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
+  const ruleIndex = contents.rules.findIndex(({ name }) => name === decision.rule);
+  const rule = contents.rules[ruleIndex];
+  const signals = decision.signals.map((name) => contents.signals.indexOf(name));
+  const values = valuesOf(decision.facts, contents.facts);
+  if (rule === undefined || signals.includes(-1) || values === null) return null;
+  const { seq, at, platform, ladderAfter } = decision;
+  const rest = restOf(decision, derivedFrom(rule, values, decision.facts, ladderAfter, at));
+  if (rest === null) return null;
+  const row: DecisionRow = [
+    shape.id,
+    seq,
+    at,
+    platform,
+    packText(decision.sellPointKey),
+    packText(decision.clientIdKey),
+    packText(decision.orderRef),
+    packText(decision.requestId),
+    ruleIndex,
+    ladderCell(decision.ladderBefore, at),
+    ladderCell(ladderAfter, at),
+    signals,
+    values.map(cellOf),
+  ];
+  if (Object.keys(rest).length > 0) row.push(rest);
+  return row;
+}
+
+/** Members that stand in the row itself. */
+const IN_ROW: ReadonlySet<string> = new Set([
+  ...['decisionId', 'seq', 'at', 'platform', 'sellPointKey', 'clientIdKey', 'orderRef', 'requestId'],
+  ...['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'],
+]);
+
+/** What does not follow from the row, by name; null when more follows than the decision has. */
+function restOf(decision: Decision, derived: Derived): Partial<Decision> | null {
+  if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
+  const expected: Readonly<Record<string, unknown>> = { ...derived };
+  const rest: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(decision))
+    if (!IN_ROW.has(name) && expected[name] !== value) rest[name] = value;
+  return rest;
+}
+
+/** The values in the order of the shape; null when other facts are recorded, or facts of another kind. */
+function valuesOf(facts: Decision['facts'], shapeFacts: readonly ShapeFact[]): readonly FactValue[] | null {
+  if (Object.keys(facts).length !== shapeFacts.length) return null;
+  const values: FactValue[] = [];
+  for (const { label, flag } of shapeFacts) {
+    const value = facts[label];
+    if (value === undefined || flag !== (typeof value === 'boolean')) return null;
+    if (typeof value === 'number' && value < 0) return null;
+    values.push(value);
+  }
+  return values;
+}
+
+/** In the place of NEVER_SECONDS; no fact is below 0. */
+const NEVER = -1;
+
+function cellOf(value: FactValue): number | string {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return value === NEVER_SECONDS ? NEVER : value;
+}
+
+function factOf(cell: number | string, fact: ShapeFact | undefined): FactValue {
+  if (fact?.flag === true) return cell === 1;
+  return cell === NEVER ? NEVER_SECONDS : cell;
+}
+
+function ladderCell({ level, attemptOpen, waitUntil }: Ladder, at: number): LadderCell {
+  const levelAndAttempt = 2 * level + Number(attemptOpen);
+  return waitUntil === null ? levelAndAttempt : [levelAndAttempt, waitUntil - at];
+}
+
+function ladderOf(cell: LadderCell, at: number): Ladder {
+  const [levelAndAttempt, remainingMs] = typeof cell === 'number' ? [cell, null] : cell;
+  return {
+    level: levelAndAttempt >> 1,
+    attemptOpen: (levelAndAttempt & 1) === 1,
+    waitUntil: remainingMs === null ? null : at + remainingMs,
+  };
+}

@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { loadBenchRules } from '../../../scripts/bench/sample.ts';
+import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
+import { decideVerdict } from '../../../src/decision/decide.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import {
+  decisionOf,
+  encodeDecision,
+  isRow,
+  parseRecord,
+  RecordDamaged,
+} from '../../../src/decision/record/decision-record.ts';
+import { type RecordShape, readShape, recordShape } from '../../../src/decision/record/record-shape.ts';
+import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+
+const rules = loadBenchRules();
+const shape = recordShape(rules);
+const client = clientKey(platformName('demo'), 'payer');
+const NOW = Date.UTC(2026, 10, 1);
+
+interface Asked {
+  readonly orderRef: string;
+  readonly amount: string;
+  /** Since the verdict before. */
+  readonly afterMs: number;
+}
+
+/** The decisions of one client that asks again and again. */
+function decisionsOf(asks: readonly Asked[]): readonly Decision[] {
+  let state = UNKNOWN_CLIENT;
+  let now = NOW;
+  return asks.map(({ orderRef, amount, afterMs }) => {
+    now += afterMs;
+    const request = { sellPointKey: '~shop', method: 'card', amount, currency: null, orderRef };
+    const origin = { requestId: crypto.randomUUID(), arm: 'active' } as const;
+    const standing = { client, state, sightings: NO_SIGHTINGS, now };
+    const { decision, nextState } = decideVerdict(rules, standing, { ...request, ...origin });
+    state = nextState;
+    return decision;
+  });
+}
+
+const [first, second] = decisionsOf([
+  { orderRef: 'order-1', amount: '25.00', afterMs: 0 },
+  { orderRef: 'order-2', amount: '25.00', afterMs: 5_000 },
+]);
+
+function stored(decision: Decision | undefined, under: RecordShape | undefined = shape): string {
+  if (decision === undefined) throw new Error('there is no decision');
+  return encodeDecision(decision, under);
+}
+
+function read(text: string, under: RecordShape = shape): Decision {
+  const record = parseRecord(text);
+  return isRow(record) ? decisionOf(record, client.hash, under) : record;
+}
+
+describe('a decision record', () => {
+  it('gives back the decision that was stored, whatever was asked', () => {
+    const asked = fc.record({
+      orderRef: fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 40 })),
+      amount: fc.integer({ min: 1, max: 100_000 }).map((cents) => (cents / 100).toFixed(2)),
+      afterMs: fc.integer({ min: 0, max: 3 * 24 * 3_600_000 }),
+    });
+    fc.assert(
+      fc.property(fc.array(asked, { minLength: 1, maxLength: 8 }), (asks) => {
+        for (const decision of decisionsOf(asks)) {
+          const text = stored(decision);
+          expect(text.startsWith('2[')).to.equal(true);
+          expect(read(text)).to.deep.equal(decision);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('keeps a wait with its seconds and its reason, which the shape and the ladder tell', () => {
+    expect(second).to.include({ verdict: 'WAIT', waitSeconds: 30 });
+    expect(stored(second)).not.to.include('previous attempt');
+    expect(read(stored(second))).to.deep.equal(second);
+  });
+
+  it('takes less than 260 bytes where ids are UUIDs, a fifth of its JSON', () => {
+    const [decision] = decisionsOf([{ orderRef: crypto.randomUUID(), amount: '25.00', afterMs: 0 }]);
+    const clientIdKey = crypto.randomUUID();
+    const text = stored(decision === undefined ? undefined : { ...decision, clientIdKey });
+    expect(text.length).to.be.below(260);
+    expect(text.length).to.be.below(JSON.stringify(decision).length / 5);
+  });
+
+  it('is read by the shape as it was stored, without the rule set', () => {
+    expect(read(stored(second), readShape(shape.text))).to.deep.equal(second);
+    expect(readShape(shape.text).id).to.equal(shape.id);
+  });
+
+  it('keeps by its name what the shape does not tell: another arm, a reason in other words, a member of later', () => {
+    if (first === undefined) throw new Error('there is no decision');
+    const later = {
+      ...first,
+      arm: 'candidate',
+      reason: 'A person said so.',
+      holdout: { rules: ['a'] },
+    } as const;
+    const text = encodeDecision(later, shape);
+    expect(text).to.include('{"arm":"candidate","reason":"A person said so.","holdout":{"rules":["a"]}}]');
+    expect(read(text)).to.deep.equal(later);
+  });
+
+  for (const [what, change] of [
+    ['a rule', { rule: 'no-such-rule' }],
+    ['a signal', { signals: ['no-such-signal'] }],
+    ['other facts', { facts: { paidCount: 0 } }],
+    ['a digest', { digest: 'another' }],
+  ] as const) {
+    it(`repeats everything when it has ${what} that the shape does not know`, () => {
+      if (first === undefined) throw new Error('there is no decision');
+      const strange: Decision = { ...first, ...change };
+      expect(encodeDecision(strange, shape)).to.equal(JSON.stringify(strange));
+      expect(read(encodeDecision(strange, shape))).to.deep.equal(strange);
+    });
+  }
+
+  it('is read as versions before stored it, with the names of all members', () => {
+    expect(read(JSON.stringify(first))).to.deep.equal(first);
+  });
+
+  it('of another format is refused', () => {
+    expect(() => parseRecord('3[]')).to.throw(
+      RecordDamaged,
+      'a decision record begins with "3"; this version reads formats 1 and 2',
+    );
+  });
+
+  it('that names a rule which its shape does not have is refused', () => {
+    const text = stored(first).replace(/,(\d+),0,1,\[\],/, ',99,0,1,[],');
+    expect(() => read(text)).to.throw(RecordDamaged, 'a decision record names rule 99');
+  });
+});
