@@ -6,6 +6,7 @@ import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
 import type { RedisSecurity } from './state/redis/connection/security.ts';
+import { RETENTION } from './state/store.ts';
 
 /** Everything that can be set from outside, checked. */
 export interface Config {
@@ -37,6 +38,8 @@ export interface Config {
   readonly archiveKeepMs: number;
   /** How long a node that was told to end goes on serving, so that proxies see that it is not ready; 0 is not at all. */
   readonly drainGraceMs: number;
+  /** How long the store keeps decisions that the archive has, ms. */
+  readonly decisionsHotMs: number;
 }
 
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -82,6 +85,7 @@ export function readConfig(env: Environment = process.env): Config {
     archiveDir: archiveDir(env, dataDir),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
+    decisionsHotMs: decisionsHot(env),
   };
 }
 
@@ -114,6 +118,15 @@ function duration(env: Environment, name: string, fallback: string, orElse = '')
   const ms = parseDuration(text);
   if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${orElse}${DURATION_FORM}`);
   return ms;
+}
+
+/** An answer under an Idempotency-Key is told by its decision, so both are kept for a day at least. */
+function decisionsHot(env: Environment): number {
+  const ms = duration(env, 'DECISIONS_HOT', '7d');
+  if (ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;
+  throw new ConfigError(
+    `DECISIONS_HOT is "${setting(env, 'DECISIONS_HOT')}"; it must be at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
+  );
 }
 
 /** An empty setting counts as not set, as compose files and CI write it. */

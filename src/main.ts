@@ -66,10 +66,10 @@ async function main(): Promise<void> {
 }
 
 function startShippingTo(config: Config, log: Logger): Shipping | null {
-  const { archiveDir, archiveKeepMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
+  const { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
   if (archiveDir === null) return null;
   return startShipping(
-    { archiveDir, archiveKeepMs, redisUrl, redisSecurity, dataDir, rulesDir },
+    { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
     (message, error) => log.warn({ err: error }, message),
   );
 }

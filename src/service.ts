@@ -15,6 +15,7 @@ import {
 } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
+import { recordShape } from './decision/record/record-shape.ts';
 import {
   type Pseudonym,
   type ScoreBody,
@@ -25,6 +26,7 @@ import {
 import type { Sightings } from './facts/fact.ts';
 import type { Metrics } from './metrics.ts';
 import type { Payment, RuleChoice, RuleSource } from './rollout/rule-source.ts';
+import type { RuleSet } from './rules/rule-set.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type Step } from './service/client-turns.ts';
 import { seeDevices } from './service/device-sightings.ts';
@@ -67,6 +69,7 @@ interface VerdictAsk extends VerdictContext {
 
 /** A verdict, and what a shadow would have said beside it (null: it threw). */
 interface Verdicts extends VerdictResult {
+  readonly rules: RuleSet;
   readonly shadowed: Decision | null | undefined;
 }
 
@@ -218,16 +221,16 @@ export class ScoringService {
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
   }
 
-  #see({ client, choice, body }: VerdictAsk, { state }: Snapshot, now: number): Promise<Sightings> {
+  #see({ client, choice }: VerdictAsk, { state }: Snapshot, now: number): Promise<Sightings> {
     const hints = knownHints(state.hints, now);
-    return seeDevices(this.#parts.store, { client, choice, hints, now }, { orderRef: body.orderRef });
+    return seeDevices(this.#parts.store, { client, choice, hints, now }, true);
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
       decideVerdict(rules, standing, verdictRequest(body, requestId, arm));
-    const { result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
-    return { ...result, shadowed: decideByShadow(choice, decideBy) };
+    const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
+    return { ...result, rules, shadowed: decideByShadow(choice, decideBy) };
   }
 
   #note(verdicts: Verdicts | null): void {
@@ -256,13 +259,13 @@ function replayOf(stored: StoredAnswer): Step<VerdictStepResult> {
 
 /** The answer to a verdict request, and all that is committed with it. */
 function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Step<VerdictStepResult> {
-  const { decision, nextState: state } = verdicts;
+  const { rules, decision, nextState: state } = verdicts;
   const { platform, clientIdKey } = client;
   const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
   const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
-  const answer = idempotencyKey === null ? {} : { answer: { idempotencyKey, stored } };
+  const replayable = idempotencyKey === null ? {} : { idempotencyKey };
   const result = { ...stored, replayed: false, verdicts };
-  return { result, change: { state, entry, decision, ...answer } };
+  return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
 }
 
 /** What a change took the place of, and what it left; null is nothing. */

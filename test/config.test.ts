@@ -74,6 +74,7 @@ describe('the configuration', () => {
       archiveDir: join(directory, 'data', 'archive'),
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
+      decisionsHotMs: 7 * 24 * 3_600_000,
     });
   });
 
@@ -103,6 +104,7 @@ describe('the configuration', () => {
       ARCHIVE_DIR: join(directory, 'years'),
       ARCHIVE_KEEP: '90d',
       DRAIN_GRACE: '20s',
+      DECISIONS_HOT: '2d',
     });
     expect(config).to.deep.include({
       caller: { host: '::', port: 0 },
@@ -118,6 +120,7 @@ describe('the configuration', () => {
       archiveDir: join(directory, 'years'),
       archiveKeepMs: 90 * 24 * 3_600_000,
       drainGraceMs: 20_000,
+      decisionsHotMs: 2 * 24 * 3_600_000,
     });
   });
 
@@ -171,6 +174,17 @@ describe('the configuration', () => {
       'DRAIN_GRACE is "soon"; it must be 0, or a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d',
     );
   });
+  for (const [given, why] of [
+    ['23h', 'less than a day'],
+    ['91d', 'longer than anything is kept'],
+  ] as const) {
+    it(`refuses a DECISIONS_HOT of ${given}, ${why}`, () => {
+      expect(() => read({ DECISIONS_HOT: given })).to.throw(
+        ConfigError,
+        `DECISIONS_HOT is "${given}"; it must be at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
+      );
+    });
+  }
 
   it('refuses an ARCHIVE_KEEP that is no duration', () => {
     expectRefused(

@@ -2,7 +2,7 @@ import type { ClientKey } from '../client/client-key.ts';
 import type { KnownHints } from '../client/hints.ts';
 import { mostShared, NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
 import { type RuleChoice, sharingWindowsMs } from '../rollout/rule-source.ts';
-import type { SightingsAsk, Store } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 
 /** A client at a moment, on the devices that it is known by. */
 export interface SeenDevices {
@@ -20,12 +20,12 @@ export interface SeenDevices {
 export async function seeDevices(
   store: Store,
   { client, choice, hints, now }: SeenDevices,
-  record: SightingsAsk['record'] = null,
+  record = false,
 ): Promise<Sightings> {
   // While their names change, devices are counted under both: under the new ones nobody was seen yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
-  const devices = Math.max(fingerprints.length, ips.length, record === null ? 0 : 1);
+  const devices = Math.max(fingerprints.length, ips.length);
   const windowsMs = sharingWindowsMs(choice);
   const seen = await Promise.all(
     Array.from({ length: devices }, (_, index) => {

@@ -4,19 +4,32 @@ import type { Sightings } from '../facts/fact.ts';
 import type { TextKind, TextPlace } from './health/stored-texts.ts';
 
 /**
- * Every key name in Redis. What belongs to a client carries the first character of the client's hash as
- * its hash tag: 64 partitions, each in one slot together with its journal, so that one script can write
+ * Every key name in Redis. What belongs to a client carries a hash tag that the first character of the
+ * client's hash names: 64 partitions, each in one slot together with its journal, so that one script can write
  * all of a change also in a cluster. Names that exist once a client are short, because they are a good
  * part of what a client costs.
  */
 
-/** The hash tags of clients: the base64url alphabet. */
+/**
+ * The hash tags of clients. The slot of each lies in the middle of another 64th of all slots, so that they
+ * spread evenly over any number of masters that share the slots in equal ranges.
+ */
 export const PARTITIONS: readonly string[] = [
-  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
-];
+  'mm ry e0 e8 v1 qt ap ax tb kv dn df wo o6 gc xw cs d6 lc sw g3 pk on pz r0 zt ul m5 fm yy va iu',
+  'si k0 ce cm pd op x9 x1 jf ur zj b3 ik q2 yg fs bk z2 rg ms af an qj i3 c5 dp kh s1 xi xa he hm',
+].flatMap((tags) => tags.split(' '));
+
+const HASH_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** The hash tag of a client. */
+export function partitionOf(clientHash: string): string {
+  const partition = PARTITIONS[HASH_CHARACTERS.indexOf(clientHash.charAt(0) || ' ')];
+  if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
+  return partition;
+}
 
 function home(clientHash: string): string {
-  return `{${clientHash.charAt(0)}}${clientHash}`;
+  return `{${partitionOf(clientHash)}}${clientHash}`;
 }
 
 /** The client's state. String. */
@@ -24,32 +37,33 @@ export function stateKey(clientHash: string): string {
   return `s:${home(clientHash)}`;
 }
 
+/** Before a client's hash in the keys of its decision records. */
+export function recordsPrefix(partition: string): string {
+  return `d:{${partition}}`;
+}
+
+/** Before the number of a decision in the key of its record. */
+export function decisionPrefix(clientHash: string): string {
+  return `${recordsPrefix(partitionOf(clientHash))}${clientHash}.`;
+}
+
 /** One decision record. String. */
 export function decisionKey(clientHash: string, seq: number): string {
-  return `d:${home(clientHash)}.${seq}`;
+  return decisionPrefix(clientHash) + seq;
 }
 
-/** What is known of an order's outcome. String. */
-export function outcomeKey(clientHash: string, order: string): string {
-  return `o:${home(clientHash)}:${order}`;
+/** What is kept of a client beside its state and its decisions: one of `NOTES` and a name. Hash. */
+export function notesKey(clientHash: string): string {
+  return `n:${home(clientHash)}`;
 }
 
-/** Numbers of the client's decisions about an order. Sorted set: a small one takes less than a list. */
-export function orderDecisionsKey(clientHash: string, order: string): string {
-  return `l:${home(clientHash)}:${order}`;
-}
+/** Outcomes of orders, answers under Idempotency-Keys, and the devices that an erasure must look at. */
+export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
 
-/** What a verdict answered under an Idempotency-Key. String. */
-export function answerKey(clientHash: string, name: string): string {
-  return `a:${home(clientHash)}:${name}`;
+/** A shape of decision records; once in each partition that holds such records. String. */
+export function shapeKey(partition: string, id: string): string {
+  return `shape:{${partition}}${id}`;
 }
-
-/** What erasure must look for: one of `OWNED` and a name, by when it expires. Sorted set. */
-export function ownedKey(clientHash: string): string {
-  return `w:${home(clientHash)}`;
-}
-
-export const OWNED = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
 
 /** The journal of a partition. Stream. */
 export function journalKey(partition: string): string {
@@ -59,10 +73,6 @@ export function journalKey(partition: string): string {
 /** What a partition's journal lost to its bound: how many entries, their first and last id. Hash. */
 export function journalLossKey(partition: string): string {
   return `journal-loss:{${partition}}`;
-}
-
-export function partitionOf(clientHash: string): string {
-  return clientHash.charAt(0);
 }
 
 /** Stands in a script's KEYS for what a call does not need; never written. In the client's slot. */
@@ -80,9 +90,14 @@ export function deviceMember(clientHash: string): string {
   return clientHash.slice(0, 12);
 }
 
-/** Clients that used an orderRef, by when. Sorted set of client hashes. */
-export function orderClientsKey(platform: PlatformName, order: string): string {
-  return `order-clients:${platform}:${order}`;
+/** Ids of the decisions about an orderRef, by when. Sorted set: a small one takes less than a list. */
+export function orderKey(platform: PlatformName, order: string): string {
+  return `q:${platform}:${order}`;
+}
+
+/** Decisions of a partition's clients that could not be noted under their orders yet. Set. */
+export function lateOrdersKey(partition: string): string {
+  return `late-orders:{${partition}}`;
 }
 
 /** The request that first came with an Idempotency-Key. String. */

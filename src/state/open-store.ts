@@ -20,15 +20,21 @@ export interface StorePlace {
   readonly redisUrl: string | null;
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
+  /** Null or absent when nothing is archived. */
+  readonly archiveDir?: string | null;
+  /** How long decisions are found by their orders in a store beside an archive, ms. */
+  readonly decisionsHotMs?: number;
 }
 
 /** Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. */
 export async function openStore(
-  { redisUrl, redisSecurity = {}, dataDir }: StorePlace,
+  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs }: StorePlace,
   onError: (error: Error) => void,
 ): Promise<Store> {
   if (redisUrl === null) return openSqliteStore(dataDir);
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
   const { openRedisStore } = await import('./redis/store.ts');
-  return openRedisStore(redisUrl, onError, { security: redisSecurity });
+  // Without an archive decisions are found as long as they are kept.
+  const found = archiveDir === null || decisionsHotMs === undefined ? {} : { decisionsHotMs };
+  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found });
 }

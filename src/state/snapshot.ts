@@ -1,23 +1,29 @@
 import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
 import { decodeClientState } from '../client/state-document.ts';
-import { type Decision, recordedDecision } from '../decision/decision.ts';
+import { type Decision, verdictAnswer } from '../decision/decision.ts';
 import { type Snapshot, type StoredAnswer, StoreUnavailable } from './store.ts';
 
-/** What an adapter read of a client, as it is stored; null for what is not there. */
-export interface StoredTexts {
+/** What an adapter read of a client; null for what is not there. */
+export interface StoredParts {
+  /** As they are stored. */
   readonly state: string | null;
   readonly order: string | null;
-  readonly answer: string | null;
+  readonly answer: StoredAnswer | null;
 }
 
-/** The snapshot behind the texts. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
-export function readSnapshot({ state, order, answer }: StoredTexts, storeTimeMs: number): Snapshot {
+/** The snapshot behind the parts. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
+export function readSnapshot(
+  { state, order, answer }: StoredParts,
+  storeTimeMs: number,
+  isEarlier = false,
+): Snapshot {
+  const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now(), isEarlier };
   return {
     state: state === null ? UNKNOWN_CLIENT : readState(state),
     order: order === null ? null : readOrder(order),
-    answer: answer === null ? null : readAnswer(answer),
-    stamp: { raw: state, storeTimeMs, arrivedMs: performance.now() },
+    answer,
+    stamp,
   };
 }
 
@@ -34,19 +40,39 @@ function readState(text: string): ClientState {
   }
 }
 
-export function readDecision(text: string): Decision {
-  return recordedDecision(JSON.parse(text));
-}
-
 /** A value that a database gave, when it is a text. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function readOrder(text: string): KnownOrder {
-  return JSON.parse(text);
+type OrderRow = [
+  outcome: KnownOrder['outcome'],
+  cause: KnownOrder['cause'],
+  occurredAt: number,
+  reports?: KnownOrder['reports'],
+];
+
+/** What is stored of an order: positional, because there is one for every order. */
+export function orderText({ outcome, cause, occurredAt, reports }: KnownOrder): string {
+  const row: OrderRow = [outcome, cause, occurredAt];
+  if (reports !== undefined) row.push(reports);
+  return JSON.stringify(row);
 }
 
-function readAnswer(text: string): StoredAnswer {
+/** Versions before stored it with the names of its members. */
+function readOrder(text: string): KnownOrder {
+  const stored: KnownOrder | OrderRow = JSON.parse(text);
+  if (!Array.isArray(stored)) return stored;
+  const [outcome, cause, occurredAt, reports] = stored;
+  return { outcome, cause, occurredAt, ...(reports === undefined ? {} : { reports }) };
+}
+
+/** What a verdict answered, told by its decision. */
+export function answerOf(decision: Decision): StoredAnswer {
+  return { answer: verdictAnswer(decision), decisionId: decision.decisionId };
+}
+
+/** An answer that a version before stored in full. */
+export function readAnswer(text: string): StoredAnswer {
   return JSON.parse(text);
 }

@@ -4,6 +4,7 @@ import type { KnownOrder, OrderOutcome } from '../client/order.ts';
 import type { ScoreRequest } from '../decision/decide.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
+import type { RecordShape } from '../decision/record/record-shape.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
@@ -76,10 +77,11 @@ export interface Store {
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
   /**
-   * Forgets journal entries up to and with the cursor's place, because they are kept elsewhere; about
-   * `keptEntries` of the newest stay for looking back over. Forgets the gaps before that place, too.
+   * Forgets journal entries up to and with the cursor's place, because they are kept elsewhere, and the gaps before
+   * that place. The decisions of these entries are kept no longer than `decisionsHotMs`: until they were
+   * shipped they were kept for RETENTION.decisionMs.
    */
-  trimJournal(through: string, keptEntries: number): Promise<void>;
+  trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
 
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
@@ -93,6 +95,9 @@ export interface Store {
    */
   readonly clockOffsetMs: () => number;
 
+  /** Takes clients from where a version before kept them; null when there are none, or the store keeps them so itself. */
+  move(): StateMove | null;
+
   /** Tries a small write on every server. It never rejects: that nothing works is what it tells. */
   check(): Promise<StoreHealth>;
 
@@ -104,6 +109,27 @@ export interface Registers {
   read(name: string): Promise<string | null>;
   /** Writes `next` only if the register still holds `expected`; false when somebody else was faster. */
   compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
+}
+
+/** Moves clients of a version before while the service runs. It can be broken off anywhere and begun again. */
+export interface StateMove {
+  /** Resolves when all are moved. Throws StoreUnavailable when the store is away. */
+  run(onProgress: (progress: MoveProgress) => void): Promise<MoveProgress>;
+}
+
+/** How moving goes. */
+export interface MoveProgress {
+  readonly movedClients: number;
+  /** Those that were moved before are met, too. */
+  readonly metClients: number;
+}
+
+/** What stays in the store although the archive has it. */
+export interface KeptAfterShipping {
+  /** Of the newest journal entries, about, for looking back over. */
+  readonly journalEntries: number;
+  /** How long decisions stay, ms. */
+  readonly decisionsHotMs: number;
 }
 
 export interface LoadAlso {
@@ -128,6 +154,8 @@ export interface Stamp {
   readonly storeTimeMs: number;
   /** This process's monotonic clock when the answer arrived, ms. */
   readonly arrivedMs: number;
+  /** It was read in the layout of keys before this one, and is written there. */
+  readonly isEarlier?: boolean;
 }
 
 /** What a verdict answered under an Idempotency-Key. */
@@ -141,12 +169,14 @@ export interface Change {
   readonly stamp: Stamp;
   readonly state: ClientState;
   readonly entry: JournalEntry;
-  /** Of a verdict: the record that explains it. It is what the journal keeps, too. */
+  /** Of a verdict: the record that explains it; the journal refers to it. */
   readonly decision?: Decision;
+  /** What the records of its rule set have in common; without it the record repeats all of that. */
+  readonly shape?: RecordShape;
   /** Of an outcome report: what is known of the order from now on. */
   readonly outcome?: { readonly orderRef: string; readonly order: KnownOrder };
-  /** Of a verdict with an Idempotency-Key. */
-  readonly answer?: { readonly idempotencyKey: string; readonly stored: StoredAnswer };
+  /** Of a verdict that came with an Idempotency-Key: what it answered is in its decision. */
+  readonly idempotencyKey?: string;
 }
 
 export interface SightingsAsk {
@@ -157,8 +187,8 @@ export interface SightingsAsk {
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly windowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
-  /** Note the client on its device and under its order first: a verdict counts, a score does not. */
-  readonly record: { readonly orderRef: string } | null;
+  /** Note the client on its device first: a verdict counts, a score does not. */
+  readonly record: boolean;
 }
 
 interface EntryBase {
@@ -242,18 +272,18 @@ const DAY_MS = 24 * 3600_000;
 export const RETENTION = {
   /** A client's state, after the last change to it. */
   stateMs: 400 * DAY_MS,
-  /** Decision records, order outcomes and the order index. */
+  /** Order outcomes; and decisions with what finds them, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
+  /** What decision records have in common; it is stored anew while it is in use. */
+  shapeMs: 180 * DAY_MS,
   /** Stored answers of verdicts with an Idempotency-Key. */
   idempotencyMs: DAY_MS,
   /** Who was seen on a fingerprint or IP. */
   sightingMs: 7 * DAY_MS,
-  /** Clients remembered for one orderRef: as many as its listed decisions can have. */
-  clientsPerOrder: 100,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
-  /** Orders listed for one client's erasure. */
-  ordersPerClient: 10_000,
+  /** Orders, answers and devices that are noted for one client. */
+  notesPerClient: 10_000,
   /** Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. */
   journalEntries: 1_000_000,
   /** Entries that stay in the journal after they were shipped, about: for looking back over. */

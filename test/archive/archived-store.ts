@@ -40,7 +40,7 @@ export class ArchivedStore {
       name: holder,
       clock: () => T0 + 3_600_000,
       keepMs: 400 * 24 * 3_600_000,
-      lookBackEntries: 1_000_000,
+      kept: { journalEntries: 1_000_000, decisionsHotMs: 7 * 24 * 3_600_000 },
       ...others,
     });
   }

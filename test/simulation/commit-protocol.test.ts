@@ -51,7 +51,7 @@ function serverWith(clients: StoredClients, commit: StoreServer['commit']): Stor
   };
 }
 
-function withoutAnswer({ answer: _forgotten, ...rest }: Change): Change {
+function withoutAnswer({ idempotencyKey: _forgotten, ...rest }: Change): Change {
   return rest;
 }
 

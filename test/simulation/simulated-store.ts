@@ -155,6 +155,8 @@ export class SimulatedStore implements Store {
     });
   }
 
+  readonly move = (): null => null;
+
   readonly clockOffsetMs = (): number => 0;
 
   check(): Promise<StoreHealth> {

@@ -2,8 +2,7 @@ import { type ClientKey, clientNumber, type PlatformName } from '../../src/clien
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
-import { aboutClient, readJournalText } from '../../src/state/journal-text.ts';
-import { readDecision, readSnapshot } from '../../src/state/snapshot.ts';
+import { answerOf, readAnswer, readSnapshot } from '../../src/state/snapshot.ts';
 import type {
   Change,
   JournalEntry,
@@ -38,8 +37,8 @@ export class StoredClients {
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(orderRef);
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    const texts = { state: raw, order: order ?? null, answer: answer ?? null };
-    const snapshot = readSnapshot(texts, nowMs);
+    const answered = answer === undefined ? null : readAnswer(answer);
+    const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
 
@@ -50,20 +49,21 @@ export class StoredClients {
   }
 
   /** Writes a change without asking what it was made from. */
-  write({ client, state, entry, decision, outcome, answer }: Change): void {
+  write({ client, state, entry, decision, outcome, idempotencyKey }: Change): void {
     const stored = this.#clients.get(client.hash);
     const { decisions, orders, answers } = stored ?? NOTHING;
+    const isReplayable = idempotencyKey !== undefined && entry.kind === 'verdict';
     this.#clients.set(client.hash, {
       raw: encodeClientState(state),
       decisions: decision === undefined ? decisions : added(decisions, decision.seq, decision),
       orders: outcome === undefined ? orders : added(orders, outcome.orderRef, outcome.order),
-      answers: answer === undefined ? answers : added(answers, answer.idempotencyKey, answer.stored),
+      answers: isReplayable ? added(answers, idempotencyKey, answerOf(entry.decision)) : answers,
     });
     this.#journal = [...this.#journal, { clientHash: client.hash, text: JSON.stringify(entry) }];
   }
 
   sightings(ask: SightingsAsk): Sightings {
-    if (ask.record !== null) {
+    if (ask.record) {
       this.#note(ask, 'fingerprint');
       this.#note(ask, 'ip');
     }
@@ -96,7 +96,7 @@ export class StoredClients {
   /** A client's decisions in their order. */
   decisionsOf(clientHash: string): readonly Decision[] {
     const decisions = [...(this.#clients.get(clientHash)?.decisions ?? [])];
-    return decisions.sort(([a], [b]) => a - b).map(([, text]) => readDecision(text));
+    return decisions.sort(([a], [b]) => a - b).map(([, text]): Decision => JSON.parse(text));
   }
 
   /** Decisions of all clients, newest first. */
@@ -108,12 +108,13 @@ export class StoredClients {
 
   /** The entries after a number of them, in the order in which they were accepted. */
   journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly JournalRecord[] {
-    return this.#journal.slice(after, after + limit).map(({ text }) => readJournalText(text));
+    return this.#journal.slice(after, after + limit).map(({ text }): JournalRecord => JSON.parse(text));
   }
 
   /** The entries about a client, in the order in which they were accepted. */
   journalOf(clientHash: string): readonly JournalEntry[] {
-    return aboutClient(this.#journal.filter((row) => row.clientHash === clientHash).map(({ text }) => text));
+    const mine = this.#journal.filter((row) => row.clientHash === clientHash);
+    return mine.map(({ text }): JournalEntry => JSON.parse(text));
   }
 
   /** Everything, as text in which names can be searched. */

@@ -8,7 +8,7 @@ import {
 } from '../../src/client/client-key.ts';
 import { type ClientState, touch } from '../../src/client/client-state.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
-import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
+import type { Decision } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
 
@@ -110,10 +110,7 @@ export function changeTo(client: ClientKey, { stamp }: Snapshot, state: ClientSt
 }
 
 export function withAnswer(change: Change, idempotencyKey: string): Change {
-  const { decision } = change;
-  if (decision === undefined) throw new Error('only verdicts have answers');
-  const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
-  return { ...change, answer: { idempotencyKey, stored } };
+  return { ...change, idempotencyKey };
 }
 
 /** One verdict as the service asks for it: seen, decided, committed; once more when the race was lost. */
@@ -123,7 +120,7 @@ export async function verdict(
   orderRef: string,
   at?: number,
 ): Promise<Decision> {
-  await store.sightings(askFor(client, { at: at ?? T0, record: { orderRef } }));
+  await store.sightings(askFor(client, { at: at ?? T0, record: true }));
   for (;;) {
     const change = verdictOn(client, await store.load(client), orderRef, at);
     if ((await store.commit(change)) === 'committed' && change.decision !== undefined) return change.decision;
@@ -132,7 +129,7 @@ export async function verdict(
 
 export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
   const windowsMs = { fingerprint: [10 * MINUTE_MS], ip: [10 * MINUTE_MS] };
-  return { client, at: T0, fingerprint: null, ip: null, windowsMs, record: null, ...ask };
+  return { client, at: T0, fingerprint: null, ip: null, windowsMs, record: false, ...ask };
 }
 
 function ruleVersion(text: string): RuleVersion {

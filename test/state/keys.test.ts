@@ -1,14 +1,52 @@
 import { expect } from 'chai';
 import clusterKeySlot from 'cluster-key-slot';
-import { answerKey, decisionKey, journalKey, PARTITIONS, stateKey } from '../../src/state/keys.ts';
+import {
+  decisionKey,
+  journalKey,
+  journalLossKey,
+  notesKey,
+  PARTITIONS,
+  partitionOf,
+  shapeKey,
+  stateKey,
+} from '../../src/state/keys.ts';
+
+const SLOTS = 16_384;
+
+/** How many partitions each master has when the masters share the slots in equal ranges. */
+function sharesOf(masters: number): readonly number[] {
+  const shares = Array.from({ length: masters }, () => 0);
+  for (const partition of PARTITIONS) {
+    const master = Math.floor((clusterKeySlot(partition) * masters) / SLOTS);
+    shares[master] = (shares[master] ?? 0) + 1;
+  }
+  return shares;
+}
 
 describe('the keys of a client', () => {
   it('share one cluster slot with its journal, in each of the 64 partitions', () => {
-    for (const partition of PARTITIONS) {
-      const client = partition.padEnd(22, 'x');
-      const keys = [stateKey(client), decisionKey(client, 7), answerKey(client, 'y'), journalKey(partition)];
-      expect(new Set(keys.map(clusterKeySlot)).size).to.equal(1);
-    }
-    expect(PARTITIONS).to.have.length(64);
+    const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const partitions = [...characters].map((character) => {
+      const client = character.padEnd(22, 'x');
+      const partition = partitionOf(client);
+      const own = [stateKey(client), decisionKey(client, 7), notesKey(client)];
+      const shared = [journalKey(partition), journalLossKey(partition), shapeKey(partition, 'shape')];
+      expect(new Set([...own, ...shared].map(clusterKeySlot)).size).to.equal(1);
+      return partition;
+    });
+    expect(new Set(partitions).size).to.equal(64);
+    expect(new Set(PARTITIONS)).to.deep.equal(new Set(partitions));
+  });
+
+  for (const masters of [3, 4, 6, 8, 12, 16, 32, 64]) {
+    it(`spread over ${masters} masters so that no two differ by more than one partition`, () => {
+      const shares = sharesOf(masters);
+      expect(Math.max(...shares) - Math.min(...shares)).to.be.at.most(1);
+    });
+  }
+
+  it('of something that is not the hash of a client are none', () => {
+    expect(() => partitionOf('')).to.throw('"" is not the hash of a client');
+    expect(() => partitionOf('*x')).to.throw('"*x" is not the hash of a client');
   });
 });

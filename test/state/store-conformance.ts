@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import type { Decision } from '../../src/decision/decision.ts';
+import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import {
   type JournalEntry,
@@ -27,6 +27,8 @@ import {
 } from './clients.ts';
 
 import { describeListLog } from './list-log-conformance.ts';
+
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
@@ -323,9 +325,11 @@ function describeOrders(store: () => Store): void {
     const client = newClient();
     const change = withAnswer(verdictOn(client, await store().load(client), 'order-1'), 'key-1');
     await store().commit(change);
-    expect((await store().load(client, { idempotencyKey: 'key-1' })).answer).to.deep.equal(
-      change.answer?.stored,
-    );
+    const decision = decisionFor(client, 1, 'order-1');
+    expect((await store().load(client, { idempotencyKey: 'key-1' })).answer).to.deep.equal({
+      answer: verdictAnswer(decision),
+      decisionId: decision.decisionId,
+    });
     expect((await store().load(client, { idempotencyKey: 'key-2' })).answer).to.equal(null);
   });
 
@@ -347,7 +351,7 @@ function describeOrders(store: () => Store): void {
 }
 
 function describeSightings(store: () => Store): void {
-  const record = { orderRef: 'order' };
+  const record = true;
   const count = async (client: ClientKey, device: string, at = T0, windowMs = 10 * MINUTE_MS) => {
     const windowsMs = { fingerprint: [windowMs], ip: [] };
     const seen = await store().sightings(askFor(client, { at, fingerprint: device, windowsMs }));
@@ -601,9 +605,12 @@ function describeJournal(store: () => Store): void {
     const client = newClient();
     for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
     const { cursor } = await store().readJournal(start, 3);
-    await store().trimJournal(cursor ?? '', 0);
+    await store().trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: DAY_MS });
     const kept = (await readAll(store(), start, 100)).entries;
-    await store().trimJournal((await endOfJournal(store())) ?? '', 1_000_000);
+    await store().trimJournal((await endOfJournal(store())) ?? '', {
+      journalEntries: 1_000_000,
+      decisionsHotMs: DAY_MS,
+    });
     const after = (await readAll(store(), start, 100)).entries;
     expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal(
       [4, 5].map((seq) => decisionId(client.hash, seq, T0 + seq)),
@@ -788,9 +795,11 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     const platform = client.platform;
     for (const device of ['old', 'older', 'newest']) {
       const { state, stamp } = await store().load(client);
-      const record = { orderRef: `order-${device}` };
-      await store().sightings(askFor(client, { at: T0, fingerprint: device, ip: `ip-${device}`, record }));
-      const change = verdictOn(client, { ...(await store().load(client)), state, stamp }, record.orderRef);
+      const orderRef = `order-${device}`;
+      await store().sightings(
+        askFor(client, { at: T0, fingerprint: device, ip: `ip-${device}`, record: true }),
+      );
+      const change = verdictOn(client, { ...(await store().load(client)), state, stamp }, orderRef);
       await store().commit({ ...change, state: { ...change.state, hints: hintsOn(device, `ip-${device}`) } });
     }
     await store().erase(client);
@@ -870,7 +879,7 @@ async function live(store: Store, client: ClientKey): Promise<void> {
   const first = await store.load(client);
   await store.commit(changeTo(client, first, { ...touch(first.state, T0), hints }));
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {
-    await store.sightings(askFor(client, { at: T0, fingerprint: 'f', ip: 'i', record: { orderRef } }));
+    await store.sightings(askFor(client, { at: T0, fingerprint: 'f', ip: 'i', record: true }));
     const change = verdictOn(client, await store.load(client), orderRef);
     await store.commit(withAnswer(change, `key-of-${orderRef}`));
   }

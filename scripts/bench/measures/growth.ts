@@ -129,10 +129,9 @@ async function weigh(bench: Bench, port: number): Promise<readonly Figure[]> {
     row('state and sharing counters', of('s', 'f', 'i'), { atMost: 700 }),
     row('state alone', of('s')),
     row('sharing counters of a device of its own', of('f', 'i')),
-    row('3 decision records with their index', of('d', 'l')),
-    row('order outcome', of('o')),
-    row('clients of 3 orders', of('order-clients')),
-    row('what erasure looks for', of('w')),
+    row('3 decision records', of('d')),
+    row('what finds them by 3 orders', of('q')),
+    row('outcome of an order and devices for an erasure', of('n')),
     row('5 journal entries', of('journal')),
   ];
 }
@@ -203,7 +202,7 @@ async function compareCrowd(plan: GrowthPlan, bench: Bench): Promise<readonly Fi
       fingerprint,
       ip: null,
       windowsMs: { fingerprint: [], ip: [] },
-      record: { orderRef: 'crowd' },
+      record: true,
     }),
   );
   const ofCrowd: number[] = [];

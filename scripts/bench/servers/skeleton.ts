@@ -1,10 +1,12 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { commitCall, commitScript } from '../../../src/state/redis/commit.ts';
+import { recordShape } from '../../../src/decision/record/record-shape.ts';
+import { shapeKey } from '../../../src/state/keys.ts';
+import { commitCall, commitScript } from '../../../src/state/redis/client/commit.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
 import { RETENTION } from '../../../src/state/store.ts';
-import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
+import { loadBenchRules, PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';
 
 /**
@@ -13,8 +15,8 @@ import { serveJson } from './json-server.ts';
  */
 const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const takeToken = new RedisScript('take-token-1.lua');
-const load = new RedisScript('load-3.lua');
-const sightings = new RedisScript('sightings.lua');
+const load = new RedisScript('load-2.lua');
+const noteOrder = new RedisScript('note-order-1.lua');
 
 const { decision, nextState } = sampleVerdict();
 const entry = {
@@ -25,36 +27,25 @@ const entry = {
   decision,
 } as const;
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
-const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision };
-const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), 0).args;
+const shape = recordShape(loadBenchRules());
+const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
+const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), 0, false).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0'];
-const ORDER_ARGS = [0, RETENTION.decisionMs, RETENTION.clientsPerOrder, 0].map(String);
-const [, keptMs = '', length = '', windows = ''] = ORDER_ARGS;
+const NOTED_ARGS = [RETENTION.decisionsPerOrder, RETENTION.decisionMs].map(String);
+
+const SHAPE = shapeKey('A', shape.id);
+await commands.set(SHAPE, shape.text);
 
 await serveJson(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;
   const now = Date.now();
   await takeToken.run(commands, ['rate:skeleton'], RATE_ARGS);
-  await load.run(commands, [`s:${home}`, '-:{A}', '-:{A}'], []);
-  await sightings.run(
-    commands,
-    [`order-clients:bench:${orderRef}`],
-    [String(now), '1', clientIdKey, keptMs, length, windows],
-  );
-  await commitScript.run(
-    commands,
-    [
-      `s:${home}`,
-      'journal:{A}',
-      `w:${home}`,
-      `d:${home}.1`,
-      `l:${home}:${orderRef}`,
-      '-:{A}',
-      '-:{A}',
-      'journal-loss:{A}',
-    ],
-    [String(now + 180), ...commitArgs],
-  );
+  await load.run(commands, [`s:${home}`, `n:${home}`], ['', '', `d:${home}.`]);
+  const keys = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`, SHAPE];
+  await Promise.all([
+    commitScript.run(commands, keys, [String(now + 180), ...commitArgs]),
+    noteOrder.run(commands, [`q:bench:${orderRef}`], [`${clientIdKey}.1`, String(now), ...NOTED_ARGS]),
+  ]);
   return sampleAnswer();
 });

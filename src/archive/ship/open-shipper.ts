@@ -13,6 +13,8 @@ import { Shipper } from './shipper.ts';
 export interface ShippingConfig extends StorePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
+  /** How long decisions stay in the store after they were made, ms. */
+  readonly decisionsHotMs: number;
   readonly rulesDir: string;
 }
 
@@ -28,7 +30,7 @@ const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
 /** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
 export async function openShipper(
-  { archiveDir, archiveKeepMs, rulesDir, ...place }: ShippingConfig,
+  { archiveDir, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
   const store = await openStore(place, onError);
@@ -45,7 +47,7 @@ export async function openShipper(
     name,
     clock: Date.now,
     keepMs: archiveKeepMs,
-    lookBackEntries: RETENTION.journalLookBackEntries,
+    kept: { journalEntries: RETENTION.journalLookBackEntries, decisionsHotMs },
   });
   const close = async () => {
     await lease.release().catch(() => {

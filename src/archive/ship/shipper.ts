@@ -1,4 +1,4 @@
-import type { ErasureEntry, JournalEntry, JournalPage, Store } from '../../state/store.ts';
+import type { ErasureEntry, JournalEntry, JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import { type Duck, numberOf } from '../duck.ts';
@@ -25,8 +25,8 @@ export interface ShipperParts {
   readonly clock: () => number;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
-  /** Entries that stay in the journal after they were shipped. */
-  readonly lookBackEntries: number;
+  /** What stays in the store after it was shipped. */
+  readonly kept: KeptAfterShipping;
 }
 
 /** What a step came to. `more`: the journal holds more, so the next step need not wait. */
@@ -78,7 +78,7 @@ export class Shipper {
   }
 
   async #ship(state: ArchiveState, { entries, cursor, gap }: JournalPage): Promise<Step> {
-    const { store, archive, ruleSets, lookBackEntries } = this.#parts;
+    const { store, archive, ruleSets, kept } = this.#parts;
     const erasures = entries.filter((entry) => entry.kind === 'erasure');
     const rows = rowsOf(entries);
     for (const entry of entries)
@@ -87,7 +87,7 @@ export class Shipper {
     const add = [...rewritten.add, ...(await this.#writer.write([...rows, ...rewritten.tombstones]))];
     const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
     archive.commit(state, this.#commit(shipped));
-    if (cursor !== null) await store.trimJournal(cursor, lookBackEntries);
+    if (cursor !== null) await store.trimJournal(cursor, kept);
     return { did: 'shipped', entries: entries.length, more: entries.length === ENTRIES_MAX };
   }
 

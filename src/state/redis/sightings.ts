@@ -1,5 +1,5 @@
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
-import { deviceKey, deviceMember, nameOf, orderClientsKey } from '../keys.ts';
+import { deviceKey, deviceMember } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { RETENTION, type SightingsAsk } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
@@ -16,7 +16,7 @@ interface Place {
   readonly windowsMs: readonly number[];
 }
 
-/** Who was seen on which device, and under which order. */
+/** Who was seen on which device. */
 export class RedisSightings {
   readonly #connection: RedisConnection;
   readonly #runOn: (key: string) => RunCall;
@@ -30,7 +30,7 @@ export class RedisSightings {
   async see(ask: SightingsAsk): Promise<Sightings> {
     const fingerprint = devicePlace(ask, 'fingerprint');
     const ip = devicePlace(ask, 'ip');
-    const places = [fingerprint, ip, orderPlace(ask)].filter((place) => place !== null);
+    const places = [fingerprint, ip].filter((place) => place !== null);
     const counts = this.#connection.sharded
       ? (await Promise.all(places.map((place) => this.#count(ask, [place])))).flat()
       : await this.#count(ask, places);
@@ -43,7 +43,7 @@ export class RedisSightings {
     const [first] = places;
     if (first === undefined) return [];
     const keys = places.map(({ key }) => key);
-    const args = [String(ask.at), ask.record === null ? '0' : '1', ...places.flatMap(placeArgs)];
+    const args = [String(ask.at), ask.record ? '1' : '0', ...places.flatMap(placeArgs)];
     const reply = await this.#runOn(first.key)(() =>
       sightingsScript.run(this.#connection.commands, keys, args),
     );
@@ -61,17 +61,6 @@ function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
     keptMs: RETENTION.sightingMs,
     length: CLIENTS_ON_DEVICE_MAX,
     windowsMs: windowsMs[kind],
-  };
-}
-
-function orderPlace({ client, record }: SightingsAsk): Place | null {
-  if (record === null) return null;
-  return {
-    key: orderClientsKey(client.platform, nameOf(record.orderRef)),
-    member: client.hash,
-    keptMs: RETENTION.decisionMs,
-    length: RETENTION.clientsPerOrder,
-    windowsMs: [],
   };
 }
 

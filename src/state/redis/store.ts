@@ -1,7 +1,6 @@
-import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { encodeClientState } from '../../client/state-document.ts';
+import type { ClientKey, PlatformName } from '../../client/client-key.ts';
 import { exactSystemClock } from '../../clock.ts';
-import { type Decision, isNamed } from '../../decision/decision.ts';
+import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
@@ -9,51 +8,47 @@ import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import {
-  answerKey,
-  claimKey,
-  DOCUMENTS,
-  decisionKey,
-  nameOf,
-  orderClientsKey,
-  orderDecisionsKey,
-  outcomeKey,
-  stateKey,
-  unusedKey,
-} from '../keys.ts';
+import { claimKey, DOCUMENTS, journalKey, nameOf } from '../keys.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
-import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
   type ClientJournal,
   type JournalPage,
+  type KeptAfterShipping,
   type LoadAlso,
   RETENTION,
   type Registers,
   type SightingsAsk,
   type Snapshot,
+  type StateMove,
   type Store,
-  StoreUnavailable,
 } from '../store.ts';
-import { redisAuditLog } from './audit-log.ts';
-import { commitCall, commitScript, readCommitReply } from './commit.ts';
+import { forgetInAuditLog, redisAuditLog } from './audit-log.ts';
+import { RedisClients } from './client/clients.ts';
+import { DecisionRecords } from './client/decision-records.ts';
+import { ClientErasure } from './client/erasure.ts';
+import { OrderIndex } from './client/order-index.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
 import { NodeCalls } from './connection/node-calls.ts';
 import type { RedisSecurity } from './connection/security.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { redisDocuments } from './documents.ts';
-import { RedisErasure } from './erasure.ts';
+import { EarlierClients } from './earlier/clients.ts';
+import { EarlierErasure } from './earlier/erasure.ts';
+import { EARLIER_PARTITIONS } from './earlier/keys.ts';
+import { Erasing } from './erasing.ts';
 import { RedisHealth } from './health/health.ts';
 import { redisStoredTexts } from './health/stored-texts.ts';
-import { RedisClientHistory } from './journal/client-history.ts';
-import { RedisDecisionSearch } from './journal/decision-search.ts';
-import { RedisJournal } from './journal/journal.ts';
+import { RedisJournals } from './journal/journals.ts';
+import { LaidOutClients } from './layout/laid-out-clients.ts';
+import { Layout } from './layout/layout.ts';
+import { LayoutMove } from './layout/layout-move.ts';
 import { redisListLog } from './list-log.ts';
 import { NodeClocks } from './node-clocks.ts';
 import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
-import { RedisScript } from './script.ts';
+import { ServerTime } from './server-time.ts';
 import { RedisSightings } from './sightings.ts';
 
 /** A caller hears within this that the store did not answer, unless the store is opened with another limit. */
@@ -62,16 +57,16 @@ const COMMAND_TIMEOUT_MS = 200;
 /** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
 const TOKEN_TIMEOUT_MS = 50;
 
-/** A change that takes effect must have this long to be heard of before it is given up. */
-const ANSWER_MARGIN_MS = 20;
+/** Decisions that this process could not note under their orders are tried again this often. */
+const LATE_ORDERS_INTERVAL_MS = 2_000;
 
-/** Records that are read with one command. */
-const BATCH_RECORDS_MAX = 100;
-
-const loadScript = new RedisScript('load-3.lua');
+/** After so many intervals those of others are looked for, too: of a process that ended meanwhile. */
+const LATE_ORDERS_OF_OTHERS = 30;
 
 /** What a test or a simulation may bring of its own. */
 export interface RedisStoreOptions {
+  /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
+  readonly decisionsHotMs?: number;
   readonly commandTimeoutMs?: number;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
@@ -86,13 +81,12 @@ export interface RedisStoreOptions {
 export async function openRedisStore(
   url: string,
   onError: (error: Error) => void,
-  { commandTimeoutMs = COMMAND_TIMEOUT_MS, clock = exactSystemClock, security }: RedisStoreOptions = {},
-): Promise<Store> {
-  const connection = await connectRedis(parseRedisUrl(url), onError, security);
-  const store = new RedisStore(connection, commandTimeoutMs, clock);
+  options: RedisStoreOptions = {},
+): Promise<RedisStore> {
+  const connection = await connectRedis(parseRedisUrl(url), onError, options.security);
+  const store = new RedisStore(connection, options);
   try {
-    await store.refuseOldServers();
-    await store.check();
+    await store.open();
     return store;
   } catch (error) {
     await store.close();
@@ -100,7 +94,7 @@ export async function openRedisStore(
   }
 }
 
-class RedisStore implements Store {
+export class RedisStore implements Store {
   readonly name: string;
   readonly documents: Documents;
   readonly registers: Registers;
@@ -111,77 +105,72 @@ class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;
-  readonly #commandTimeoutMs: number;
-  readonly #journal: RedisJournal;
-  readonly #history: RedisClientHistory;
-  readonly #search: RedisDecisionSearch;
-  readonly #sightings: RedisSightings;
-  readonly #erasure: RedisErasure;
-
-  readonly #clock: () => number;
   readonly #clocks: NodeClocks;
   readonly #health: RedisHealth;
+  readonly #sightings: RedisSightings;
+  readonly #layout: Layout;
+  readonly #clients: LaidOutClients;
+  readonly #orders: OrderIndex;
+  readonly #journals: RedisJournals;
+  #lateOrders: NodeJS.Timeout | null = null;
+  #lateRounds = 0;
 
-  constructor(connection: RedisConnection, commandTimeoutMs: number, clock: () => number) {
+  constructor(
+    connection: RedisConnection,
+    {
+      decisionsHotMs = RETENTION.decisionMs,
+      commandTimeoutMs = COMMAND_TIMEOUT_MS,
+      clock = exactSystemClock,
+    }: RedisStoreOptions,
+  ) {
+    const { commands } = connection;
     this.name = connection.name;
     this.#connection = connection;
-    this.#commands = connection.commands;
-    this.#commandTimeoutMs = commandTimeoutMs;
-    this.#calls = new NodeCalls(connection, commandTimeoutMs);
+    this.#commands = commands;
+    const calls = new NodeCalls(connection, commandTimeoutMs);
+    this.#calls = calls;
     const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
-    this.documents = redisDocuments(connection.commands, (call) => this.#calls.on(DOCUMENTS)(call));
-    this.registers = redisRegisters(connection.commands, this.#calls.on);
-    this.auditLog = redisAuditLog(connection.commands, this.#calls.on);
-    this.listLog = redisListLog(connection.commands, this.#calls.on);
-    this.rateBuckets = redisRateBuckets(connection.commands, tokenCalls.on);
-    this.#journal = new RedisJournal(connection.commands, this.#calls.on);
-    this.#history = new RedisClientHistory(connection.commands, this.#calls.on);
-    this.#search = new RedisDecisionSearch(connection.commands, this.#calls.on);
-    this.#sightings = new RedisSightings(connection, this.#calls.on);
-    this.#erasure = new RedisErasure(connection.commands, this.#calls.on);
-    this.texts = redisStoredTexts(connection, this.#calls, (hash) => this.#erasure.newestDecision(hash));
-    this.#clock = clock;
+    this.documents = redisDocuments(commands, (call) => calls.on(DOCUMENTS)(call));
+    this.registers = redisRegisters(commands, calls.on);
+    this.auditLog = redisAuditLog(commands, calls.on);
+    this.listLog = redisListLog(commands, calls.on);
+    this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
+    this.#sightings = new RedisSightings(connection, calls.on);
     this.#clocks = new NodeClocks(connection.nodes);
-    this.#health = new RedisHealth(connection, this.#calls, this.#clocks, clock);
+    this.#health = new RedisHealth(connection, calls, this.#clocks, clock);
+    const records = new DecisionRecords(commands, calls.on);
+    const time = new ServerTime(connection, this.#clocks, clock);
+    const erasing = new Erasing(commands, calls.on);
+    this.#orders = new OrderIndex(commands, calls.on, decisionsHotMs);
+    this.#layout = new Layout(this.registers, () => this.#hasEarlierData());
+    this.#clients = new LaidOutClients({
+      layout: this.#layout,
+      clients: new RedisClients(commands, calls, time, records),
+      records,
+      orders: this.#orders,
+      erasure: new ClientErasure({ connection, erasing, records, orders: this.#orders }),
+      earlier: new EarlierClients(commands, calls, time),
+      earlierErasure: new EarlierErasure(erasing),
+      commandTimeoutMs,
+    });
+    this.texts = redisStoredTexts(connection, calls, this.#clients);
+    this.#journals = new RedisJournals(commands, calls.on, records, this.#layout);
+  }
+
+  /** Throws StoreUnavailable when a server is too old to be used, or cannot be reached. */
+  async open(): Promise<void> {
+    await this.#health.refuseOldServers();
+    await this.check();
+    await this.#layout.open();
+    this.#lateOrders = setInterval(() => this.#noteLateOrders(), LATE_ORDERS_INTERVAL_MS).unref();
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
-    const { hash } = client;
-    const { orderRef, idempotencyKey } = also;
-    const keys = [
-      stateKey(hash),
-      orderRef === undefined ? unusedKey(hash) : outcomeKey(hash, nameOf(orderRef)),
-      idempotencyKey === undefined ? unusedKey(hash) : answerKey(hash, nameOf(idempotencyKey)),
-    ];
-    return this.#calls.reading(stateKey(hash))(async () => {
-      const sentMs = this.#clock();
-      const reply = await loadScript.run(this.#commands, keys, []);
-      const arrivedMs = this.#clock();
-      const [time, state, order, answer] = Array.isArray(reply) ? reply : [];
-      const texts = { state: textOf(state), order: textOf(order), answer: textOf(answer) };
-      const storeMs = Number(time);
-      this.#clocks.observe(this.#connection.nodeOf(stateKey(hash)), { sentMs, storeMs, arrivedMs });
-      return readSnapshot(texts, storeMs);
-    });
+    return this.#clients.load(client, also);
   }
 
-  async commit(change: Change): Promise<'committed' | 'conflict'> {
-    const { client, stamp } = change;
-    const nowMs = stamp.storeTimeMs + (performance.now() - stamp.arrivedMs);
-    const validUntilMs = Math.floor(nowMs + this.#commandTimeoutMs - ANSWER_MARGIN_MS);
-    const { keys, args } = commitCall(change, encodeClientState(change.state), validUntilMs);
-    const fate = await this.#calls.on(stateKey(client.hash))(async () =>
-      readCommitReply(await commitScript.run(this.#commands, keys, args)),
-    );
-    switch (fate) {
-      case 'committed':
-      case 'conflict':
-        return fate;
-      case 'expired':
-        throw new StoreUnavailable(`${this.name} received a change too late`);
-      default:
-        throw new Error(fate satisfies never);
-    }
+  commit(change: Change): Promise<'committed' | 'conflict'> {
+    return this.#clients.commit(change);
   }
 
   sightings(ask: SightingsAsk): Promise<Sightings> {
@@ -200,87 +189,73 @@ class RedisStore implements Store {
     });
   }
 
-  async decision(decisionId: string): Promise<Decision | null> {
-    const parsed = parseDecisionId(decisionId);
-    if (parsed === null) return null;
-    const [decision] = await this.#decisions(parsed.clientHash, [parsed.seq]);
-    return decision !== undefined && isNamed(decisionId, decision) ? decision : null;
+  decision(decisionId: string): Promise<Decision | null> {
+    return this.#clients.decision(decisionId);
   }
 
-  async decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    const order = nameOf(orderRef);
-    const key = orderClientsKey(platform, order);
-    const clients = await this.#calls.on(key)(() => this.#commands.zRange(key, 0, -1));
-    const decisions = await Promise.all(
-      clients.map(async (clientHash) => {
-        const numbers = orderDecisionsKey(clientHash, order);
-        const seqs = await this.#calls.on(numbers)(() => this.#commands.zRange(numbers, 0, -1));
-        return this.#decisions(clientHash, seqs.map(Number));
-      }),
-    );
-    return decisions
-      .flat()
-      .sort((a, b) => b.at - a.at || b.seq - a.seq)
-      .slice(0, RETENTION.decisionsPerOrder);
+  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    return this.#clients.decisionsOfOrder(platform, orderRef);
   }
 
-  async decisionsOfClient(
+  decisionsOfClient(
     client: ClientKey,
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<readonly Decision[]> {
-    const { state } = await this.load(client);
-    const newest = Math.min(state.seq, beforeSeq - 1);
-    const count = Math.max(0, Math.min(limit, newest));
-    return this.#decisions(
-      client.hash,
-      Array.from({ length: count }, (_, index) => newest - index),
-    );
+    return this.#clients.decisionsOfClient(client, limit, beforeSeq);
   }
 
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#search.find(platform, filter, limit);
+    return this.#journals.find(platform, filter, limit);
   }
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    return this.#journal.read(after, limit);
+    return this.#journals.read(after, limit);
   }
 
-  trimJournal(through: string, keptEntries: number): Promise<void> {
-    return this.#journal.trim(through, keptEntries);
+  trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
+    return this.#journals.trim(through, kept);
   }
 
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
-    return this.#history.of(client, limit);
+    return this.#journals.ofClient(client, limit);
   }
 
-  erase(client: ClientKey): Promise<void> {
-    return this.#erasure.erase(client);
+  async erase(client: ClientKey): Promise<void> {
+    await this.#clients.erase(client);
+    await forgetInAuditLog(this.#commands, this.#calls.on, client.hash);
+  }
+
+  move(): StateMove | null {
+    if (this.#layout.phase === 'current') return null;
+    return new LayoutMove(this.#connection, this.#layout, this.#clients);
   }
 
   readonly clockOffsetMs = (): number => this.#clocks.offsetMs;
 
-  check(): Promise<StoreHealth> {
-    return this.#health.check();
-  }
-
-  /** Throws StoreUnavailable when a server is too old to be used. */
-  refuseOldServers(): Promise<void> {
-    return this.#health.refuseOldServers();
+  async check(): Promise<StoreHealth> {
+    const health = await this.#health.check();
+    // It is read to notice that clients are moved; a client that was moved tells it, too.
+    await this.#layout.refresh(Date.now()).catch(() => {});
+    return health;
   }
 
   close(): Promise<void> {
+    if (this.#lateOrders !== null) clearInterval(this.#lateOrders);
     this.#calls.close();
     return this.#connection.close();
   }
 
-  /** The decisions with these numbers that are still kept, in that order. */
-  async #decisions(clientHash: string, seqs: readonly number[]): Promise<readonly Decision[]> {
-    const records: (string | null)[] = [];
-    for (let start = 0; start < seqs.length; start += BATCH_RECORDS_MAX) {
-      const keys = seqs.slice(start, start + BATCH_RECORDS_MAX).map((seq) => decisionKey(clientHash, seq));
-      records.push(...(await this.#calls.on(stateKey(clientHash))(() => this.#commands.mGet(keys))));
-    }
-    return records.filter((record) => record !== null).map(readDecision);
+  #noteLateOrders(): void {
+    const others = this.#lateRounds++ % LATE_ORDERS_OF_OTHERS === 0;
+    if (others || this.#orders.mayBeLate) void this.#orders.noteLate();
+  }
+
+  async #hasEarlierData(): Promise<boolean> {
+    const journals = EARLIER_PARTITIONS.map(journalKey);
+    const found = await Promise.all(
+      journals.map((key) => this.#calls.on(key)(() => this.#commands.exists(key))),
+    );
+    return found.some((count) => count > 0);
   }
 }

@@ -1,28 +1,26 @@
 import { encodeClientState } from '../../client/state-document.ts';
-import { journalText } from '../journal-text.ts';
+import { encodeDecision } from '../../decision/record/decision-record.ts';
+import { journalText } from '../journal/text.ts';
+import { orderText } from '../snapshot.ts';
 import { type Change, RETENTION } from '../store.ts';
 import type { Statements } from './statements.ts';
 
 /** Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. */
 export function commitChange(sql: Statements, change: Change, nowMs: number): 'committed' | 'conflict' {
   if (!writeState(sql, change, nowMs)) return 'conflict';
-  const { client, entry, decision, outcome, answer } = change;
-  const written = journalText(entry);
+  const { client, entry, decision, shape, outcome, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
   if (decision !== undefined) {
     const { seq, platform, orderRef, at } = decision;
-    sql.putDecision.run(client.hash, seq, platform, orderRef, at, written, recordUntilMs);
+    if (shape !== undefined) sql.putShape.run(shape.id, shape.text);
+    const record = encodeDecision(decision, shape);
+    sql.putDecision.run(client.hash, seq, platform, orderRef, at, record, recordUntilMs);
+    if (idempotencyKey !== undefined)
+      sql.putAnswer.run(client.hash, idempotencyKey, String(seq), nowMs + RETENTION.idempotencyMs);
   }
-  if (outcome !== undefined) {
-    const { orderRef, order } = outcome;
-    sql.putOrder.run(client.hash, orderRef, JSON.stringify(order), recordUntilMs);
-  }
-  if (answer !== undefined) {
-    const { idempotencyKey, stored } = answer;
-    const answerUntilMs = nowMs + RETENTION.idempotencyMs;
-    sql.putAnswer.run(client.hash, idempotencyKey, JSON.stringify(stored), answerUntilMs);
-  }
-  sql.putJournal.run(client.hash, written);
+  if (outcome !== undefined)
+    sql.putOrder.run(client.hash, outcome.orderRef, orderText(outcome.order), recordUntilMs);
+  sql.putJournal.run(client.hash, journalText(entry));
   return 'committed';
 }
 

@@ -1,13 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
 import type { RunCall } from '../run-call.ts';
-import { readDecision } from '../snapshot.ts';
 import type { Store } from '../store.ts';
+import type { RecordReader } from '../stored-record.ts';
+import { storedRecord } from './stored-record.ts';
 
 /** `findDecisions` over the table of decision records: page by page along its index, from the newest on. */
-export function sqliteDecisionSearch(db: DatabaseSync, run: RunCall): Store['findDecisions'] {
+export function sqliteDecisionSearch(
+  db: DatabaseSync,
+  run: RunCall,
+  reader: RecordReader,
+): Store['findDecisions'] {
   const older = db.prepare(
-    'SELECT rowid, at, record FROM decisions WHERE platform = ? AND (at, rowid) < (?, ?) ORDER BY at DESC, rowid DESC LIMIT ?',
+    'SELECT rowid, at, client, record FROM decisions WHERE platform = ? AND (at, rowid) < (?, ?) ORDER BY at DESC, rowid DESC LIMIT ?',
   );
   return (platform, filter, limit) => {
     let before = { at: Number.MAX_SAFE_INTEGER, rowid: Number.MAX_SAFE_INTEGER };
@@ -16,7 +21,7 @@ export function sqliteDecisionSearch(db: DatabaseSync, run: RunCall): Store['fin
         const rows = older.all(platform, before.at, before.rowid, PAGE_DECISIONS_MAX);
         const last = rows.at(-1);
         if (last !== undefined) before = { at: Number(last['at']), rowid: Number(last['rowid']) };
-        return rows.map(({ record }) => readDecision(String(record)));
+        return reader.decisions(rows.map(storedRecord));
       });
     return findInPages(nextPage, filter, limit);
   };

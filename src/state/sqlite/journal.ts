@@ -1,6 +1,15 @@
-import { readJournalText } from '../journal-text.ts';
-import { type JournalGap, type JournalPage, RETENTION, UnknownCursor } from '../store.ts';
+import { gapWith, type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
+import {
+  type JournalGap,
+  type JournalPage,
+  type JournalRecord,
+  type KeptAfterShipping,
+  RETENTION,
+  UnknownCursor,
+} from '../store.ts';
+import type { RecordReader } from '../stored-record.ts';
 import type { Statements } from './statements.ts';
+import { storedRecord } from './stored-record.ts';
 
 /** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
 export function positionOf(cursor: string | null): number {
@@ -9,16 +18,46 @@ export function positionOf(cursor: string | null): number {
   throw new UnknownCursor();
 }
 
-export function readJournalPage(sql: Statements, after: string | null, limit: number): JournalPage {
+/** Entries after a cursor; throws UnknownCursor. */
+export async function readJournalPage(
+  sql: Statements,
+  reader: RecordReader,
+  after: string | null,
+  limit: number,
+): Promise<JournalPage> {
   const position = positionOf(after);
   const rows = sql.journal.all(position, limit);
   const last = rows.at(-1)?.['position'];
+  // Whoever starts with the oldest entry that is kept misses nothing.
+  const pushedOut = after === null ? null : gapAfter(sql, position);
+  const all = await wholeEntries(sql, reader, rows);
   return {
-    entries: rows.map(({ entry }) => readJournalText(String(entry))),
+    entries: all.filter((entry) => entry.kind !== 'lost'),
     cursor: last === undefined ? after : String(last),
-    // Whoever starts with the oldest entry that is kept misses nothing.
-    gap: after === null ? null : gapAfter(sql, position),
+    gap: gapWith(
+      all.filter((entry) => entry.kind === 'lost'),
+      pushedOut,
+    ),
   };
+}
+
+/** What rows of the journal tell: of a verdict they keep which decision it was. */
+export async function wholeEntries(
+  sql: Statements,
+  reader: RecordReader,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Promise<readonly (JournalRecord | LostVerdict)[]> {
+  const entries: (JournalRecord | LostVerdict)[] = [];
+  for (const { client, entry } of rows) {
+    const parsed = parseJournalText(String(entry));
+    if (!('seq' in parsed)) entries.push(parsed);
+    else {
+      const row = sql.decision.get(String(client), parsed.seq);
+      if (row === undefined) entries.push({ kind: 'lost', at: parsed.at });
+      else entries.push(verdictEntry(await reader.decision(storedRecord(row))));
+    }
+  }
+  return entries;
 }
 
 function gapAfter(sql: Statements, position: number): JournalGap | null {
@@ -28,8 +67,20 @@ function gapAfter(sql: Statements, position: number): JournalGap | null {
 }
 
 /** Forgets entries that were shipped, some at a time; gives how many. */
-export function trimShipped(sql: Statements, through: number, kept: number, most: number): number {
-  const rows = sql.trimJournal.all(through, kept, most);
+export function trimShipped(
+  sql: Statements,
+  through: number,
+  { journalEntries, decisionsHotMs }: KeptAfterShipping,
+  most: number,
+  nowMs: number,
+): number {
+  const rows = sql.trimJournal.all(through, journalEntries, most);
+  const shorterMs = RETENTION.decisionMs - decisionsHotMs;
+  for (const { client, entry } of rows) {
+    const parsed = parseJournalText(String(entry));
+    if ('seq' in parsed)
+      sql.shortenDecision.run(shorterMs, String(client), parsed.seq, nowMs + decisionsHotMs);
+  }
   sql.forgetJournalLoss.run(through);
   return rows.length;
 }
@@ -38,7 +89,7 @@ export function trimShipped(sql: Statements, through: number, kept: number, most
 export function trimOverflow(sql: Statements, most: number): number {
   const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, RETENTION.journalEntries, most);
   if (rows.length === 0) return 0;
-  const times = rows.map(({ entry }) => readJournalText(String(entry)).at);
+  const times = rows.map(({ entry }) => parseJournalText(String(entry)).at);
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b));
   const position = rows.reduce((most, row) => Math.max(most, Number(row['position'])), 0);

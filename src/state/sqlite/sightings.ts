@@ -4,7 +4,7 @@ import type { Statements } from './statements.ts';
 
 /** Whether noting this client writes anything. */
 export function isNoted({ record, fingerprint, ip }: SightingsAsk): boolean {
-  return record !== null && (fingerprint !== null || ip !== null);
+  return record && (fingerprint !== null || ip !== null);
 }
 
 /** Notes the client on both of its devices, inside the transaction that is open. */

@@ -48,23 +48,30 @@ export function prepareStatements(db: DatabaseSync) {
     putDecision: sql(
       'INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
-    decision: sql('SELECT record FROM decisions WHERE client = ? AND seq = ?'),
+    // Once for each rule set: what is there already is never another.
+    putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    shape: sql('SELECT shape FROM shapes WHERE id = ?'),
+    /** What was shipped is kept no longer than decisions stay hot. */
+    shortenDecision: sql(
+      'UPDATE decisions SET expires_at = expires_at - ? WHERE client = ? AND seq = ? AND expires_at > ?',
+    ),
+    decision: sql('SELECT client, record FROM decisions WHERE client = ? AND seq = ?'),
     decisionsOfOrder: sql(
-      'SELECT record FROM decisions WHERE platform = ? AND order_ref = ? ORDER BY at DESC, seq DESC LIMIT ?',
+      'SELECT client, record FROM decisions WHERE platform = ? AND order_ref = ? ORDER BY at DESC, seq DESC LIMIT ?',
     ),
     decisionsOfClient: sql(
-      'SELECT record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+      'SELECT client, record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
     ),
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
     register: sql('SELECT value FROM registers WHERE name = ?'),
     putRegister: sql(
       'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
     ),
-    journal: sql('SELECT position, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
-    history: sql('SELECT entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
+    journal: sql('SELECT position, client, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    history: sql('SELECT client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
     /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(
-      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',
+      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, client, entry',
     ),
     journalLoss: sql('SELECT entries, from_ms, to_ms FROM journal_loss WHERE last_position > ?'),
     addJournalLoss: sql(

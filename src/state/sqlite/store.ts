@@ -7,23 +7,26 @@ import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import { aboutClient, journalText } from '../journal-text.ts';
+import { journalText } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
-import { readDecision, readSnapshot, textOf } from '../snapshot.ts';
+import { answerOf, readAnswer, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
   type ClientJournal,
   type JournalPage,
+  type KeptAfterShipping,
   type LoadAlso,
   RETENTION,
   type Registers,
   type SightingsAsk,
   type Snapshot,
   type Store,
+  type StoredAnswer,
   StoreUnavailable,
 } from '../store.ts';
+import { RecordReader } from '../stored-record.ts';
 import { sqliteAuditLog } from './audit-log.ts';
 import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
@@ -31,11 +34,12 @@ import { sqliteDocuments } from './documents.ts';
 import { SqliteCheckpoints } from './file/checkpoints.ts';
 import { GroupCommit } from './file/group-commit.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
-import { positionOf, readJournalPage, trimShipped } from './journal.ts';
+import { positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
 import { sqliteListLog } from './list-log.ts';
 import { SqliteRetention } from './retention.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
+import { storedRecord } from './stored-record.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
 
 /**
@@ -63,6 +67,7 @@ class SqliteStore implements Store {
   readonly #writes: GroupCommit;
   readonly #checkpoints: SqliteCheckpoints;
   readonly #sql: Statements;
+  readonly #reader: RecordReader;
   readonly #retention: SqliteRetention;
   readonly #clock: () => number;
 
@@ -74,7 +79,8 @@ class SqliteStore implements Store {
     this.#sql = prepareStatements(db);
     this.#clock = clock;
     this.documents = sqliteDocuments(db, this.#writes, clock, run);
-    this.findDecisions = sqliteDecisionSearch(db, run);
+    this.#reader = new RecordReader(async (id) => textOf(this.#sql.shape.get(id)?.['shape']));
+    this.findDecisions = sqliteDecisionSearch(db, run, this.#reader);
     this.auditLog = sqliteAuditLog(db, this.#writes, run);
     this.listLog = sqliteListLog(db, this.#writes, clock, run);
     this.texts = sqliteStoredTexts(db, this.#writes, clock, run);
@@ -90,14 +96,13 @@ class SqliteStore implements Store {
     return run(async () => {
       const now = this.#clock();
       const { hash } = client;
-      const { state, order, answer } = this.#sql;
-      const texts = {
+      const { state, order } = this.#sql;
+      const parts = {
         state: textOf(state.get(hash, now)?.['state']),
         order: orderRef === undefined ? null : textOf(order.get(hash, orderRef, now)?.['outcome']),
-        answer:
-          idempotencyKey === undefined ? null : textOf(answer.get(hash, idempotencyKey, now)?.['answer']),
+        answer: idempotencyKey === undefined ? null : await this.#answer(hash, idempotencyKey, now),
       };
-      return readSnapshot(texts, now);
+      return readSnapshot(parts, now);
     });
   }
 
@@ -131,14 +136,15 @@ class SqliteStore implements Store {
     if (parsed === null) return Promise.resolve(null);
     const { clientHash, seq } = parsed;
     return run(async () => {
-      const [decision] = decisions([this.#sql.decision.get(clientHash, seq)]);
-      return decision !== undefined && isNamed(decisionId, decision) ? decision : null;
+      const row = this.#sql.decision.get(clientHash, seq);
+      const decision = row === undefined ? null : await this.#reader.decision(storedRecord(row));
+      return decision !== null && isNamed(decisionId, decision) ? decision : null;
     });
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     return run(async () =>
-      decisions(this.#sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder)),
+      this.#decisions(this.#sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder)),
     );
   }
 
@@ -147,19 +153,19 @@ class SqliteStore implements Store {
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<readonly Decision[]> {
-    return run(async () => decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
+    return run(async () => this.#decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
   }
 
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
     positionOf(after);
-    return run(async () => readJournalPage(this.#sql, after, limit));
+    return run(() => readJournalPage(this.#sql, this.#reader, after, limit));
   }
 
-  async trimJournal(through: string, keptEntries: number): Promise<void> {
+  async trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
     const position = positionOf(through);
     for (let trimmed = TRIM_ROWS_MAX; trimmed === TRIM_ROWS_MAX; )
       trimmed = await run(() =>
-        this.#writes.run(() => trimShipped(this.#sql, position, keptEntries, TRIM_ROWS_MAX)),
+        this.#writes.run(() => trimShipped(this.#sql, position, kept, TRIM_ROWS_MAX, this.#clock())),
       );
   }
 
@@ -167,8 +173,9 @@ class SqliteStore implements Store {
     return run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
+      const entries = await wholeEntries(this.#sql, this.#reader, rows.slice(0, limit));
       return {
-        entries: aboutClient(rows.slice(0, limit).map(({ entry }) => String(entry))),
+        entries: entries.filter((entry) => entry.kind !== 'erasure' && entry.kind !== 'lost'),
         complete: rows.length <= limit,
       };
     });
@@ -195,6 +202,9 @@ class SqliteStore implements Store {
   /** The store's clock is this machine's. */
   readonly clockOffsetMs = (): number => 0;
 
+  /** Its tables are brought up to date when the file is opened. */
+  readonly move = (): null => null;
+
   async check(): Promise<StoreHealth> {
     const failure = await this.#tryToWrite();
     return [{ server: this.name, failure, warnings: [] }];
@@ -205,6 +215,20 @@ class SqliteStore implements Store {
     this.#writes.close();
     await this.#checkpoints.close();
     this.#db.close();
+  }
+
+  /** An answer that a version before stored is a text of its own; others are told by their decision. */
+  async #answer(clientHash: string, idempotencyKey: string, now: number): Promise<StoredAnswer | null> {
+    const text = textOf(this.#sql.answer.get(clientHash, idempotencyKey, now)?.['answer']);
+    if (text === null) return null;
+    if (text.startsWith('{')) return readAnswer(text);
+    const row = this.#sql.decision.get(clientHash, Number(text));
+    if (row === undefined) throw new StoreUnavailable('the decision of a stored answer is missing');
+    return answerOf(await this.#reader.decision(storedRecord(row)));
+  }
+
+  #decisions(rows: readonly Record<string, unknown>[]): Promise<readonly Decision[]> {
+    return this.#reader.decisions(rows.map(storedRecord));
   }
 
   async #tryToWrite(): Promise<string | null> {
@@ -232,7 +256,3 @@ const run: RunCall = async (call) => {
     throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
   }
 };
-
-function decisions(rows: readonly (Record<string, unknown> | undefined)[]): readonly Decision[] {
-  return rows.filter((row) => row !== undefined).map(({ record }) => readDecision(String(record)));
-}

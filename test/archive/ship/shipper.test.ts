@@ -91,7 +91,7 @@ describeOnStores('shipping the journal', (store) => {
   it('forgets in the journal what was shipped, but for the newest', async () => {
     const client = newClient();
     for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
-    await place.shipAll(place.shipper({ lookBackEntries: 0 }));
+    await place.shipAll(place.shipper({ kept: { journalEntries: 0, decisionsHotMs: 86_400_000 } }));
     expect(await journalOf(store())).to.deep.equal([]);
     expect(await numbersOf(place, client)).to.deep.equal([1, 2, 3, 4, 5]);
   });

@@ -93,7 +93,10 @@ describeOnStores('the repair of a store', function (store) {
 
   it('never gives a decision number twice, also when the journal holds nothing of the client', async () => {
     const client = await liveALittle('forgotten');
-    await store().trimJournal((await endOfJournal(store())) ?? '', 0);
+    await store().trimJournal((await endOfJournal(store())) ?? '', {
+      journalEntries: 0,
+      decisionsHotMs: 24 * 3_600_000,
+    });
     await spoil(store(), placeOf(client));
     const plan = await planFor(placeOf(client), client);
     expect(plan.rebuilt).to.deep.include({ entries: 0, since: null });

@@ -36,7 +36,7 @@ export interface RedisConnection {
   /** A key for which that server answers; null when it answers for none. */
   keyOn(node: string): string | null;
   /** Some of the keys of that server, from a cursor on; the first and the last cursor are '0'. */
-  scanOn(node: string, cursor: string, keys: number): Promise<ScannedKeys>;
+  scanOn(node: string, cursor: string, keys: number, match?: string): Promise<ScannedKeys>;
   /** What that server tells about itself. */
   infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or is no longer one of ours. */
@@ -159,7 +159,7 @@ function openStandalone(
       nodeOf: () => node,
       nodes: () => [node],
       keyOn: () => PROBE_KEY,
-      scanOn: (_node, cursor, keys) => client.scan(cursor, { COUNT: keys }),
+      scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
       infoOf: () => client.info(),
       pingNode: () => client.ping(),
       close: () => closeWithin(client),
@@ -196,8 +196,9 @@ function openCluster(
         const owned = PROBE_KEYS.find((key) => addressOf(key) === node);
         return owned ?? null;
       },
-      scanOn: async (node, cursor, keys) =>
-        (await cluster.nodeByAddress.get(node)?.client?.scan(cursor, { COUNT: keys })) ?? NO_KEYS,
+      scanOn: async (node, cursor, keys, match = '*') =>
+        (await cluster.nodeByAddress.get(node)?.client?.scan(cursor, { COUNT: keys, MATCH: match })) ??
+        NO_KEYS,
       infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       close: () => closeWithin(cluster),
@@ -240,7 +241,7 @@ function openSentinel(
       nodeOf: () => target.masterName,
       nodes: () => [target.masterName],
       keyOn: () => PROBE_KEY,
-      scanOn: (_node, cursor, keys) => sentinel.scan(cursor, { COUNT: keys }),
+      scanOn: (_node, cursor, keys, match = '*') => sentinel.scan(cursor, { COUNT: keys, MATCH: match }),
       infoOf: () => sentinel.info(),
       pingNode: () => sentinel.ping(),
       close: () => closeWithin(sentinel),

@@ -1,8 +1,10 @@
 import type { StoredText, StoredTexts, TextPlace } from '../../health/stored-texts.ts';
-import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../../keys.ts';
+import { documentPrefix, registerKey, textPlaceOf } from '../../keys.ts';
 import { RETENTION } from '../../store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import type { NodeCalls } from '../connection/node-calls.ts';
+import { MOVED } from '../earlier/keys.ts';
+import type { LaidOutClients } from '../layout/laid-out-clients.ts';
 import { RedisScript } from '../script.ts';
 
 const readText = new RedisScript('read-text-1.lua');
@@ -15,8 +17,20 @@ const SCAN_KEYS = 500;
 export function redisStoredTexts(
   connection: RedisConnection,
   calls: NodeCalls,
-  newestDecision: StoredTexts['newestDecision'],
+  clients: Pick<LaidOutClients, 'stateKeyOf' | 'newestDecision'>,
 ): StoredTexts {
+  const keyOf = ({ kind, name }: TextPlace): string => {
+    switch (kind) {
+      case 'client':
+        return clients.stateKeyOf(name);
+      case 'document':
+        return documentPrefix('').slice(0, -1) + name;
+      case 'register':
+        return registerKey(name);
+      default:
+        return kind satisfies never;
+    }
+  };
   const { commands } = connection;
   return {
     all: () => allTexts(connection, calls),
@@ -33,21 +47,8 @@ export function redisStoredTexts(
       const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
       return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
     },
-    newestDecision,
+    newestDecision: (clientHash) => clients.newestDecision(clientHash),
   };
-}
-
-function keyOf({ kind, name }: TextPlace): string {
-  switch (kind) {
-    case 'client':
-      return stateKey(name);
-    case 'document':
-      return documentPrefix('').slice(0, -1) + name;
-    case 'register':
-      return registerKey(name);
-    default:
-      return kind satisfies never;
-  }
 }
 
 async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {
@@ -61,7 +62,8 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
       for (const key of page.keys) {
         const place = textPlaceOf(key);
         const text = place === null ? null : await calls.on(key)(() => commands.get(key));
-        if (place !== null && text !== null) yield { ...place, text };
+        // What was moved to the layout of today is met where it is now.
+        if (place !== null && text !== null && text !== MOVED) yield { ...place, text };
       }
     } while (cursor !== '0');
   }

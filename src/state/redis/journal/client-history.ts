@@ -1,12 +1,11 @@
 import type { ClientKey } from '../../../client/client-key.ts';
-import { aboutClient } from '../../journal-text.ts';
-import { journalKey, partitionOf } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
 import type { ClientJournal, JournalEntry } from '../../store.ts';
 import type { RedisCommands } from '../connection/connection.ts';
 import { RedisScript } from '../script.ts';
+import type { JournalEntries } from './entries.ts';
 
-const historyScript = new RedisScript('client-history-1.lua');
+const historyScript = new RedisScript('journal/client-history-1.lua');
 
 /** Entries that one command looks at: about a millisecond, in which no other request is served. */
 const BATCH_ENTRIES_MAX = 200;
@@ -18,15 +17,16 @@ const LOOKED_AT_ENTRIES_MAX = 20_000;
 export class RedisClientHistory {
   readonly #commands: RedisCommands;
   readonly #runOn: (key: string) => RunCall;
+  readonly #entries: JournalEntries;
 
-  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall, entries: JournalEntries) {
     this.#commands = commands;
     this.#runOn = runOn;
+    this.#entries = entries;
   }
 
   /** The client's newest entries, looked for backwards in the journal of its partition. */
-  async of({ hash }: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
-    const journal = journalKey(partitionOf(hash));
+  async of({ hash }: Pick<ClientKey, 'hash'>, journal: string, limit: number): Promise<ClientJournal> {
     const found: JournalEntry[] = [];
     let from = '+';
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
@@ -35,7 +35,7 @@ export class RedisClientHistory {
       const stretch = readStretch(
         await this.#runOn(journal)(() => historyScript.run(this.#commands, [journal], args)),
       );
-      found.push(...stretch.entries);
+      for (const entry of await this.#entries.ofClient(hash, stretch.texts)) found.push(entry);
       if (found.length > limit) break;
       if (stretch.next === '') return { entries: found, complete: true };
       from = stretch.next;
@@ -46,10 +46,10 @@ export class RedisClientHistory {
 
 interface Stretch {
   readonly next: string;
-  readonly entries: readonly JournalEntry[];
+  readonly texts: readonly string[];
 }
 
 function readStretch(reply: unknown): Stretch {
   const [next = '', ...texts] = Array.isArray(reply) ? reply.map(String) : [];
-  return { next, entries: aboutClient(texts) };
+  return { next, texts };
 }

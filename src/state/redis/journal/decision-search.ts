@@ -2,10 +2,10 @@ import type { PlatformName } from '../../../client/client-key.ts';
 import type { Decision } from '../../../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filter.ts';
 import type { FoundDecisions } from '../../decision-search.ts';
-import { journalKey, PARTITIONS } from '../../keys.ts';
+import { journalKey } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
-import { readDecision } from '../../snapshot.ts';
 import type { RedisCommands } from '../connection/connection.ts';
+import type { JournalEntries } from './entries.ts';
 import { BATCH_ENTRIES_MAX, batchFor, type JournalRow, rowOf } from './journal.ts';
 
 /**
@@ -29,15 +29,24 @@ interface Search {
 export class RedisDecisionSearch {
   readonly #commands: RedisCommands;
   readonly #runOn: (key: string) => RunCall;
+  readonly #entries: JournalEntries;
+  readonly #partitions: () => readonly string[];
 
-  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
+  constructor(
+    commands: RedisCommands,
+    runOn: (key: string) => RunCall,
+    entries: JournalEntries,
+    partitions: () => readonly string[],
+  ) {
     this.#commands = commands;
     this.#runOn = runOn;
+    this.#entries = entries;
+    this.#partitions = partitions;
   }
 
   /** A platform's newest decisions that fit, newest first, and how far was looked. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    const searches = PARTITIONS.map(
+    const searches = this.#partitions().map(
       (partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }),
     );
     let batch = batchFor(limit);
@@ -65,10 +74,13 @@ export class RedisDecisionSearch {
     const verdicts = rows.filter(
       ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
     );
-    for (const row of verdicts) {
-      const decision = decisionOf(row);
-      search.seen.push({ ms: row.place.ms, at: decision.at });
-      if (fitsFilter(decision, filter)) search.found.push({ ms: row.place.ms, decision });
+    const entries = await this.#entries.of(verdicts);
+    for (const [index, { place }] of verdicts.entries()) {
+      const entry = entries[index];
+      if (entry?.kind !== 'verdict') continue;
+      const { decision } = entry;
+      search.seen.push({ ms: place.ms, at: decision.at });
+      if (fitsFilter(decision, filter)) search.found.push({ ms: place.ms, decision });
     }
     search.reached = rows.at(-1) ?? search.reached;
     search.ended = rows.length < batch;
@@ -104,8 +116,4 @@ function foundIn(searches: readonly Search[], limit: number): FoundDecisions {
 function newestSince(searches: readonly Search[], limit: number): number {
   const times = searches.flatMap(({ found }) => found.map(({ ms }) => ms)).sort((a, b) => b - a);
   return times[limit - 1] ?? 0;
-}
-
-function decisionOf({ fields }: JournalRow): Decision {
-  return readDecision(fields['entry'] ?? 'null');
 }

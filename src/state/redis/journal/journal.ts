@@ -4,15 +4,22 @@ import {
   parsePlace,
   readCursor,
   writeCursor,
-} from '../../journal-cursor.ts';
-import { readJournalText } from '../../journal-text.ts';
-import { journalKey, journalLossKey, PARTITIONS } from '../../keys.ts';
+} from '../../journal/cursor.ts';
+import { gapWith, type LostVerdict, widerGap } from '../../journal/text.ts';
+import { journalKey, journalLossKey, PARTITIONS, recordsPrefix } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
-import type { JournalGap, JournalPage, JournalRecord } from '../../store.ts';
+import {
+  type JournalGap,
+  type JournalPage,
+  type JournalRecord,
+  type KeptAfterShipping,
+  RETENTION,
+} from '../../store.ts';
 import type { RedisCommands } from '../connection/connection.ts';
 import { RedisScript } from '../script.ts';
+import type { JournalEntries } from './entries.ts';
 
-const trimScript = new RedisScript('trim-journal-2.lua');
+const trimScript = new RedisScript('journal/trim-journal-2.lua');
 
 export const BATCH_ENTRIES_MAX = 500;
 
@@ -23,13 +30,19 @@ export interface JournalRow {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** A row with what it tells, or when it was made where that is gone. */
+interface ReadRow {
+  readonly place: JournalPlace;
+  readonly entry: JournalRecord | LostVerdict;
+}
+
 /** One partition while the journal is read forwards. */
 interface Feed {
   readonly partition: string;
   /** The last entry that was fetched, and the last that was given out. */
   fetched: JournalPlace | null;
   given: JournalPlace | null;
-  readonly rows: JournalRow[];
+  readonly rows: ReadRow[];
   ended: boolean;
 }
 
@@ -41,44 +54,62 @@ interface Feed {
 export class RedisJournal {
   readonly #commands: RedisCommands;
   readonly #runOn: (key: string) => RunCall;
+  readonly #entries: JournalEntries;
+  readonly #partitions: () => readonly string[];
 
-  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
+  /** `partitions` gives those of today, and behind them those of the layout before while they hold something. */
+  constructor(
+    commands: RedisCommands,
+    runOn: (key: string) => RunCall,
+    entries: JournalEntries,
+    partitions: () => readonly string[],
+  ) {
     this.#commands = commands;
     this.#runOn = runOn;
+    this.#entries = entries;
+    this.#partitions = partitions;
   }
 
   async read(after: string | null, limit: number): Promise<JournalPage> {
     const places = readCursor(after);
-    const feeds = PARTITIONS.map((partition, index): Feed => {
+    const feeds = this.#partitions().map((partition, index): Feed => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
     const entries: JournalRecord[] = [];
+    const lost: LostVerdict[] = [];
     let batch = batchFor(limit);
     while (entries.length < limit) {
       await this.#fill(feeds, batch);
-      const before = entries.length;
+      const before = entries.length + lost.length;
       while (entries.length < limit) {
         const row = takeOldest(feeds);
         if (row === null) break;
-        entries.push(entryOf(row));
+        if (row.entry.kind === 'lost') lost.push(row.entry);
+        else entries.push(row.entry);
       }
-      if (entries.length === before) break;
+      if (entries.length + lost.length === before) break;
       batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
     }
-    const cursor = entries.length === 0 ? after : writeCursor(feeds.map(({ given }) => given));
+    const nothing = entries.length + lost.length === 0;
+    const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
+    const cursor = nothing ? after : writeCursor([...given, ...places.slice(given.length)]);
     // Whoever starts with the oldest entry that is kept misses nothing.
-    return { entries, cursor, gap: after === null ? null : await this.#gapAfter(places) };
+    const pushedOut = after === null ? null : await this.#gapAfter(places);
+    return { entries, cursor, gap: gapWith(lost, pushedOut) };
   }
 
   /** Forgets what was shipped, a partition after the other and some entries at a time. */
-  async trim(through: string, keptEntries: number): Promise<void> {
-    const kept = String(Math.ceil(keptEntries / PARTITIONS.length));
+  async trim(through: string, { journalEntries, decisionsHotMs }: KeptAfterShipping): Promise<void> {
+    const kept = Math.ceil(journalEntries / PARTITIONS.length);
+    const partitions = this.#partitions();
     for (const [index, place] of readCursor(through).entries()) {
-      const partition = PARTITIONS[index];
+      const partition = partitions[index];
       if (place === null || partition === undefined) continue;
       const keys = [journalKey(partition), journalLossKey(partition)];
-      const args = [`${place.ms}-${place.seq}`, kept, String(BATCH_ENTRIES_MAX)];
+      const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
+      const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
+      const args = [`${place.ms}-${place.seq}`, ...numbers, recordsPrefix(partition), ...shorter];
       const trimSome = () => trimScript.run(this.#commands, keys, args);
       while ((await this.#runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
     }
@@ -87,7 +118,7 @@ export class RedisJournal {
   /** What the partitions lost behind the places; null when nothing. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await Promise.all(
-      PARTITIONS.map(async (partition, index) => {
+      this.#partitions().map(async (partition, index) => {
         const key = journalLossKey(partition);
         const loss = await this.#runOn(key)(() => this.#commands.hGetAll(key));
         return gapOf(loss, places[index] ?? null);
@@ -104,7 +135,12 @@ export class RedisJournal {
         const key = journalKey(feed.partition);
         const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
         const reply = await this.#runOn(key)(() => this.#commands.xRange(key, from, '+', { COUNT: batch }));
-        feed.rows.push(...(reply ?? []).map(rowOf));
+        const rows = (reply ?? []).map(rowOf);
+        const entries = await this.#entries.of(rows);
+        for (const [index, { place }] of rows.entries()) {
+          const entry = entries[index];
+          if (entry !== undefined) feed.rows.push({ place, entry });
+        }
         feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
         feed.ended = feed.rows.length < batch;
       }),
@@ -119,18 +155,13 @@ function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | nul
   return { from: parsePlace(from).ms, to: parsePlace(to).ms, entries: Number(entries) };
 }
 
-function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
-  if (a === null) return b;
-  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
-}
-
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. */
 export function batchFor(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((2 * limit) / PARTITIONS.length));
 }
 
 /** The oldest row of all; null when that cannot be told before an empty feed is filled again. */
-function takeOldest(feeds: readonly Feed[]): JournalRow | null {
+function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;
   for (const feed of feeds) {
@@ -156,8 +187,4 @@ export function rowOf({
   readonly message: Record<string, string>;
 }): JournalRow {
   return { id, place: parsePlace(id), fields: message };
-}
-
-function entryOf({ fields }: JournalRow): JournalRecord {
-  return readJournalText(fields['entry'] ?? 'null');
 }

@@ -12,6 +12,7 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
   CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
   CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
+  CREATE TABLE IF NOT EXISTS shapes (id TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS orders (
     client TEXT NOT NULL, order_ref TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
     PRIMARY KEY (client, order_ref)

@@ -1,5 +1,6 @@
 --[[
-  Writes all parts of a change to a client at once, or nothing.
+  Writes all parts of a change to a client at once, or nothing; in the layout of keys before this one, which nodes of the
+  version before read and write, too.
 
   KEYS[1] state
   KEYS[2] journal of the client's partition
@@ -9,6 +10,7 @@
   KEYS[6] order outcome          | where the change has no such part
   KEYS[7] stored answer         /
   KEYS[8] what the journal lost to its bound
+  KEYS[9] exists once the partition's clients may be taken into the layout of today
 
   ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
            Redis was given up by its caller and must not be applied later
@@ -33,7 +35,7 @@
   ARGV[20] sightings kept for, ms
   ARGV[21] and those after it: owned names of the devices on which the decision was noted
 
-  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired.
+  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -3 the clients are moved.
 ]]
 local valid_until_ms = tonumber(ARGV[1])
 local state_ms = tonumber(ARGV[14])
@@ -47,6 +49,7 @@ local sighting_ms = tonumber(ARGV[20])
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if clock_ms > valid_until_ms then return -1 end
+if redis.call('EXISTS', KEYS[9]) == 1 then return -3 end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 
 local function own(name, kept_ms)

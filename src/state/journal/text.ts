@@ -1,0 +1,49 @@
+import { type Decision, recordedDecision } from '../../decision/decision.ts';
+import type { JournalEntry, JournalGap, JournalRecord } from '../store.ts';
+
+/** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
+export interface VerdictReference {
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** A verdict whose record is gone before its journal entry was read. */
+export interface LostVerdict {
+  readonly kind: 'lost';
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** What a journal entry is stored as. */
+export function journalText(entry: JournalRecord): string {
+  if (entry.kind !== 'verdict') return JSON.stringify(entry);
+  const { seq, at } = entry.decision;
+  return `${seq}.${at.toString(36)}`;
+}
+
+/** The entry that was written as `text`, or the verdict that it refers to. */
+export function parseJournalText(text: string): JournalRecord | VerdictReference {
+  const [, seq, at] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
+  if (seq !== undefined && at !== undefined) return { seq: Number(seq), at: Number.parseInt(at, 36) };
+  const written: JournalRecord | Decision = JSON.parse(text);
+  // A decision without its kind: so versions before wrote verdicts.
+  return 'kind' in written ? written : verdictEntry(recordedDecision(written));
+}
+
+/** The gap that verdicts without a record leave, beside one that is known; null without either. */
+export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
+  return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
+}
+
+/** Both gaps as one. */
+export function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
+  if (a === null) return b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
+}
+
+/** The entry of a verdict. */
+export function verdictEntry(decision: Decision): JournalEntry {
+  const { at, platform, clientIdKey } = decision;
+  return { kind: 'verdict', at, platform, clientIdKey, decision };
+}

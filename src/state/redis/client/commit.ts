@@ -1,0 +1,116 @@
+import type { Hint } from '../../../client/hints.ts';
+import { encodeDecision } from '../../../decision/record/decision-record.ts';
+import type { RecordShape } from '../../../decision/record/record-shape.ts';
+import { journalText } from '../../journal/text.ts';
+import {
+  decisionKey,
+  journalKey,
+  journalLossKey,
+  NOTES,
+  nameOf,
+  notesKey,
+  PARTITIONS,
+  partitionOf,
+  shapeKey,
+  stateKey,
+  unusedKey,
+} from '../../keys.ts';
+import { orderText } from '../../snapshot.ts';
+import { type Change, RETENTION } from '../../store.ts';
+import { RedisScript } from '../script.ts';
+
+export const commitScript = new RedisScript('commit-6.lua');
+
+/**
+ * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
+ * is not stored beside it.
+ */
+export type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless';
+
+/** Arguments 10 to 15 of the script. */
+const LIMITS: readonly string[] = [
+  RETENTION.stateMs,
+  RETENTION.decisionMs,
+  RETENTION.shapeMs,
+  Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
+  RETENTION.decisionMs,
+  RETENTION.notesPerClient,
+].map(String);
+
+/** The shape is believed to be stored where the record goes. */
+const BELIEVED = '0';
+
+/** The keys and arguments of commit-6.lua, which says what each of them is. */
+export function commitCall(change: Change, nextRaw: string, validUntilMs: number, storesShape: boolean) {
+  const { stamp, entry, client, decision, shape } = change;
+  const { hash } = client;
+  const record = decision === undefined ? '' : encodeDecision(decision, shape);
+  // A decision that does not fit the shape repeats everything, and needs none.
+  const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
+  return {
+    keys: [
+      stateKey(hash),
+      journalKey(partitionOf(hash)),
+      journalLossKey(partitionOf(hash)),
+      notesKey(hash),
+      decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
+      shaped === null ? unusedKey(hash) : shapeKey(partitionOf(hash), shaped.id),
+    ],
+    args: [
+      String(validUntilMs),
+      stamp.raw ?? '',
+      nextRaw,
+      entry.kind,
+      entry.platform,
+      hash,
+      journalText(entry),
+      record,
+      shapeArgument(shaped, storesShape),
+      ...LIMITS,
+      ...notesOf(change),
+    ],
+  };
+}
+
+function shapeArgument(shape: RecordShape | null, storesShape: boolean): string {
+  if (shape === null) return '';
+  return storesShape ? shape.text : BELIEVED;
+}
+
+/** Name, text and how long it is kept, of each note. */
+function notesOf({ decision, idempotencyKey, outcome, state: { hints } }: Change): readonly string[] {
+  const notes: string[] = [];
+  const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
+  if (outcome !== undefined)
+    note(NOTES.order + nameOf(outcome.orderRef), orderText(outcome.order), RETENTION.decisionMs);
+  if (decision === undefined) return notes;
+  if (idempotencyKey !== undefined)
+    note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+  // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
+  for (const hint of hints?.shown ?? []) {
+    const { kind } = hint;
+    if (kind !== 'fingerprint' && kind !== 'ip') continue;
+    for (const id of deviceIds(hint)) note(NOTES[kind] + id, '', RETENTION.sightingMs);
+  }
+  return notes;
+}
+
+/** What a device is called, and was called before the secret of the HMACs was changed. */
+export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+  return formerId === undefined ? [id] : [id, formerId];
+}
+
+export function readCommitReply(reply: unknown): CommitFate {
+  switch (reply) {
+    case 1:
+      return 'committed';
+    case 0:
+      return 'conflict';
+    case -1:
+      return 'expired';
+    case -2:
+      return 'shapeless';
+    default:
+      throw new Error(`commit-6.lua returned ${String(reply)}`);
+  }
+}

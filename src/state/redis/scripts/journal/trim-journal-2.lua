@@ -1,0 +1,48 @@
+--[[
+  Forgets the oldest entries of a journal, because they are kept elsewhere. The records that they refer to are kept no
+  longer than decisions stay hot from now on; until here they were kept for whoever ships them.
+
+  KEYS[1] journal of a partition
+  KEYS[2] what it lost
+
+  ARGV[1] id of the last entry that may go
+  ARGV[2] entries that stay
+  ARGV[3] how many entries to remove at once
+  ARGV[4] what stands before a client in the keys of its records; in the same slot
+  ARGV[5] decisions stay hot for, ms
+  ARGV[6] by how much less than they were meant to be kept that is, ms
+
+  Returns how many were removed.
+]]
+local kept = tonumber(ARGV[2])
+local count = tonumber(ARGV[3])
+local hot_ms = tonumber(ARGV[5])
+local shorter_ms = tonumber(ARGV[6])
+
+local function before(a, b)
+  local a_ms, a_seq = a:match('(%d+)-(%d+)')
+  local b_ms, b_seq = b:match('(%d+)-(%d+)')
+  if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
+  return tonumber(a_seq) <= tonumber(b_seq)
+end
+
+local lost = redis.call('HGET', KEYS[2], 'to')
+if lost and before(lost, ARGV[1]) then redis.call('UNLINK', KEYS[2]) end
+
+local excess = math.min(count, redis.call('XLEN', KEYS[1]) - kept)
+if excess <= 0 then return 0 end
+local entries = redis.call('XRANGE', KEYS[1], '-', ARGV[1], 'COUNT', excess)
+if #entries == 0 then return 0 end
+for _, entry in ipairs(entries) do
+  local fields = {}
+  for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
+  local number = fields.kind == 'verdict' and string.match(fields.entry, '^(%d+)%.')
+  if number then
+    local record = ARGV[4] .. fields.client .. '.' .. number
+    local left_ms = redis.call('PTTL', record)
+    if left_ms > hot_ms then redis.call('PEXPIRE', record, math.max(1, left_ms - shorter_ms)) end
+  end
+end
+local last_ms, last_seq = entries[#entries][1]:match('(%d+)-(%d+)')
+redis.call('XTRIM', KEYS[1], 'MINID', last_ms .. '-' .. string.format('%.0f', tonumber(last_seq) + 1))
+return #entries
