@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../access/audit.ts';
-import { systemClock } from '../clock.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printableLine } from './print.ts';
 
@@ -31,8 +30,8 @@ async function printAudit({ follow, json }: AuditOptions): Promise<void> {
   process.once('SIGINT', end).once('SIGTERM', end);
   const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(entry) : inWords;
   try {
-    await withOpenStore(async (store) => {
-      const audit = new Audit(store.auditLog, systemClock);
+    await withOpenStore(async (store, clock) => {
+      const audit = new Audit(store.auditLog, clock);
       for (let cursor: string | null = null; !stop.signal.aborted; ) {
         const page: Awaited<ReturnType<Audit['read']>> = await audit.read(cursor, PAGE_ENTRIES);
         cursor = page.cursor;

@@ -11,7 +11,6 @@ import {
 import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
-import { systemClock } from '../clock.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import type { Store } from '../state/store.ts';
@@ -66,10 +65,10 @@ async function issue({ platform, operations, expires, owner, json }: IssueOption
   const granted = parseOperations(operations, whose);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const answersForIt = owner === undefined ? undefined : parseOwner(owner);
-  const { key, record } = await withOpenStore(async (store) => {
-    const keys = new AccessKeys(store.documents, systemClock);
+  const { key, record } = await withOpenStore(async (store, clock) => {
+    const keys = new AccessKeys(store.documents, clock);
     const issued = await keys.issue(whose, granted, lifetimeMs, answersForIt);
-    await noteKey(store, 'key issued', null, issued.record);
+    await noteKey(store, clock, 'key issued', null, issued.record);
     return issued;
   });
   const { id, expiresAt } = record;
@@ -85,8 +84,10 @@ async function issue({ platform, operations, expires, owner, json }: IssueOption
 }
 
 async function list(json: boolean): Promise<void> {
-  const records = await withOpenStore((store) => new AccessKeys(store.documents, systemClock).list());
-  const now = systemClock();
+  const { records, now } = await withOpenStore(async (store, clock) => ({
+    records: await new AccessKeys(store.documents, clock).list(),
+    now: clock(),
+  }));
   if (json) {
     print(JSON.stringify(records.map((record) => publicRecord(record, now))));
     return;
@@ -108,30 +109,31 @@ async function list(json: boolean): Promise<void> {
 }
 
 async function revoke(id: string, json: boolean): Promise<void> {
-  const record = await withOpenStore(async (store) => {
-    const keys = new AccessKeys(store.documents, systemClock);
+  const { record, now } = await withOpenStore(async (store, clock) => {
+    const keys = new AccessKeys(store.documents, clock);
     const before = (await keys.list()).find((known) => known.id === id) ?? null;
     const revoked = await keys.revoke(id);
-    if (revoked !== null) await noteKey(store, 'key revoked', before, revoked);
-    return revoked;
+    if (revoked !== null) await noteKey(store, clock, 'key revoked', before, revoked);
+    return { record: revoked, now: clock() };
   });
   if (record === null) {
     printError(`There is no key "${id}"; "keys list" shows the ids.`);
     process.exitCode = EXIT.findings;
     return;
   }
-  if (json) print(JSON.stringify(publicRecord(record, systemClock())));
+  if (json) print(JSON.stringify(publicRecord(record, now)));
   else print(`Key ${record.id} of ${inWords(record)} is revoked.`);
 }
 
 function noteKey(
   store: Store,
+  clock: () => number,
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,
   after: AccessKey,
 ): Promise<void> {
-  const now = systemClock();
-  return new Audit(store.auditLog, systemClock).note({
+  const now = clock();
+  return new Audit(store.auditLog, clock).note({
     who: actorOfUser(),
     action,
     platform: after.platform,

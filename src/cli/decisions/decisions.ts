@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { AccessKeys } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import { systemClock } from '../../clock.ts';
+import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { nameText, quoted } from '../../rules/condition-text.ts';
+import { storeClock } from '../../state/clock-offset.ts';
 import type { Store } from '../../state/store.ts';
 import { EXIT } from '../exit.ts';
 import { parsePlatform } from '../platform-option.ts';
@@ -63,6 +64,6 @@ function describe(decisions: readonly Decision[]): string {
 }
 
 async function platformsWithKeys(store: Store): Promise<readonly PlatformName[]> {
-  const keys = await new AccessKeys(store.documents, systemClock).list();
+  const keys = await new AccessKeys(store.documents, storeClock(exactSystemClock, store)).list();
   return [...new Set(keys.map(({ platform }) => platform))];
 }

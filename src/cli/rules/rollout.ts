@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { actorOfUser } from '../../access/actor.ts';
-import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import {
   type FollowReport,
@@ -65,10 +64,11 @@ export function rolloutCommands(rules: Command): void {
 }
 
 async function status(json: boolean): Promise<void> {
-  const seen = await withOpenStore((store) =>
-    rolloutStatus(new Fleet(store), { platform: null, decisionOf: (id) => store.decision(id) }),
-  );
-  print(json ? JSON.stringify(seen) : formatStatus(seen, systemClock()));
+  const { seen, now } = await withOpenStore(async (store, clock) => ({
+    seen: await rolloutStatus(new Fleet(store), { platform: null, decisionOf: (id) => store.decision(id) }),
+    now: clock(),
+  }));
+  print(json ? JSON.stringify(seen) : formatStatus(seen, now));
 }
 
 async function rollout(version: string, options: RolloutOptions): Promise<void> {
@@ -77,23 +77,28 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   const goal = goalOf(options);
   const { rulesDir } = readConfig();
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
-  const change = { who: actorOfUser(), at: systemClock(), reason: options.reason };
   try {
-    await report(options.json === true, (fleet) => rollOut(fleet, rules, version, goal, change));
+    await report(options.json === true, (fleet, at) => {
+      const change = { who: actorOfUser(), at, reason: options.reason };
+      return rollOut(fleet, rules, version, goal, change);
+    });
   } finally {
     await rules.close();
   }
 }
 
 async function rollback({ reason, json }: { reason: string; json?: true }): Promise<void> {
-  await report(json === true, (fleet) =>
-    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at: systemClock(), reason }),
+  await report(json === true, (fleet, at) =>
+    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason }),
   );
 }
 
-async function report(json: boolean, change: (fleet: Fleet) => Promise<FollowReport>): Promise<void> {
+async function report(
+  json: boolean,
+  change: (fleet: Fleet, at: number) => Promise<FollowReport>,
+): Promise<void> {
   try {
-    const done = await withOpenStore((store) => change(new Fleet(store)));
+    const done = await withOpenStore((store, clock) => change(new Fleet(store), clock()));
     print(json ? JSON.stringify(done) : describe(done));
     if (done.lagging.length > 0 || done.following.length === 0) process.exitCode = EXIT.findings;
   } catch (error) {

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import { actorOfUser } from '../../access/actor.ts';
 import { Audit } from '../../access/audit.ts';
-import { exactSystemClock } from '../../clock.ts';
 import { SECRET_REGISTER } from '../../service/signal-secret.ts';
-import { storeClock } from '../../state/clock-offset.ts';
 import { FindingsError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';
@@ -23,11 +21,11 @@ export function forgetSecretCommand(state: Command): void {
 }
 
 async function forgetSecret(reason: string): Promise<void> {
-  await withOpenStore(async (store) => {
+  await withOpenStore(async (store, clock) => {
     const found = await store.texts.read(PLACE);
     if (found === null || !(await store.texts.replace(PLACE, found.stamp, null)))
       throw new FindingsError('no SIGNAL_SECRET is noted in this store');
-    await new Audit(store.auditLog, storeClock(exactSystemClock, store)).note({
+    await new Audit(store.auditLog, clock).note({
       who: actorOfUser(),
       action: 'secret forgotten',
       platform: null,

@@ -8,6 +8,7 @@ import { Fleet } from '../../../src/rollout/fleet.ts';
 import { storeClock } from '../../../src/state/clock-offset.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { scoring } from '../../cli/scoring.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -84,6 +85,30 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
   after(async () => {
     for (const service of services) await service.stop();
     removeDirectory(directory);
+  });
+
+  it('dates what a command does by the store, too', async () => {
+    const redisUrl = await emptyRedisUrl();
+    const env = { REDIS_URL: redisUrl, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) };
+    const before = systemClock();
+    const issue = [
+      'keys',
+      'issue',
+      '--platform',
+      'shop',
+      '--operations',
+      'score',
+      '--expires',
+      '1h',
+      '--json',
+    ];
+    const issued = await scoring(issue, env);
+    expect(JSON.parse(issued.stdout).platform).to.equal('shop');
+    const store = await openRedisStore(redisUrl, IGNORED);
+    const [text = ''] = (await store.auditLog.read(null, 1)).entries;
+    await store.close();
+    expect(JSON.parse(text).at).to.be.within(before - MINUTE_MS, systemClock() + MINUTE_MS);
+    expect(Date.parse(JSON.parse(issued.stdout).expiresAt)).to.be.below(systemClock() + 61 * MINUTE_MS);
   });
 
   it('lets no wait be skipped, dates nothing ahead of the store, and says so in log, readyz and metrics', async () => {
