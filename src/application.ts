@@ -4,6 +4,7 @@ import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
+import type { PlatformName } from './client/client-key.ts';
 import { callerApi } from './http/caller/caller-api.ts';
 import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
@@ -16,10 +17,11 @@ import {
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
 } from './http/server/time-limits.ts';
-import { LastHour } from './last-hour.ts';
+import { LastHour, lastHourOf } from './last-hour.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { Metrics } from './metrics.ts';
+import { alone, type Peers } from './peers.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import { Records } from './service/records.ts';
@@ -50,6 +52,8 @@ export interface ApplicationParts {
   readonly caller: Address;
   readonly platform: Address;
   readonly log: Logger;
+  /** The other processes of this node; none by default. */
+  readonly peers?: Peers;
 }
 
 /** The service with both listeners open. */
@@ -74,9 +78,11 @@ const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
-  const { store, clock, basePath } = parts;
-  const lastHour = new LastHour(clock);
-  const metrics = new Metrics(lastHour);
+  const { store, clock, basePath, peers = alone() } = parts;
+  const hour = new LastHour(clock);
+  const hours = peers.topic('last hour', async (name) => hour.minutes(name));
+  const lastHour = async (name: PlatformName) => lastHourOf(await hours(name));
+  const metrics = new Metrics(hour, peers);
   if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
   if (parts.shipping !== undefined && parts.shipping !== null) metrics.watchShipping(parts.shipping.report);
   const watch = new StoreWatch(store, ({ kind, text }) => {

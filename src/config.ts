@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
@@ -40,7 +41,11 @@ export interface Config {
   readonly drainGraceMs: number;
   /** How long the store keeps decisions that the archive has, ms. */
   readonly decisionsHotMs: number;
+  /** Processes that answer; above 1 only on Redis, because SQLite has one writer. */
+  readonly workers: number;
 }
+
+const WORKERS_MAX = 64;
 
 type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
@@ -84,9 +89,24 @@ export function readConfig(env: Environment = process.env): Config {
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
+    workers: workers(env),
     drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
     decisionsHotMs: decisionsHot(env),
   };
+}
+
+/** With SQLite several processes would stand in line for its one writer, and each would have a rate limit of its own. */
+function workers(env: Environment): number {
+  const onSqlite = redisUrl(env) === null;
+  if (setting(env, 'WORKERS') === 'auto') return onSqlite ? 1 : availableParallelism();
+  const text = setting(env, 'WORKERS') ?? '1';
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > WORKERS_MAX)
+    throw new ConfigError(`WORKERS must be auto or a whole number from 1 to ${WORKERS_MAX}, not "${text}"`);
+  if (count === 1 || !onSqlite) return count;
+  throw new ConfigError(
+    `WORKERS is ${count}, but SQLite has one writer: it would be slower with several processes, not faster; set REDIS_URL, or leave WORKERS out`,
+  );
 }
 
 function address(env: Environment, prefix: '' | 'PLATFORM_', host: string, port: number): Address {

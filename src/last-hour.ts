@@ -26,6 +26,12 @@ export interface RequestMinute {
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
 }
 
+/** The same before percentiles are taken, so that those of several processes can be put together. */
+export interface LastHourMinutes {
+  readonly verdicts: readonly VerdictMinute[];
+  readonly requests: readonly (Omit<RequestMinute, 'latencyMs'> & { readonly buckets: readonly number[] })[];
+}
+
 export interface LastHourView {
   readonly verdicts: readonly VerdictMinute[];
   readonly requests: readonly RequestMinute[];
@@ -59,7 +65,7 @@ interface RequestCounts {
 /** The last hour of this node, minute by minute, in a memory of fixed size. What a restart loses is not missed. */
 export class LastHour implements Watcher {
   readonly #clock: () => number;
-  readonly #platforms = new Map<PlatformName, Minutes<VerdictCounts>>();
+  readonly #platforms = new Map<string, Minutes<VerdictCounts>>();
   readonly #requests = new Minutes(noRequests);
 
   constructor(clock: () => number) {
@@ -87,16 +93,19 @@ export class LastHour implements Watcher {
   }
 
   /** Sixty minutes, oldest first, the running one last; minutes without anything are there with zeros. */
-  view(platform: PlatformName): LastHourView {
+  minutes(platform: string): LastHourMinutes {
     const now = this.#clock();
     const verdicts = this.#platforms.get(platform) ?? new Minutes(noVerdicts);
     return {
       verdicts: verdicts.all(now),
-      requests: this.#requests.all(now).map(({ buckets, ...counts }) => ({
-        ...counts,
-        latencyMs: percentiles(buckets),
-      })),
+      requests: this.#requests
+        .all(now)
+        .map(({ buckets, ...counts }) => ({ ...counts, buckets: [...buckets] })),
     };
+  }
+
+  view(platform: string): LastHourView {
+    return lastHourOf([this.minutes(platform)]);
   }
 
   #newPlatform(platform: PlatformName): Minutes<VerdictCounts> | null {
@@ -105,6 +114,51 @@ export class LastHour implements Watcher {
     this.#platforms.set(platform, minutes);
     return minutes;
   }
+}
+
+/** The last hour of a node from that of each of its processes. */
+export function lastHourOf(parts: readonly LastHourMinutes[]): LastHourView {
+  return {
+    verdicts: sumByMinute(
+      parts.map(({ verdicts }) => verdicts),
+      (a, b) => ({
+        at: a.at,
+        verdicts: sumOf(a.verdicts, b.verdicts),
+        groups: sumOf(a.groups, b.groups),
+        bots: a.bots + b.bots,
+        waits: sumOf(a.waits, b.waits),
+      }),
+    ),
+    requests: sumByMinute(
+      parts.map(({ requests }) => requests),
+      (a, b) => ({
+        at: a.at,
+        requests: a.requests + b.requests,
+        refused: a.refused + b.refused,
+        failed: a.failed + b.failed,
+        buckets: a.buckets.map((count, place) => count + (b.buckets[place] ?? 0)),
+      }),
+    ).map(({ buckets, ...counts }) => ({ ...counts, latencyMs: percentiles(buckets) })),
+  };
+}
+
+/** The minutes of the first part; those asked on either side of a new minute do not all have the same. */
+function sumByMinute<Minute extends { readonly at: number }>(
+  [first = [], ...others]: readonly (readonly Minute[])[],
+  add: (a: Minute, b: Minute) => Minute,
+): readonly Minute[] {
+  return first.map((minute) =>
+    others.reduce((sum, other) => {
+      const same = other.find(({ at }) => at === minute.at);
+      return same === undefined ? sum : add(sum, same);
+    }, minute),
+  );
+}
+
+/** By name, with the names of both. */
+function sumOf<Counts extends Readonly<Record<string, number>>>(a: Counts, b: Counts): Counts {
+  const sums = Object.entries(a).map(([name, count]) => [name, count + (b[name] ?? 0)] as const);
+  return { ...b, ...Object.fromEntries(sums) };
 }
 
 /** A ring of minutes; one that is taken again after an hour starts from nothing. */
@@ -154,7 +208,7 @@ function bucketOf(ms: number): number {
   return Math.min(BUCKETS - 1, Math.max(0, place));
 }
 
-function percentiles(buckets: Uint32Array): RequestMinute['latencyMs'] {
+function percentiles(buckets: readonly number[]): RequestMinute['latencyMs'] {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
   const at = (share: number) => {

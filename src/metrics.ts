@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { ListsReport } from './lists/list-node.ts';
+import { alone, type Peers } from './peers.ts';
 import type { NodeReport } from './rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from './rollout/trial-counts.ts';
 import { VERSION } from './sdk/version.ts';
@@ -20,6 +21,12 @@ export interface Watcher {
 export interface StoreReport {
   readonly health: StoreHealth;
   readonly clockOffsetMs: number;
+}
+
+interface GaugeOptions {
+  readonly labels?: readonly string[];
+  /** What the figures of several workers make together. */
+  readonly ofWorkers?: 'sum' | 'min' | 'max';
 }
 
 /** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
@@ -73,16 +80,18 @@ export class Metrics {
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
   readonly #watcher: Watcher | null;
+  readonly #gather: (argument: string) => Promise<readonly object[]>;
   #exposition: Promise<string> | null = null;
 
-  constructor(watcher: Watcher | null = null) {
+  constructor(watcher: Watcher | null = null, peers: Peers = alone()) {
     this.#watcher = watcher;
+    this.#gather = peers.topic('metrics', () => this.registry.getMetricsAsJSON());
     collectDefaultMetrics({ register: this.registry });
     this.#gauge(
       'scoring_build_info',
       '1; which version of the service runs, and on which Node',
       (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
-      ['version', 'node'],
+      { labels: ['version', 'node'], ofWorkers: 'max' },
     );
     // Seen before the first failure, so that the first one is seen as a rise.
     for (const operation of ['score', 'verdict']) {
@@ -91,12 +100,17 @@ export class Metrics {
     }
   }
 
-  /** The text of all metrics; whoever asks while it is being made gets the same. */
+  /** The text of all metrics of the node; whoever asks while it is being made gets the same. */
   exposition(): Promise<string> {
-    this.#exposition ??= this.registry.metrics().finally(() => {
+    this.#exposition ??= this.#expose().finally(() => {
       this.#exposition = null;
     });
     return this.#exposition;
+  }
+
+  async #expose(): Promise<string> {
+    const parts = await this.#gather('');
+    return parts.length === 1 ? this.registry.metrics() : AggregatorRegistry.aggregate([...parts]).metrics();
   }
 
   request(operation: string, status: number, seconds: number): void {
@@ -145,14 +159,23 @@ export class Metrics {
 
   /** Shows, at every scrape, what this node reports to the fleet. */
   watchRollout(report: () => NodeReport): void {
-    this.#gauge('scoring_rollout_revision', 'Revision of the rollout that this node follows', (gauge) =>
-      gauge.set(report().revision),
+    this.#gauge(
+      'scoring_rollout_revision',
+      'Revision of the rollout that this node follows',
+      (gauge) => gauge.set(report().revision),
+      { ofWorkers: 'min' },
     );
-    this.#gauge('scoring_rules_refused', 'Version folders that this node refuses', (gauge) =>
-      gauge.set(report().refused.length),
+    this.#gauge(
+      'scoring_rules_refused',
+      'Version folders that this node refuses',
+      (gauge) => gauge.set(report().refused.length),
+      { ofWorkers: 'max' },
     );
-    this.#gauge('scoring_rollout_trouble', '1 while this node cannot follow the newest revision', (gauge) =>
-      gauge.set(report().trouble === null ? 0 : 1),
+    this.#gauge(
+      'scoring_rollout_trouble',
+      '1 while this node cannot follow the newest revision',
+      (gauge) => gauge.set(report().trouble === null ? 0 : 1),
+      { ofWorkers: 'max' },
     );
     this.#gauge('scoring_shadow_compared', 'Verdicts that the shadow decided, too, in this trial', (gauge) =>
       gauge.set(figuresOf(report()).shadow.compared),
@@ -215,9 +238,13 @@ export class Metrics {
       'scoring_store_clock_offset_seconds',
       "By how much the store's clock, which decides, is ahead of this node's",
       (gauge) => gauge.set(report().clockOffsetMs / 1000),
+      { ofWorkers: 'max' },
     );
-    this.#gauge('scoring_store_servers_failing', 'Servers of the store that take no writes', (gauge) =>
-      gauge.set(report().health.filter(({ failure }) => failure !== null).length),
+    this.#gauge(
+      'scoring_store_servers_failing',
+      'Servers of the store that take no writes',
+      (gauge) => gauge.set(report().health.filter(({ failure }) => failure !== null).length),
+      { ofWorkers: 'max' },
     );
     this.#gauge(
       'scoring_store_memory_used_ratio',
@@ -226,7 +253,7 @@ export class Metrics {
         for (const { server, memoryUsedShare } of report().health)
           if (memoryUsedShare !== undefined) gauge.set({ server }, memoryUsedShare);
       },
-      ['server'],
+      { labels: ['server'], ofWorkers: 'max' },
     );
     const warnings = () => report().health.flatMap((server) => server.warnings);
     this.#gauge(
@@ -236,7 +263,7 @@ export class Metrics {
         for (const kind of WARNING_KINDS)
           gauge.set({ kind }, warnings().filter((warning) => warning.kind === kind).length);
       },
-      ['kind'],
+      { labels: ['kind'], ofWorkers: 'max' },
     );
   }
 
@@ -244,12 +271,13 @@ export class Metrics {
     name: string,
     help: string,
     collect: (gauge: Gauge) => void,
-    labelNames: readonly string[] = [],
+    { labels = [], ofWorkers = 'sum' }: GaugeOptions = {},
   ): void {
     new Gauge({
       name,
       help,
-      labelNames,
+      labelNames: labels,
+      aggregator: ofWorkers,
       registers: [this.registry],
       collect() {
         collect(this);

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
@@ -75,6 +76,7 @@ describe('the configuration', () => {
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
       decisionsHotMs: 7 * 24 * 3_600_000,
+      workers: 1,
     });
   });
 
@@ -165,6 +167,22 @@ describe('the configuration', () => {
       { ...env, REDIS_CA: '/away.pem' },
       'REDIS_CA names /away.pem, which cannot be read; check the path and its permissions',
     );
+  });
+
+  it('takes several WORKERS on Redis alone, and one by itself on SQLite', () => {
+    const REDIS_URL = 'redis://localhost';
+    expect(read({ REDIS_URL, WORKERS: '4' }).workers).to.equal(4);
+    expect(read({ REDIS_URL, WORKERS: 'auto' }).workers).to.equal(availableParallelism());
+    expect(read({ WORKERS: 'auto' }).workers).to.equal(1);
+    expectRefused(
+      { WORKERS: '2' },
+      'WORKERS is 2, but SQLite has one writer: it would be slower with several processes, not faster; set REDIS_URL, or leave WORKERS out',
+    );
+    for (const value of ['0', 'all', '65'])
+      expectRefused(
+        { REDIS_URL, WORKERS: value },
+        `WORKERS must be auto or a whole number from 1 to 64, not "${value}"`,
+      );
   });
 
   it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {

@@ -4,7 +4,7 @@ import { UNKNOWN_CLIENT } from '../src/client/client-state.ts';
 import { decideVerdict } from '../src/decision/decide.ts';
 import type { Decision } from '../src/decision/decision.ts';
 import { NO_SIGHTINGS } from '../src/facts/fact.ts';
-import { LastHour } from '../src/last-hour.ts';
+import { LastHour, lastHourOf } from '../src/last-hour.ts';
 import { currentRules } from './service/current-rules.ts';
 import { MovableClock, START_MS } from './service/movable-clock.ts';
 
@@ -34,6 +34,25 @@ describe('the last hour', () => {
   beforeEach(() => {
     clock = new MovableClock();
     hour = new LastHour(clock.now);
+  });
+
+  it('of several processes is the sum of theirs, minute by minute, with the percentiles of all', () => {
+    const other = new LastHour(clock.now);
+    for (let n = 0; n < 9; n++) hour.request('verdict', 200, 0.001);
+    other.request('verdict', 503, 1);
+    hour.verdict(decision());
+    other.verdict(
+      decision('shop', { verdict: 'WAIT', ladderAfter: { ...decision().ladderAfter, level: 2 } }),
+    );
+    const first = hour.minutes(shop);
+    clock.moveSeconds(60);
+    other.request('verdict', 200, 0.001);
+    const { verdicts, requests } = lastHourOf([first, other.minutes(shop)]);
+    expect(requests.at(-1)).to.deep.include({ at: START_MS, requests: 10, failed: 1 });
+    expect(requests.at(-1)?.latencyMs?.p50).to.be.below(2);
+    expect(requests.at(-1)?.latencyMs?.p99).to.be.above(900);
+    expect(verdicts.at(-1)?.verdicts).to.deep.include({ GET_NEW: 1, WAIT: 1 });
+    expect(verdicts.at(-1)?.waits).to.deep.equal({ 2: 1 });
   });
 
   it('has sixty minutes, the running one last, also when nothing happened', () => {

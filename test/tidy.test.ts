@@ -11,6 +11,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  */
 const STOREYS: readonly (readonly string[])[] = [
   ['main.ts', 'cli'],
+  ['serve.ts'],
+  ['workers'],
   ['application.ts'],
   ['config.ts'],
   ['http/console/page/app.js'],
@@ -55,7 +57,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'limited-thread.ts', 'log.ts', 'sdk', 'shapes.ts', 'statistics'],
+  ['clock.ts', 'limited-thread.ts', 'log.ts', 'peers.ts', 'sdk', 'shapes.ts', 'statistics'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

@@ -4,7 +4,7 @@ import type { Documents } from '../state/documents.ts';
 import type { Registers } from '../state/store.ts';
 import type { RefusedVersion } from './loaded-rules.ts';
 import { parseRollout, type Rollout, type VersionRef } from './rollout.ts';
-import type { TrialCounts } from './trial-counts.ts';
+import { joinTrialCounts, type TrialCounts } from './trial-counts.ts';
 
 /** A version as a node has it loaded. */
 export interface NodeVersion {
@@ -110,6 +110,28 @@ export class Fleet {
       reason,
     });
   }
+}
+
+/**
+ * What one node tells of the processes that it runs: it has what all of them have, and follows what the last of them
+ * follows. `own` is of the process that speaks for the node.
+ */
+export function joinReports(own: NodeReport, all: readonly NodeReport[]): NodeReport {
+  const reports = all.length === 0 ? [own] : all;
+  const last = reports.reduce((a, b) => (b.revision < a.revision ? b : a));
+  const hasVersion = ({ version, digest }: NodeVersion) =>
+    reports.every(({ versions }) => versions.some((one) => one.version === version && one.digest === digest));
+  const refused = new Map(reports.flatMap((report) => report.refused.map((one) => [one.version, one])));
+  const counts = reports.map((report) => report.counts).filter((one) => one !== null);
+  return {
+    ...own,
+    revision: last.revision,
+    active: last.active,
+    versions: own.versions.filter(hasVersion),
+    refused: [...refused.values()],
+    trouble: reports.find(({ trouble }) => trouble !== null)?.trouble ?? null,
+    counts: own.counts === null ? null : joinTrialCounts(own.counts.trial, counts),
+  };
 }
 
 /** The short form of a rollout: which versions decide, and for whom. */

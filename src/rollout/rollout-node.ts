@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { alone, type Peers } from '../peers.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
-import type { Fleet, NodeReport } from './fleet.ts';
+import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
 import { type Candidate, firstRollout, inCanary, parseRollout, type Rollout, takeBack } from './rollout.ts';
 import type { Payment, RuleChoice, RuleSource } from './rule-source.ts';
@@ -33,6 +33,8 @@ export interface NodeParts {
   readonly onTrouble: (message: string, error?: unknown) => void;
   /** Told of every revision that this node turns to, that of its start included. */
   readonly onFollow?: (rollout: Rollout) => void;
+  /** The other processes of this node; none by default. */
+  readonly peers?: Peers;
 }
 
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
@@ -47,9 +49,11 @@ interface LoadedRollout {
 
 /** One node's part in the rollout: follows the shared pointer, reports itself, minds the guard. */
 export class RolloutNode implements RuleSource {
-  readonly nodeId = randomUUID();
+  readonly nodeId: string;
   readonly rules: LoadedRules;
   readonly #parts: NodeParts;
+  readonly #peers: Peers;
+  readonly #reports: (argument: string) => Promise<readonly NodeReport[]>;
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
@@ -61,6 +65,9 @@ export class RolloutNode implements RuleSource {
 
   private constructor(parts: NodeParts, rules: LoadedRules, following: LoadedRollout) {
     this.#parts = parts;
+    this.#peers = parts.peers ?? alone();
+    this.nodeId = this.#peers.nodeId;
+    this.#reports = this.#peers.topic('node report', async () => this.report());
     this.rules = rules;
     this.#startedAt = parts.clock();
     this.#following = following;
@@ -137,7 +144,7 @@ export class RolloutNode implements RuleSource {
     return {
       nodeId: this.nodeId,
       host: hostname(),
-      pid: process.pid,
+      pid: this.#peers.pid,
       startedAt: this.#startedAt,
       seenAt: this.#parts.clock(),
       revision: this.#following.rollout.revision,
@@ -162,7 +169,8 @@ export class RolloutNode implements RuleSource {
     try {
       const stored = await this.#parts.fleet.read();
       if (stored !== null) this.#mindPointer(stored.rollout);
-      await this.#parts.fleet.report(this.report());
+      if (!this.#peers.leads) return;
+      await this.#parts.fleet.report(joinReports(this.report(), await this.#reports('')));
       await this.#mindGuard();
     } catch (error) {
       // The pointer cannot be read: this node goes on with what it has.
@@ -176,6 +184,7 @@ export class RolloutNode implements RuleSource {
     await this.#looking;
     await this.rules.close();
     await this.#refreshing;
+    if (!this.#peers.leads) return;
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
     });

@@ -86,7 +86,7 @@ export function countCandidateError(counts: TrialCounts, platform: PlatformName 
 export function sumTrialCounts(
   trial: string,
   parts: readonly TrialCounts[],
-  platform: PlatformName | null,
+  platform: string | null,
 ): TrialFigures {
   return parts
     .filter((part) => part.trial === trial)
@@ -94,6 +94,13 @@ export function sumTrialCounts(
     .filter(([name]) => platform === null || name === platform)
     .map(([, figures]) => figures)
     .reduce(addFigures, NO_FIGURES);
+}
+
+/** What the processes of one node saw of one trial. */
+export function joinTrialCounts(trial: string, parts: readonly TrialCounts[]): TrialCounts {
+  const names = new Set(parts.flatMap(({ platforms }) => Object.keys(platforms)));
+  const platforms = [...names].map((name) => [name, sumTrialCounts(trial, parts, name)] as const);
+  return { trial, platforms: Object.fromEntries(platforms) };
 }
 
 function countArm(counts: TrialCounts, platform: PlatformName, arm: Arm, more: ArmCounts): TrialCounts {

@@ -1,12 +1,14 @@
 import { Type } from 'typebox';
-import type { LastHour } from '../../last-hour.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import type { LastHourView } from '../../last-hour.ts';
 import { list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { count, epochMs } from '../openapi/words.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 
 export interface LastHourParts {
-  readonly lastHour: LastHour;
+  /** Of this node, with all of its processes. */
+  readonly lastHour: (platform: PlatformName) => Promise<LastHourView>;
 }
 
 const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
@@ -84,5 +86,5 @@ export const readLastHour = operation({
     MINUTE_EXAMPLE,
   ),
   refusals: [],
-  answer: async ({ key }, { lastHour }: LastHourParts) => lastHour.view(key.platform),
+  answer: async ({ key }, { lastHour }: LastHourParts) => lastHour(key.platform),
 });

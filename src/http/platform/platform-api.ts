@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
-import type { LastHour } from '../../last-hour.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -18,11 +17,12 @@ import type { RequestState } from '../request/request-state.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import { limitShares, PLATFORM_SHARES } from '../server/share-limits.ts';
 import type { Readiness } from './health.ts';
+import type { LastHourParts } from './last-hour.ts';
 import { platformDocument } from './platform-document.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 import type { RolloutView } from './rules/rollout.ts';
 
-export interface PlatformApiParts {
+export interface PlatformApiParts extends LastHourParts {
   readonly service: ScoringService;
   readonly records: Records;
   readonly keys: AccessKeys;
@@ -36,7 +36,6 @@ export interface PlatformApiParts {
   readonly rulesDir?: string | undefined;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  readonly lastHour: LastHour;
   readonly log: Logger;
   readonly metrics: Metrics;
 }

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Logger } from 'pino';
@@ -33,6 +34,9 @@ export class ListenError extends Error {
 }
 
 const CONNECTIONS_MAX = 10_000;
+
+/** Where the system itself spreads connections over processes; elsewhere the supervisor hands them round. */
+const SHARES_PORTS = process.platform === 'linux';
 
 /** A request still under way after this long is cut off by a drain. */
 const DRAIN_MS = 10_000;
@@ -90,16 +94,34 @@ function secureServer(
 }
 
 /** Opens it and gives the URL; `setting` is the name of the port's setting, for messages. Throws ListenError. */
-export function listen(server: Server, { host, port, tls }: Address, setting: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+export async function listen(server: Server, address: Address, setting: string): Promise<string> {
+  const port = await open(server, address, setting, cluster.isWorker && SHARES_PORTS);
+  const scheme = address.tls === undefined ? 'http' : 'https';
+  return `${scheme}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`;
+}
+
+/**
+ * The port that several processes are to share, once it is known that nobody else has it: who shares a port is not
+ * told of others. Throws ListenError.
+ */
+export async function reservePort(address: Address, setting: string): Promise<number> {
+  const server = createServer();
+  const port = await open(server, address, setting, false);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  await promise;
+  return port;
+}
+
+/** Gives the port. */
+function open(server: Server, { host, port }: Address, setting: string, reusePort: boolean): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once('error', (cause: NodeJS.ErrnoException) => {
     reject(new ListenError(explainListenError(cause, host, port, setting), { cause }));
   });
-  server.listen(port, host, () => {
+  server.listen({ host, port, reusePort }, () => {
     const address = server.address();
-    const actualPort = typeof address === 'object' && address !== null ? address.port : port;
-    const scheme = tls === undefined ? 'http' : 'https';
-    resolve(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${actualPort}`);
+    resolve(typeof address === 'object' && address !== null ? address.port : port);
   });
   return promise;
 }

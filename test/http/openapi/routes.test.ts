@@ -91,7 +91,7 @@ describe('routes and API documents', () => {
       lists,
       listEditor: new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit }),
       records: new Records(shared),
-      lastHour,
+      lastHour: async (name) => lastHour.view(name),
       rulesDir,
       readiness: async () => ({ ready: true }),
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+
+/** The processes that are one node of the fleet together: one alone, or the workers of one supervisor. */
+export interface Peers {
+  /** Whether this process speaks for the node: it reports to the fleet, ships to the archive, greets newcomers. */
+  readonly leads: boolean;
+  /** Names the node to the fleet, whichever of its processes speaks for it. */
+  readonly nodeId: string;
+  /** Of the process that an operator sees and stops. */
+  readonly pid: number;
+  /**
+   * Says what this process answers on a topic, and gives the way to ask all of them, itself included. What is answered
+   * travels as JSON. Who does not answer in time is left out.
+   */
+  topic<T>(
+    name: string,
+    answer: (argument: string) => Promise<T>,
+  ): (argument: string) => Promise<readonly T[]>;
+  /** Tells that this process serves; resolves when all do. `line` is what an operator reads of the node. */
+  ready(line: string): Promise<void>;
+  /** `drain` is called when the process is to end. */
+  onDrain(drain: (signal: NodeJS.Signals) => void): void;
+}
+
+/** One process that is its own node. */
+export function alone(): Peers {
+  return {
+    leads: true,
+    nodeId: randomUUID(),
+    pid: process.pid,
+    topic: (_name, answer) => async (argument) => [await answer(argument)],
+    ready: async (line) => console.log(line),
+    onDrain: (drain) => {
+      process.on('SIGTERM', drain);
+      process.on('SIGINT', drain);
+    },
+  };
+}

@@ -1,0 +1,190 @@
+import type { Logger } from 'pino';
+import { Audit } from './access/audit.ts';
+import { type Application, startApplication } from './application.ts';
+import { ArchiveReader } from './archive/read/archive-reader.ts';
+import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
+import { platformName } from './client/client-key.ts';
+import { exactSystemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Peers } from './peers.ts';
+import { Fleet } from './rollout/fleet.ts';
+import type { Rollout } from './rollout/rollout.ts';
+import { RolloutNode } from './rollout/rollout-node.ts';
+import type { RuleSet } from './rules/rule-set.ts';
+import { agreeOnSecret } from './service/signal-secret.ts';
+import { storeClock } from './state/clock-offset.ts';
+import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
+import type { Store } from './state/store.ts';
+
+/** Long enough to try the service out; whoever forgets the key leaves nothing open. */
+const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
+
+/** A request that was sent before the signal is taken within this, also when it is still in the network. */
+const DRAIN_GRACE_MS_MIN = 250;
+
+/**
+ * Serves callers and platform until a signal ends it. Throws ListenError, RulesError, SecretRefused or StoreUnavailable when the
+ * environment is not as the service needs it.
+ */
+export async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
+  const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
+  try {
+    const clock = storeClock(exactSystemClock, store);
+    const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
+    const fleet = new Fleet(store);
+    const shipping = peers.leads ? startShippingTo(config, log) : null;
+    const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir);
+    const node = await startNode(config, fleet, clock, peers, log);
+    const application = await startApplication({
+      ...config,
+      signalSecretPrevious,
+      store,
+      archive,
+      shipping,
+      ruleSource: node,
+      rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      clock,
+      rateLimit: {
+        ratePerSecond: config.rateLimitPerSecond,
+        burst: config.rateLimitBurst,
+        trustedProxies: config.trustedProxies,
+      },
+      log,
+      peers,
+    });
+    stopOnSignal({ config, application, node, store, shipping, peers, log });
+    await peers.ready(announcement(application, store, node.active));
+    if (!peers.leads) return;
+    warnAboutSecret(config, log);
+    await greetNewcomer(application, config, store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function startShippingTo(config: Config, log: Logger): Shipping | null {
+  const { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
+  if (archiveDir === null) return null;
+  return startShipping(
+    { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
+    (message, error) => log.warn({ err: error }, message),
+  );
+}
+
+function startNode(
+  { rulesDir, dataDir, ruleVersion }: Config,
+  fleet: Fleet,
+  clock: () => number,
+  peers: Peers,
+  log: Logger,
+): Promise<RolloutNode> {
+  return RolloutNode.start({
+    fleet,
+    rulesDir,
+    dataDir,
+    firstVersion: ruleVersion,
+    clock,
+    peers,
+    onTrouble: (message, error) => log.warn({ err: error }, message),
+    onFollow: (rollout) => log.info(followed(rollout), 'following the rollout'),
+  });
+}
+
+/** What decides from now on, and who made it so. */
+function followed({ revision, active, candidate, history }: Rollout): object {
+  const { action, who, reason } = history.at(-1) ?? {};
+  const trial =
+    candidate === null
+      ? {}
+      : { candidate: candidate.version, mode: candidate.mode, percent: candidate.percent };
+  return { revision, active: active.version, digest: active.digest, ...trial, action, who, reason };
+}
+
+/** The one line that tells an operator what is running. */
+function announcement(
+  { callerUrl, platformUrl }: Application,
+  store: Store,
+  { version, digest }: RuleSet,
+): string {
+  return `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`;
+}
+
+/**
+ * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
+ * that others can reach on a store that others share gets none.
+ */
+async function greetNewcomer(
+  { keys, callerUrl }: Application,
+  config: Config,
+  { auditLog }: Store,
+): Promise<void> {
+  if ((await keys.list()).length > 0) return;
+  if (!LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl)) {
+    console.log(
+      'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
+    );
+    return;
+  }
+  const { key, record } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
+  const { id, platform, operations, expiresAt } = record;
+  await new Audit(auditLog, exactSystemClock).note({
+    who: 'service',
+    action: 'key issued',
+    platform,
+    subject: id,
+    before: null,
+    after: { id, platform, operations, expiresAt },
+    reason: 'there was no key yet',
+  });
+  const url = callerUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const curl = (path: string, body: object) =>
+    `  curl -s ${url}/v1/client/${path} -H 'X-KA-Access-Key: ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+  const payer = { sellPointKey: 'shop-1', clientIdKey: 'payer-1', amountRequested: '25.00' };
+  console.log(`
+There was no access key yet, so one was issued for the platform "demo". It is shown only now:
+  ${key}
+It expires in 24 hours. Try it:
+${curl('score', { ...payer, selectedMethodKey: 'card' })}
+${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
+`);
+}
+
+function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logger): void {
+  if (redisUrl !== null && signalSecretGenerated) {
+    log.warn(
+      'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
+    );
+  }
+}
+
+/**
+ * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from whoever also runs a proxy,
+ * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
+ */
+function stopOnSignal({ config, application, node, store, shipping, peers, log }: Serving): void {
+  let stopping = false;
+  peers.onDrain(async (signal) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal }, 'draining');
+    const graceMs = signal === 'SIGTERM' ? config.drainGraceMs : 0;
+    await application.drain(Math.max(DRAIN_GRACE_MS_MIN, graceMs));
+    await node.stop();
+    await shipping?.stop();
+    await store.close();
+    log.info('stopped');
+    process.exit(0);
+  });
+}
+
+/** What must be let go of in order. */
+interface Serving {
+  readonly config: Config;
+  readonly application: Application;
+  readonly node: RolloutNode;
+  readonly store: Store;
+  readonly shipping: Shipping | null;
+  readonly peers: Peers;
+  readonly log: Logger;
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { Peers } from '../peers.ts';
+import { isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
+
+/** This worker among its peers, and what the supervisor wants of it. */
+export interface Joined {
+  readonly peers: Peers;
+  readonly role: Role;
+}
+
+type Answer = (argument: string) => Promise<unknown>;
+
+/** Waits for the role that the supervisor gives this worker. */
+export async function joinPeers(): Promise<Joined> {
+  const channel = new Channel();
+  const role = await channel.role;
+  const peers: Peers = {
+    leads: role.leads,
+    nodeId: role.nodeId,
+    pid: process.ppid,
+    topic: <T>(name: string, answer: (argument: string) => Promise<T>) => {
+      channel.answers.set(name, answer);
+      return async (argument: string) => {
+        const texts = await channel.ask(name, argument);
+        return texts.map((text): T => JSON.parse(text));
+      };
+    },
+    ready: async (line) => {
+      send({ kind: 'ready', line });
+      await channel.allReady;
+    },
+    onDrain: (drain) => {
+      process.on('SIGTERM', drain);
+      // At a keyboard it reaches all processes at once; the supervisor tells what to do.
+      process.on('SIGINT', () => {});
+      void channel.drain.then(drain);
+    },
+  };
+  return { peers, role };
+}
+
+/** What this worker and its supervisor tell each other. */
+class Channel {
+  readonly answers = new Map<string, Answer>();
+  readonly #asked = new Map<string, (values: readonly string[]) => void>();
+  readonly #role = Promise.withResolvers<Role>();
+  readonly #allReady = Promise.withResolvers<void>();
+  readonly #drain = Promise.withResolvers<NodeJS.Signals>();
+
+  constructor() {
+    process.on('message', (message) => {
+      if (isToWorker(message)) this.#take(message);
+    });
+  }
+
+  get role(): Promise<Role> {
+    return this.#role.promise;
+  }
+
+  get allReady(): Promise<void> {
+    return this.#allReady.promise;
+  }
+
+  get drain(): Promise<NodeJS.Signals> {
+    return this.#drain.promise;
+  }
+
+  ask(topic: string, argument: string): Promise<readonly string[]> {
+    const id = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+    this.#asked.set(id, resolve);
+    send({ kind: 'ask', id, topic, argument });
+    return promise;
+  }
+
+  #take(message: ToWorker): void {
+    switch (message.kind) {
+      case 'role':
+        this.#role.resolve(message.role);
+        break;
+      case 'all ready':
+        this.#allReady.resolve();
+        break;
+      case 'drain':
+        this.#drain.resolve(message.signal);
+        break;
+      case 'gathered':
+        this.#asked.get(message.id)?.(message.values);
+        this.#asked.delete(message.id);
+        break;
+      case 'asked':
+        void this.#answer(message.id, message.topic, message.argument);
+        break;
+      default:
+        throw new Error(message satisfies never);
+    }
+  }
+
+  async #answer(id: string, topic: string, argument: string): Promise<void> {
+    // A worker that has just begun answers nothing yet.
+    const answer = this.answers.get(topic);
+    const value = answer === undefined ? null : JSON.stringify(await answer(argument));
+    send({ kind: 'answer', id, value });
+  }
+}
+
+function send(message: ToSupervisor): void {
+  // The supervisor may be gone; Node ends this process then.
+  if (process.connected) process.send?.(message);
+}

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Fleet, type NodeReport } from '../../src/rollout/fleet.ts';
+import { openStore } from '../../src/state/open-store.ts';
+import { freePort } from '../servers/free-port.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { call, type HeaderList } from '../service/http-call.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { runService, type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
+import { emptyRedisUrl } from '../stores/empty-redis.ts';
+
+const WORKERS = 2;
+
+/** Each request on a connection of its own, so that the workers share them. */
+const CLOSE = { Connection: 'close' };
+
+/** The processes that a process has started; Linux tells them. */
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describeWithServer('redis-server', 'a node of several workers', () => {
+  let service: ServiceProcess;
+  let shop: Tenant;
+  let redisUrl: string;
+  let env: HeaderList;
+
+  const pid = () => service.child.pid ?? 0;
+  const metric = async (name: string): Promise<number> => {
+    const { body } = await call<string>('GET', `${service.platformUrl}/metrics`, CLOSE);
+    const values = [...body.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))];
+    return values.reduce((sum, [, value]) => sum + Number(value), 0);
+  };
+  const nodes = async (): Promise<readonly NodeReport[]> => {
+    const store = await openStore({ redisUrl, dataDir: '' }, () => {});
+    try {
+      return await new Fleet(store).nodes();
+    } finally {
+      await store.close();
+    }
+  };
+  /** One after the other: a cold worker on a busy machine refuses what comes all at once. */
+  const ask = async (round: string, count: number): Promise<readonly number[]> => {
+    const statuses: number[] = [];
+    for (let n = 0; n < count; n++) {
+      const name = `${round}-${n}`;
+      statuses.push((await shop.verdict({ clientIdKey: name, orderRef: name }, CLOSE)).status);
+    }
+    return statuses;
+  };
+
+  before(async () => {
+    redisUrl = await emptyRedisUrl();
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir, redisUrl });
+    env = { REDIS_URL: redisUrl, SIGNAL_SECRET: 'x'.repeat(32), WORKERS: String(WORKERS) };
+    service = await spawnService(dataDir, env);
+    shop = new Tenant(service, key);
+  });
+  after(() => service?.stop());
+
+  it('is announced once, when all of them serve', () => {
+    expect(service.stdout().match(/^Client Scoring Service: .*, 2 workers$/gm)).to.have.length(1);
+    expect(childrenOf(pid()).length).to.equal(WORKERS);
+  });
+
+  it('answers on one port, and counts what all of them answered', async () => {
+    const before = await metric('scoring_verdicts_total');
+    expect(await ask('counted', 40)).to.deep.equal(Array.from({ length: 40 }, () => 200));
+    expect((await metric('scoring_verdicts_total')) - before).to.equal(40);
+    const { body } = await shop.ask<{ verdicts: { verdicts: { GET_NEW: number } }[] }>(
+      'GET',
+      'last-hour',
+      undefined,
+      CLOSE,
+    );
+    expect(body.verdicts.reduce((sum, { verdicts }) => sum + verdicts.GET_NEW, 0)).to.equal(40);
+    expect(await metric('scoring_build_info')).to.equal(1);
+  });
+
+  it('is one node of the fleet, with the process that an operator sees', async () => {
+    await until('it reports', async () => (await nodes()).length > 0);
+    const reports = await nodes();
+    expect(reports.map((report) => report.pid)).to.deep.equal([pid()]);
+    expect(reports[0]?.versions.map(({ version }) => version)).to.include('p2.v10');
+  });
+
+  it('replaces a worker that is killed, and goes on answering', async () => {
+    const [killed = 0] = childrenOf(pid());
+    process.kill(killed, 'SIGKILL');
+    await until('it is replaced', async () => {
+      const children = childrenOf(pid());
+      return children.length === WORKERS && !children.includes(killed);
+    });
+    await until('it is said', async () => service.stderr().includes('a worker ended and is replaced'));
+    await until('both answer', async () => (await metric('scoring_build_info')) === 1);
+    expect(await ask('replaced', 10)).to.deep.equal(Array.from({ length: 10 }, () => 200));
+    expect((await nodes()).map((report) => report.pid)).to.deep.equal([pid()]);
+  });
+
+  it('drains as a whole, and leaves no process and no report behind', async () => {
+    const children = childrenOf(pid());
+    expect(await service.stop()).to.equal(0);
+    expect(children.filter(runs)).to.deep.equal([]);
+    expect(await nodes()).to.deep.equal([]);
+  });
+
+  it('does not start, and says why once, where one process would not start either', async () => {
+    const nobody = `redis://127.0.0.1:${await freePort()}`;
+    const { exitCode, stderr } = await runService(temporaryDirectory(), { ...env, REDIS_URL: nobody });
+    expect(exitCode).to.equal(3);
+    expect(stderr.match(/Cannot start: Redis at .* cannot be reached/g)).to.have.length(1);
+  });
+
+  it('does not share a port with somebody else', async () => {
+    const port = await freePort();
+    const other = await spawnService(temporaryDirectory(), { PORT: String(port) });
+    const { exitCode, stderr } = await runService(temporaryDirectory(), { ...env, PORT: String(port) });
+    expect(exitCode).to.equal(3);
+    expect(stderr).to.include(
+      `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set PORT to a free port`,
+    );
+    await other.stop();
+  });
+});
