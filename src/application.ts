@@ -21,7 +21,6 @@ import { LastHour, lastHourOf } from './last-hour.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { Metrics } from './metrics.ts';
-import { alone, type Peers } from './peers.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import { Records } from './service/records.ts';
@@ -29,6 +28,7 @@ import { ScoringService } from './service.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
 import { StoreWatch } from './state/health/store-watch.ts';
 import type { Store } from './state/store.ts';
+import { alone, type Peers } from './workers/peers.ts';
 
 export interface ApplicationParts {
   readonly store: Store;

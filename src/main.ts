@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { ListenError } from './http/server/listener.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
-import { alone, type Peers } from './peers.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import { SecretRefused } from './service/signal-secret.ts';
 import { StoreUnavailable } from './state/store.ts';
 import { joinPeers } from './workers/join-peers.ts';
+import { alone, type Peers } from './workers/peers.ts';
 import { supervise } from './workers/supervisor.ts';
 
 /** The environment is not as the service needs it: bad setting, bad rules, port taken, store away. */

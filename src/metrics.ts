@@ -2,11 +2,11 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, R
 import type { ShippingReport } from './archive/ship/shipping.ts';
 import type { Decision, ScoreAnswer } from './decision/decision.ts';
 import type { ListsReport } from './lists/list-node.ts';
-import { alone, type Peers } from './peers.ts';
 import type { NodeReport } from './rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from './rollout/trial-counts.ts';
 import { VERSION } from './sdk/version.ts';
 import { type StoreHealth, WARNING_KINDS } from './state/health/store-health.ts';
+import { alone, type Peers } from './workers/peers.ts';
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

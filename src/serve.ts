@@ -6,7 +6,6 @@ import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Peers } from './peers.ts';
 import { Fleet } from './rollout/fleet.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
@@ -15,6 +14,7 @@ import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
+import type { Peers } from './workers/peers.ts';
 
 /** Long enough to try the service out; whoever forgets the key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;

@@ -57,7 +57,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'limited-thread.ts', 'log.ts', 'peers.ts', 'sdk', 'shapes.ts', 'statistics'],
+  ['clock.ts', 'limited-thread.ts', 'log.ts', 'sdk', 'shapes.ts', 'workers/peers.ts', 'statistics'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

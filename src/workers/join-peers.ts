@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Peers } from '../peers.ts';
 import { isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
+import type { Peers } from './peers.ts';
 
 /** This worker among its peers, and what the supervisor wants of it. */
 export interface Joined {
