@@ -222,17 +222,24 @@ export class Metrics {
 
   /** Shows, at every scrape, how the store was when it was last looked at. */
   watchLists(report: () => ListsReport): void {
-    this.#gauge('scoring_lists_entries', 'Entries of shared lists that this node holds', (gauge) =>
-      gauge.set(report().entries),
+    this.#gauge(
+      'scoring_lists_entries',
+      'Entries of shared lists that this node holds',
+      (gauge) => gauge.set(report().entries),
+      { ofWorkers: 'max' },
     );
-    this.#gauge('scoring_lists', 'Shared lists that this node holds', (gauge) => gauge.set(report().lists));
+    this.#gauge('scoring_lists', 'Shared lists that this node holds', (gauge) => gauge.set(report().lists), {
+      ofWorkers: 'max',
+    });
     this.#gauge(
       'scoring_lists_age_seconds',
       'Since this node compared its copy of the shared lists with the store',
       (gauge) => gauge.set((report().ageMs ?? 0) / 1000),
+      { ofWorkers: 'max' },
     );
   }
 
+  /** Shows, at every scrape, how the store was when it was last looked at. */
   watchStore(report: () => StoreReport): void {
     this.#gauge(
       'scoring_store_clock_offset_seconds',
