@@ -220,7 +220,7 @@ export class Metrics {
     );
   }
 
-  /** Shows, at every scrape, how the store was when it was last looked at. */
+  /** Shows, at every scrape, the copy of the shared lists that this node holds. */
   watchLists(report: () => ListsReport): void {
     this.#gauge(
       'scoring_lists_entries',
