@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { NO_COUNTS } from '../../src/rollout/arm-counts.ts';
+import type { NodeReport } from '../../src/rollout/fleet.ts';
+import type { Candidate } from '../../src/rollout/rollout.ts';
+import { stageOf } from '../../src/rollout/stage.ts';
+import type { TrialFigures } from '../../src/rollout/trial-counts.ts';
+import { viewOfTrial } from '../../src/rollout/trial-view.ts';
+import { currentRules } from '../service/current-rules.ts';
+import { decisionFor, newClient } from '../state/clients.ts';
+
+const { version, digest } = currentRules();
+
+const CANDIDATE: Candidate = {
+  ...{ version, digest, mode: 'shadow', percent: 0, trial: 'a trial', since: 1, stageSince: 1 },
+  guardPoints: null,
+};
+
+describe('the view of a trial', () => {
+  const decisions = ['ours', 'theirs'].map((name) =>
+    decisionFor(newClient(platformName(name)), 1, `order-${name}`),
+  );
+  const node = nodeThatCounted(
+    Object.fromEntries(decisions.map(({ platform, decisionId }) => [platform, figuresOf(decisionId)])),
+  );
+  const view = (platform: string | null, kept: readonly Decision[] = decisions) =>
+    viewOfTrial(CANDIDATE, [node], platform === null ? null : platformName(platform), async (id) => {
+      return kept.find(({ decisionId }) => decisionId === id) ?? null;
+    });
+  const ordersOf = ({ shadow }: Awaited<ReturnType<typeof view>>) =>
+    shadow.differences.flatMap(({ sampleOrders }) => sampleOrders);
+
+  it('shows a platform its own figures and orders, and the owner of the installation all', async () => {
+    const ours = await view('ours');
+    expect(ours.shadow.compared).to.equal(10);
+    expect(ordersOf(ours)).to.deep.equal(['order-ours']);
+    const all = await view(null);
+    expect(all.shadow.compared).to.equal(20);
+    expect(ordersOf(all)).to.have.members(['order-ours', 'order-theirs']);
+  });
+
+  it("shows a platform without figures none, and nobody else's", async () => {
+    const none = await view('newcomer');
+    expect(none.shadow).to.deep.include({ compared: 0, different: 0, differences: [] });
+  });
+
+  it('forgets an order with its client, and keeps the figure', async () => {
+    const after = await view('ours', []);
+    expect(after.shadow.differences.map(({ count, sampleOrders }) => [count, sampleOrders])).to.deep.equal([
+      [1, []],
+    ]);
+  });
+});
+
+function figuresOf(decisionId: string): Pick<TrialFigures, 'shadow'> {
+  const differences = [{ change: 'WAIT/a -> BLOCK/b', count: 1, sampleDecisions: [decisionId] }];
+  return { shadow: { compared: 10, different: 1, differences } };
+}
+
+function nodeThatCounted(shadows: Readonly<Record<string, Pick<TrialFigures, 'shadow'>>>): NodeReport {
+  const platforms = Object.fromEntries(
+    Object.entries(shadows).map(([name, { shadow }]) => [
+      name,
+      { arms: { active: NO_COUNTS, candidate: NO_COUNTS }, candidateErrors: 0, shadow },
+    ]),
+  );
+  return {
+    ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
+    ...{ active: { version, digest }, versions: [], refused: [], trouble: null },
+    counts: { trial: stageOf(CANDIDATE).trial, platforms },
+  };
+}
