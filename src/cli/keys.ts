@@ -10,12 +10,13 @@ import {
 } from '../access/access-keys.ts';
 import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
+import { parseWhose } from './platform-option.ts';
 import { print, printError } from './print.ts';
 import { table } from './table.ts';
 
@@ -152,13 +153,6 @@ function publicRecord(record: AccessKey, now: number) {
 function inWords({ platform, owner }: AccessKey): string {
   const whose = isInstallation(platform) ? 'the whole installation' : `platform "${platform}"`;
   return owner === undefined ? whose : `${whose}, owner ${owner}`;
-}
-
-function parseWhose(text: string): PlatformName {
-  if (isPlatformName(text) || isInstallation(text)) return text;
-  throw new UsageError(
-    `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
-  );
 }
 
 function parseOwner(text: string): string {

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import { SecretRefused } from '../service/signal-secret.ts';
 import { StoreUnavailable } from '../state/store.ts';
 import { archiveCommands } from './archive/archive.ts';
 import { auditCommand } from './audit.ts';
@@ -8,6 +9,7 @@ import { decisionsCommands } from './decisions/decisions.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { journalCommands } from './journal.ts';
 import { keysCommands } from './keys.ts';
+import { listsCommands } from './lists/lists.ts';
 import { printError } from './print.ts';
 import { rulesCommands } from './rules/rules.ts';
 import { stateCommands } from './state/state.ts';
@@ -24,6 +26,7 @@ async function main(): Promise<void> {
   journalCommands(program);
   auditCommand(program);
   archiveCommands(program);
+  listsCommands(program);
   stateCommands(program);
   try {
     await program.parseAsync();
@@ -43,7 +46,7 @@ function report(error: unknown): number {
     printError(`error: ${error.message}`);
     return EXIT.findings;
   }
-  if (error instanceof ConfigError || error instanceof StoreUnavailable) {
+  if (error instanceof ConfigError || error instanceof StoreUnavailable || error instanceof SecretRefused) {
     printError(`error: ${error.message}`);
     return EXIT.environment;
   }

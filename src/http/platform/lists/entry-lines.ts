@@ -35,7 +35,7 @@ const lineBody = bodyOf(ListLineSchema);
 const KEY_ENDED = 'The access key was revoked or has expired meanwhile; nothing from this line on was done.';
 
 /** A line that was read, or why it cannot be. */
-type ReadLine =
+export type ReadLine =
   | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
   | { readonly line: number; readonly error: string; readonly detail: string };
 
@@ -65,7 +65,7 @@ async function* resultLines(
     if (grant.hasEnded) break;
     number++;
     if (bytes?.length === 0) continue;
-    batch.push(number > LIST_LINES_MAX ? tooMany(number) : readLine(number, bytes));
+    batch.push(number > LIST_LINES_MAX ? tooMany(number) : readListLine(number, bytes));
     if (number > LIST_LINES_MAX) break;
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, desk);
@@ -78,7 +78,8 @@ async function* resultLines(
   }
 }
 
-function readLine(line: number, bytes: Buffer | null): ReadLine {
+/** One line of a bulk change: what it asks for, or what is wrong with it. */
+export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
     if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
     const { value, remove = false, kind = null, reason, expiresAt } = lineBody(parseJson(decodeText(bytes)));

@@ -1,0 +1,44 @@
+import { actorOfUser } from '../../access/actor.ts';
+import { Audit } from '../../access/audit.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { exactSystemClock } from '../../clock.ts';
+import { readConfig } from '../../config.ts';
+import { type ListDesk, ListEditor, ListRefusal } from '../../lists/list-editor.ts';
+import { ListNode } from '../../lists/list-node.ts';
+import { hmacPseudonym } from '../../pseudonym.ts';
+import { agreeOnSecret, SECRET_REGISTER } from '../../service/signal-secret.ts';
+import { storeClock } from '../../state/clock-offset.ts';
+import { FindingsError } from '../exit.ts';
+import { withOpenStore } from '../open-store.ts';
+
+/** The shared lists of a store, and a hand that changes them. */
+export interface OpenLists {
+  readonly node: ListNode;
+  readonly editor: ListEditor;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** Runs a command on the shared lists of the store that the environment names. */
+export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> {
+  const config = readConfig();
+  return withOpenStore(async (store) => {
+    const clock = storeClock(exactSystemClock, store);
+    // Under another secret than the service's no fingerprint and no address would be recognised.
+    const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
+    if (isNoted) await agreeOnSecret(store.registers, config, clock());
+    const { listLog } = store;
+    const node = new ListNode({ listLog, clock });
+    const pseudonym = hmacPseudonym(config.signalSecret);
+    const audit = new Audit(store.auditLog, clock);
+    await node.sync();
+    return run({ node, clock, editor: new ListEditor({ listLog, node, pseudonym, audit, clock }) });
+  }).catch((error: unknown) => {
+    throw error instanceof ListRefusal ? new FindingsError(error.message) : error;
+  });
+}
+
+/** The user of the command at a list. */
+export function deskOfUser(owner: PlatformName, list: string): ListDesk {
+  return { owner, list, who: actorOfUser() };
+}
