@@ -210,7 +210,7 @@ export const BAD_CONDITIONS: readonly BadRules[] = [
   },
   {
     title: 'a score above 1',
-    files: { 'groups.yaml': swap('value: 0.75', 'value: 1.01') },
+    files: { 'groups.yaml': swap('value: 0.8 ', 'value: 1.01 ') },
     problems: ['groups.yaml:46:72  value for "paymentScore" must be from 0 to 1, not 1.01'],
   },
   {
@@ -568,7 +568,7 @@ export const BAD_RULES: readonly BadRules[] = [
     title: 'two rules of equal priority that one payer can match',
     files: { 'groups.yaml': swap('priority: 50', 'priority: 60') },
     problems: [
-      'groups.yaml:50:5  "has-paid" and "stable-history" (line 40) both have priority 60 and can both match first, e.g. when paidCount = 5, paymentScore = 0.75, unpaidChain = 0; give each its own priority',
+      'groups.yaml:50:5  "has-paid" and "stable-history" (line 40) both have priority 60 and can both match first, e.g. when paidCount = 5, paymentScore = 0.8125, unpaidChain = 0; give each its own priority',
     ],
   },
   {
@@ -1076,14 +1076,14 @@ export const BAD_SETTINGS: readonly BadRules[] = [
   },
   {
     title: 'smoothing that would lower the score with the first payment',
-    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 2 }', '{ prior: 0.2, weight: 2 }') },
+    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.2, weight: 2 }') },
     problems: [
       'ruleset.yaml:11:14  a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
     ],
   },
   {
     title: 'smoothing that would raise the score with the first unpaid order',
-    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 2 }', '{ prior: 0.8, weight: 2 }') },
+    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.8, weight: 2 }') },
     problems: [
       'ruleset.yaml:11:14  a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
     ],
@@ -1095,7 +1095,7 @@ export const BAD_SETTINGS: readonly BadRules[] = [
   },
   {
     title: 'a smoothing weight of zero',
-    files: { 'ruleset.yaml': swap('weight: 2', 'weight: 0') },
+    files: { 'ruleset.yaml': swap('weight: 0.4', 'weight: 0') },
     problems: ['ruleset.yaml:11:36  weight must be from 0.01 to 1000, not 0'],
   },
   {

@@ -457,14 +457,13 @@ const EXPECTED = {
     { level: 1, waits: 1 },
     { level: 2, waits: 1 },
   ],
-  // Paid 0.5 and 0.6667 against unpaid 0.5, 0.3333, 0.25, 0.2 and 0.1667: 9.5 of 10 pairs.
-  paymentScore: { measured: 7, auc: 0.95, brier: 0.12178095285714285 },
+  // Paid 0.5 and 0.8571 against unpaid 0.5, 0.1429, 0.0833, 0.0588 and 0.0455: 9.5 of 10 pairs.
+  paymentScore: { measured: 7, auc: 0.95, brier: 0.07904391428571432 },
   reliability: [
-    { from: 0.1, to: 0.2, count: 1, meanScore: 0.1667, paidShare: 0 },
-    { from: 0.2, to: 0.3, count: 2, meanScore: 0.225, paidShare: 0 },
-    { from: 0.3, to: 0.4, count: 1, meanScore: 0.3333, paidShare: 0 },
+    { from: 0, to: 0.1, count: 3, meanScore: 0.06253333333333333, paidShare: 0 },
+    { from: 0.1, to: 0.2, count: 1, meanScore: 0.1429, paidShare: 0 },
     { from: 0.5, to: 0.6, count: 2, meanScore: 0.5, paidShare: 0.5 },
-    { from: 0.6, to: 0.7, count: 1, meanScore: 0.6667, paidShare: 1 },
+    { from: 0.8, to: 0.9, count: 1, meanScore: 0.8571, paidShare: 1 },
   ],
   blocked: { paidShare: 0, unpaidShare: 0.2 },
   waiting: { paidShare: 0, unpaidShare: 0.4 },

@@ -85,7 +85,7 @@ describe('the difference between two rule sets', () => {
         },
       ],
       [
-        'groups | stable-history: paidCount >= 3 and paymentScore >= 0.75 and unpaidChain <= 1 -> paidCount >= 3 or paymentScore >= 0.75 or unpaidChain <= 1',
+        'groups | stable-history: paidCount >= 3 and paymentScore >= 0.8 and unpaidChain <= 1 -> paidCount >= 3 or paymentScore >= 0.8 or unpaidChain <= 1',
       ],
     ],
     [
@@ -122,13 +122,13 @@ describe('the difference between two rule sets', () => {
     [
       'settings, platforms, ladder and limits, and what a platform inherits only once',
       [
-        { file: 'ruleset.yaml', from: 'prior: 0.5, weight: 2', to: 'prior: 0.5, weight: 3' },
+        { file: 'ruleset.yaml', from: 'prior: 0.5, weight: 0.4', to: 'prior: 0.5, weight: 3' },
         { file: 'ruleset.yaml', from: '[10s, 1m, 10m]', to: '[10s, 2m, 10m]' },
         { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[30s, 10m, 30m, 1h]' },
         { file: 'limits.yaml', from: 'EUR: "500.00"', to: 'EUR: "600.00"' },
       ],
       [
-        'settings | smoothing weight: 2 -> 3',
+        'settings | smoothing weight: 0.4 -> 3',
         'ladder | ladder level 2: 5m -> 10m',
         'ladder | ladder level 4: added, 1h',
         'platforms | platform "sandbox" ladder level 2: 1m -> 2m',
@@ -196,8 +196,8 @@ describe('the difference between two rule sets', () => {
     const { before, after } = compare(
       {
         file: 'groups.yaml',
-        from: 'paymentScore, operator: greaterThanInclusive, value: 0.75',
-        to: 'paymentScore, operator: greaterThanInclusive, value: 0.8',
+        from: 'paymentScore, operator: greaterThanInclusive, value: 0.8',
+        to: 'paymentScore, operator: greaterThanInclusive, value: 0.85',
       },
       {
         file: 'groups.yaml',
@@ -209,7 +209,7 @@ describe('the difference between two rule sets', () => {
     const groups = examples.map((example) => `${example.before.clientGroup} -> ${example.after.clientGroup}`);
     expect(groups).to.include.members(['TRUSTED -> PAYING', 'BLOCKED -> NEW']);
     const trusted = examples.find((example) => example.before.clientGroup === 'TRUSTED');
-    expect(trusted?.facts['paymentScore']).to.be.within(0.75, 0.7999);
+    expect(trusted?.facts['paymentScore']).to.be.within(0.8, 0.8499);
     expect(trusted?.facts['paidCount']).to.be.greaterThan(2);
   });
 
@@ -261,13 +261,13 @@ describe('the difference between two rule sets', () => {
   it('lets each version compute what it computes otherwise, such as the payment score', () => {
     const { before, after } = compare({
       file: 'ruleset.yaml',
-      from: 'prior: 0.5, weight: 2',
+      from: 'prior: 0.5, weight: 0.4',
       to: 'prior: 0.5, weight: 3',
     });
     const { examples } = diffExamples(before, after);
     expect(
       examples.map((example) => [example.facts, example.before.clientGroup, example.after.clientGroup]),
-    ).to.deep.equal([[{ paidCount: 5, paymentScore: 0.75 }, 'TRUSTED', 'PAYING']]);
+    ).to.deep.equal([[{ paidCount: 3, paymentScore: 0.9412 }, 'TRUSTED', 'PAYING']]);
   });
 
   it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {

@@ -69,8 +69,8 @@ describeOnStores('POST /v1/client/score', (store) => {
       await shop.outcome(clientIdKey, `order-${index}`, outcome);
       scores.push((await shop.score({ clientIdKey })).body.paymentScore);
     }
-    // (paid + 1) / (final + 2)
-    expect(scores).to.deep.equal(['0.6667', '0.7500', '0.6000', '0.6667']);
+    // (paid + 0.2) / (final + 0.4)
+    expect(scores).to.deep.equal(['0.8571', '0.9167', '0.6471', '0.7273']);
   });
 
   it('gives a blocked client without outcomes the neutral score', async () => {

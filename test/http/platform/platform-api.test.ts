@@ -254,7 +254,7 @@ describeOnStores('the API for the platform', (store) => {
         clientIdKey,
         ruleVersion: 'p2.v10',
         clientGroup: 'PAYING',
-        paymentScore: '0.6667',
+        paymentScore: '0.8571',
         isBot: false,
         signals: [],
         decisionCount: 2,

@@ -132,7 +132,7 @@ const ACCEPTED: readonly { readonly title: string; readonly files: Readonly<Reco
   },
   {
     title: 'smoothing that leaves the score as it is with the first payment',
-    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 2 }', '{ prior: 0.25, weight: 2 }') },
+    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.25, weight: 2 }') },
   },
   {
     title: 'a resetAfter one second longer than the longest wait',
