@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { call } from '../../../test/service/http-call.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { Tenant } from '../../../test/service/tenant.ts';
 import { type Figure, never, reported } from '../figure.ts';
 import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
@@ -42,7 +45,9 @@ async function besideNode(
   { quick, report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const redis = await startStandalone();
-  const right = await startServiceNode({ redisUrl: redis.url });
+  const dataDir = temporaryDirectory();
+  const right = await startServiceNode({ redisUrl: redis.url, dataDir });
+  const ownerKey = await issueKey({ dataDir, redisUrl: redis.url }, '*');
   const skewed = await startServiceNode({
     redisUrl: redis.url,
     key: right.key,
@@ -51,8 +56,8 @@ async function besideNode(
   await delay(HEARTBEATS_MS);
   report(`${name}: the clock of one node is off by ${await offsetSeconds(skewed)} s`);
   const waits = await waitsOf(right, skewed, quick ? PAYERS / 4 : PAYERS);
-  const skewedNodes = await nodesSeen(skewed);
-  const rightNodes = await nodesSeen(right);
+  const skewedNodes = await nodesSeen(skewed, ownerKey);
+  const rightNodes = await nodesSeen(right, ownerKey);
   const keyWorks = await Promise.all([right, skewed].map(async ({ shop }) => (await shop.score()).status));
   const figures = [
     never(`${name}: clocks that are not off`, Math.abs(await offsetSeconds(skewed)) >= seconds / 2 ? 0 : 1),
@@ -104,8 +109,12 @@ async function waitsOf(
   return waits;
 }
 
-async function nodesSeen({ shop }: ServiceNode): Promise<number> {
-  const { body } = await shop.ask<{ readonly nodes: readonly unknown[] }>('GET', 'rules');
+/** Only the owner of the installation sees the nodes. */
+async function nodesSeen(node: ServiceNode, ownerKey: string): Promise<number> {
+  const { body } = await new Tenant(node, ownerKey).ask<{ readonly nodes: readonly unknown[] }>(
+    'GET',
+    'rules',
+  );
   return body.nodes.length;
 }
 
