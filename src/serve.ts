@@ -52,6 +52,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
       log,
       peers,
     });
+    log.info(followed(node.rollout), FOLLOWING);
     stopOnSignal({ config, application, node, store, shipping, peers, log });
     await peers.ready(announcement(application, store, node.active));
     if (!peers.leads) return;
@@ -87,9 +88,11 @@ function startNode(
     clock,
     peers,
     onTrouble: (message, error) => log.warn({ err: error }, message),
-    onFollow: (rollout) => log.info(followed(rollout), 'following the rollout'),
+    onFollow: (rollout) => log.info(followed(rollout), FOLLOWING),
   });
 }
+
+const FOLLOWING = 'following the rollout';
 
 /** What decides from now on, and who made it so. */
 function followed({ revision, active, candidate, history }: Rollout): object {

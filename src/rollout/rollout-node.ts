@@ -31,7 +31,7 @@ export interface NodeParts {
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string, error?: unknown) => void;
-  /** Told of every revision that this node turns to, that of its start included. */
+  /** Told of every revision that this node turns to once it has started. */
   readonly onFollow?: (rollout: Rollout) => void;
   /** The other processes of this node; none by default. */
   readonly peers?: Peers;
@@ -207,7 +207,10 @@ export class RolloutNode implements RuleSource {
   #turnTo(rollout: Rollout): void {
     const following = resolveRollout(rollout, this.rules);
     if (typeof following === 'string') this.#goOnInTrouble(following);
-    else this.#follow(following);
+    else {
+      this.#follow(following);
+      this.#parts.onFollow?.(rollout);
+    }
   }
 
   /** This node goes on with what it has. */
@@ -224,7 +227,6 @@ export class RolloutNode implements RuleSource {
     else if (this.#counts?.trial !== key) this.#counts = noTrialCounts(key);
     this.#following = following;
     remember(this.#parts.dataDir, following.rollout);
-    this.#parts.onFollow?.(following.rollout);
   }
 
   /** Every node looks; the compare-and-set lets one of them take the canary back. */
