@@ -5,6 +5,7 @@ import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
+import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { callerApi } from './http/caller/caller-api.ts';
 import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
@@ -35,6 +36,8 @@ export interface ApplicationParts {
   readonly ruleSource: RuleSource;
   /** Decisions of years; null where the node has no archive. */
   readonly archive?: ArchiveReader | null;
+  /** Works out what rules were worth; absent: nobody may ask. */
+  readonly evidence?: EvidenceDesk;
   /** How shipping goes on this node; absent when it does not ship. */
   readonly shipping?: Shipping | null;
   /** What the platform may see and change of the rollout; null when the rule set is fixed. */
@@ -148,6 +151,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     draining = true;
     watch.stop();
     await sleep(graceMs);
+    await parts.evidence?.close();
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
   };

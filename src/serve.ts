@@ -6,6 +6,7 @@ import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { Fleet } from './rollout/fleet.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
@@ -40,6 +41,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
       signalSecretPrevious,
       store,
       archive,
+      evidence: evidenceDesk(config, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
@@ -71,6 +73,16 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
     { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
     (message, error) => log.warn({ err: error }, message),
   );
+}
+
+function evidenceDesk(
+  { archiveDir, rulesDir }: Config,
+  { documents }: Store,
+  clock: () => number,
+  log: Logger,
+): EvidenceDesk {
+  const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
+  return new EvidenceDesk({ archiveDir, rulesDir, documents, clock, onTrouble });
 }
 
 function startNode(

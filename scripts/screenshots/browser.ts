@@ -97,6 +97,7 @@ export async function consolePages(
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
+    { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
     { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },
     { name: 'rollout', hash: '#/rollout', shows: 'History' },
     { name: 'backtest', hash: '#/backtest', shows: 'Result file' },

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../src/application.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
+import { openShipper } from '../../src/archive/ship/open-shipper.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import { EvidenceDesk } from '../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../src/log.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
@@ -11,7 +14,6 @@ import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
 
 /** A node with an hour of a shop's life behind it, three versions on its disk, and one of them on trial. */
 export interface SeededConsole {
@@ -32,6 +34,8 @@ export interface SeededConsole {
 }
 
 const MINUTES = 60;
+
+const DAY_MS = 24 * 3_600_000;
 
 const FIRST_VERSION = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');
 
@@ -71,12 +75,26 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     clock: clock.now,
     onTrouble: () => {},
   });
-  const application = await startOn(node, fleet, rulesDir, clock, store);
+  const archiveDir = join(folder, 'archive');
+  const archive = new ArchiveReader(archiveDir);
+  const onTrouble = (message: string) => console.error(message);
+  const desk = { archiveDir, rulesDir, documents: store.documents, clock: clock.now, onTrouble };
+  const application = await startApplication({
+    ...SETTINGS,
+    store,
+    archive,
+    evidence: new EvidenceDesk(desk),
+    clock: clock.now,
+    ruleSource: node,
+    rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+    rulesDir,
+  });
   const keyFor = async (...operations: readonly Operation[]) =>
     (await application.keys.issue(platformName('shop'), operations, null)).key;
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
   await seed(new Shop(application, key), new Shop(application, operatorKey), clock);
+  await shipAll(folder, rulesDir);
   return {
     url: `${application.platformUrl}/`,
     callerUrl: application.callerUrl,
@@ -91,32 +109,41 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     stop: async () => {
       await application.drain();
       await node.stop();
+      await archive.close();
       await store.close();
       rmSync(folder, { recursive: true });
     },
   };
 }
 
-function startOn(
-  node: RolloutNode,
-  fleet: Fleet,
-  rulesDir: string,
-  clock: CatchingUpClock,
-  store: Store,
-): Promise<Application> {
-  return startApplication({
-    store,
-    clock: clock.now,
-    ruleSource: node,
-    rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
-    rulesDir,
-    signalSecret: 'for pictures and tests only',
-    rateLimit: { ratePerSecond: 0, burst: 20, trustedProxies: 0 },
-    basePath: '',
-    caller: { host: '127.0.0.1', port: 0 },
-    platform: { host: '127.0.0.1', port: 0 },
-    log: createLog('silent'),
-  });
+const SETTINGS = {
+  signalSecret: 'for pictures and tests only',
+  rateLimit: { ratePerSecond: 0, burst: 20, trustedProxies: 0 },
+  basePath: '',
+  caller: { host: '127.0.0.1', port: 0 },
+  platform: { host: '127.0.0.1', port: 0 },
+  log: createLog('silent'),
+} as const;
+
+/** Ships all that happened to the archive, which the service only reads. */
+async function shipAll(dataDir: string, rulesDir: string): Promise<void> {
+  const archiveDir = join(dataDir, 'archive');
+  const { shipper, close } = await openShipper(
+    {
+      archiveDir,
+      archiveKeepMs: 400 * DAY_MS,
+      decisionsHotMs: 7 * DAY_MS,
+      rulesDir,
+      dataDir,
+      redisUrl: null,
+    },
+    (error) => console.error(error),
+  );
+  try {
+    for (let did = ''; did !== 'nothing'; ) ({ did } = await shipper.step());
+  } finally {
+    await close();
+  }
 }
 
 /** Adds a version made from p2.v10 with texts replaced, and releases it. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
+import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -36,6 +37,8 @@ export interface PlatformApiParts extends LastHourParts {
   readonly rulesDir?: string | undefined;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
+  /** Works out what rules were worth; absent: nobody may ask. */
+  readonly evidence?: EvidenceDesk;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -54,11 +57,13 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
   };
   const router = strictRouter('');
-  const { always, withRollout, withRuleFolders } = PLATFORM_OPERATIONS;
+  const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   addOperations(router, always, parts, listener);
   if (rollout !== null) {
     const rolloutParts = { ...parts, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);
+    const { evidence } = parts;
+    if (evidence !== undefined) addOperations(router, withEvidence, { ...rolloutParts, evidence }, listener);
     if (rulesDir !== undefined) {
       const folderParts = {
         ...rolloutParts,

@@ -12,7 +12,7 @@ document at /openapi.json, and its page at /docs.`;
 
 /** What the second listener offers. */
 export function platformDocument(): OpenApiDocument {
-  const { always, withRollout, withRuleFolders } = PLATFORM_OPERATIONS;
+  const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   return documentOf({
     title: 'Client Scoring Service: platform',
     description: DESCRIPTION,
@@ -23,11 +23,12 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Decisions', description: 'What was answered, and why' },
       { name: 'Lists', description: 'What rules ask about, and people change without a release' },
       { name: 'Rules', description: 'Which version decides' },
+      { name: 'Evidence', description: 'What rules were worth on what happened' },
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
     elsewhere: [TOO_MANY_AT_ONCE],
     refusesUnknownParameters: true,
-    operations: [...always, ...withRollout, ...withRuleFolders],
+    operations: [...always, ...withRollout, ...withEvidence, ...withRuleFolders],
   });
 }

@@ -4,6 +4,9 @@ import { liftOverride, overrideClient } from './client/override.ts';
 import { askDecisionWhatIf } from './decisions/decision-what-if.ts';
 import { listDecisions, readDecision } from './decisions/decisions.ts';
 import { explainDecision } from './decisions/explanation.ts';
+import { askBacktest } from './evidence/archive-backtest.ts';
+import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
+import { askRuleReport } from './evidence/rule-report.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
@@ -42,5 +45,6 @@ export const PLATFORM_OPERATIONS = {
     readMetrics,
   ],
   withRollout: [readRollout, changeRollout, takeBack, askWhatIf, askDecisionWhatIf],
+  withEvidence: [askRuleReport, askBacktest, listEvidence, readEvidence, removeEvidence],
   withRuleFolders: [listRuleFolders, readRuleFolder, compareRuleFolders],
 } as const;

@@ -5,6 +5,7 @@ import { describeConsole, NARROW } from './console-tab.ts';
 import './pages/backtest.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
+import './pages/evidence.ts';
 import './pages/rollout.ts';
 import './pages/rules.ts';
 import './pages/sign-in.ts';

@@ -1,8 +1,11 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../../src/application.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
+import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
 import { createLog } from '../../../src/log.ts';
@@ -103,6 +106,13 @@ class Live {
       clock,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      evidence: new EvidenceDesk({
+        archiveDir: ARCHIVE,
+        rulesDir,
+        documents: store.documents,
+        clock,
+        onTrouble: () => {},
+      }),
       rulesDir,
       signalSecret: SIGNAL_SECRET,
       rateLimit: NO_RATE_LIMIT,
@@ -219,9 +229,9 @@ function sharedByKey(operationId: string, good: Ask): readonly Case[] {
 }
 
 /** What every operation with a body answers alike. */
-function withBody(operationId: string, good: Ask): readonly Case[] {
+function withBody(operationId: string, good: Ask, alike = shared): readonly Case[] {
   return [
-    ...shared(operationId, good),
+    ...alike(operationId, good),
     { operationId, status: 400, ask: { ...good, body: '{' } },
     { operationId, status: 400, ask: { ...good, body: {} } },
     { operationId, status: 413, ask: { ...good, body: TOO_LARGE } },
@@ -294,6 +304,11 @@ function whatIf(members: object): Ask {
 function removal(path: string): Ask {
   return { method: 'DELETE', path };
 }
+
+const ARCHIVE = join(temporaryDirectory(), 'archive');
+const EVIDENCE = '/v1/platform/evidence';
+const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
+const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
 
 async function explanation(live: Live): Promise<Ask> {
   return get(`/v1/platform/decisions/${await live.decisionId('explained')}/explanation`);
@@ -419,6 +434,37 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'askWhatIf', status: 400, ask: whatIf({ versions: ['p2.v12'] }) },
   { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
   ...withBody('askWhatIf', WHAT_IF),
+  { operationId: 'askRuleReport', status: 409, ask: RULE_REPORT },
+  { operationId: 'askRuleReport', status: 200, ask: archived },
+  { operationId: 'askRuleReport', status: 400, ask: { ...RULE_REPORT, body: { version: 'p2.v12' } } },
+  { operationId: 'askRuleReport', status: 404, ask: { ...RULE_REPORT, body: { version: 'p2.v99' } } },
+  ...withBody('askRuleReport', RULE_REPORT, sharedByKey),
+  { operationId: 'readEvidence', status: 200, ask: async (live) => get(await evidenceJob(live)) },
+  { operationId: 'readEvidence', status: 404, ask: get(`${EVIDENCE}/nothing`) },
+  ...sharedByKey('readEvidence', get(`${EVIDENCE}/nothing`)),
+  { operationId: 'listEvidence', status: 200, ask: get(EVIDENCE) },
+  ...sharedByKey('listEvidence', get(EVIDENCE)),
+  { operationId: 'removeEvidence', status: 204, ask: async (live) => removal(await evidenceJob(live)) },
+  { operationId: 'removeEvidence', status: 404, ask: removal(`${EVIDENCE}/nothing`) },
+  ...sharedByKey('removeEvidence', removal(`${EVIDENCE}/nothing`)),
+  {
+    operationId: 'askBacktest',
+    status: 409,
+    ask: async () => {
+      rmSync(ARCHIVE, { recursive: true });
+      return BACKTEST;
+    },
+  },
+  {
+    operationId: 'askBacktest',
+    status: 200,
+    ask: async () => {
+      await archived();
+      return BACKTEST;
+    },
+  },
+  { operationId: 'askBacktest', status: 404, ask: { ...BACKTEST, body: { version: 'p2.v99' } } },
+  ...withBody('askBacktest', BACKTEST, sharedByKey),
   { operationId: 'readLiveness', status: 200, ask: get('/livez') },
   { operationId: 'readReadiness', status: 200, ask: get('/readyz') },
   { operationId: 'readReadiness', status: 503, ask: get('/readyz'), trouble: AWAY },
@@ -451,6 +497,18 @@ async function judged(live: Live): Promise<string> {
   await live.ask(BINDING);
   await live.ask(OVERRIDE);
   return CLIENT;
+}
+
+/** Has the archive begin: until then there is nothing to work evidence out from. */
+async function archived(): Promise<Ask> {
+  mkdirSync(ARCHIVE, { recursive: true });
+  return RULE_REPORT;
+}
+
+/** The path of a job that was asked for. */
+async function evidenceJob(live: Live): Promise<string> {
+  const { jobId }: { jobId: string } = JSON.parse((await live.ask(await archived())).text);
+  return `${EVIDENCE}/${jobId}`;
 }
 
 /** The path of the client's history, once there is an entry of every kind in it, and things were lifted. */

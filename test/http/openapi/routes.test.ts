@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
+import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerApi } from '../../../src/http/caller/caller-api.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
@@ -95,6 +96,13 @@ describe('routes and API documents', () => {
       rulesDir,
       readiness: async () => ({ ready: true }),
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+      evidence: new EvidenceDesk({
+        archiveDir: null,
+        rulesDir,
+        documents: store.documents,
+        clock,
+        onTrouble: () => {},
+      }),
     });
     callerRoutes = routesOf(routersOf(callers));
     platformRoutes = routesOf(routersOf(platform));

@@ -1,5 +1,6 @@
 import type { Shape } from '../../../shapes.ts';
 import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-what-if.ts';
+import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../platform/evidence/evidence-shapes.ts';
 import type { LastHourSchema } from '../../platform/last-hour.ts';
 import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
 import type {
@@ -18,8 +19,22 @@ export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 export type DecisionWhatIf = Shape<typeof DecisionWhatIfSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
+export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
+export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
+
+/** A job with what it came to, as the kind of job has it. */
+export interface Worked<Result> {
+  readonly job: EvidenceJob;
+  readonly result: Result | null;
+}
 
 export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
+export type {
+  OrderCounts,
+  Report as RulesReport,
+  RuleFigures,
+  RuleReport,
+} from '../../../evidence/report/rule-report.ts';
 export type { FactValue } from '../../../facts/fact.ts';
 export type {
   Binding,
@@ -41,3 +56,4 @@ export type {
   TrialCounts,
   VerdictCommand,
 } from '../../../sdk/records.ts';
+export type { ShareInterval } from '../../../statistics/share-interval.ts';

@@ -3,6 +3,7 @@ import { html, render, useEffect, useRef, useState } from './html.js';
 import { BacktestPage } from './pages/backtest/backtest.js';
 import { ClientPage } from './pages/client/client.js';
 import { DecisionsPage } from './pages/decisions/decisions.js';
+import { EvidencePage } from './pages/evidence/evidence.js';
 import { NowPage } from './pages/now.js';
 import { RolloutPage } from './pages/rollout/rollout.js';
 import { RulesPage } from './pages/rules/rules.js';
@@ -33,6 +34,7 @@ const PAGES = [
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
   { path: 'client', title: 'Client', needs: ['clients'], page: ClientPage },
   { path: 'rules', title: 'Rules', needs: ['rules'], page: RulesPage },
+  { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
   { path: 'what-if', title: 'What if', needs: ['rules', 'clients'], page: WhatIfPage },
   { path: 'rollout', title: 'Rollout', needs: ['rules'], page: RolloutPage },
   { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },

@@ -2,8 +2,9 @@
 
 /**
  * @import {
- *   ClientHistory, ClientView, DecisionWhatIf, Explanation, Following, FoundDecisions, LastHour,
- *   OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session, WhatIfAnswers,
+ *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation, Following,
+ *   FoundDecisions, LastHour, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session,
+ *   WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -28,6 +29,24 @@ export const RULE_FOLDERS = { path: 'rules/versions' };
 
 /** @type {Question<WhatIfAnswers>} */
 export const WHAT_IF = { path: 'rules/what-if' };
+
+/** @type {Question<EvidenceJobList>} */
+export const EVIDENCE_JOBS = { path: 'evidence' };
+
+/** @type {Question<EvidenceJob>} */
+export const RULES_REPORT = { path: 'evidence/report' };
+
+/** @type {Question<EvidenceJob>} */
+export const BACKTEST = { path: 'evidence/backtest' };
+
+/**
+ * @template Result
+ * @param {string} jobId
+ * @returns {Question<Worked<Result>>}
+ */
+export function evidenceJob(jobId) {
+  return { path: `evidence/${encodeURIComponent(jobId)}` };
+}
 
 /**
  * @param {string} version

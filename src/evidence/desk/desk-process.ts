@@ -1,0 +1,58 @@
+import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
+import { backtest } from '../backtest/backtest.ts';
+import type { RulesOfRequest } from '../backtest/lives.ts';
+import { report } from '../report/report.ts';
+import { type Evidence, withEvidence } from '../source/evidence.ts';
+import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
+import type { EvidenceFolders, EvidenceResult, EvidenceTask, NamedRuleSet } from './evidence-task.ts';
+import { workInProcess } from './limited-process.ts';
+
+/** The process of `EvidenceDesk`. One thread of the engine leaves the other cores to those who answer callers. */
+workInProcess(({ task, folders }: { task: EvidenceTask; folders: EvidenceFolders }, onProgress) => {
+  const { archiveDir, rulesDir } = folders;
+  const { from, to, platform } = task;
+  const ask = { place: { kind: 'archive', folder: archiveDir }, from, to, platform, threads: 1 } as const;
+  return withEvidence(ask, (evidence) => answer(task, evidence, keptRules(archiveDir, rulesDir), onProgress));
+});
+
+function answer(
+  task: EvidenceTask,
+  evidence: Evidence,
+  rulesOf: RulesOf,
+  onProgress: (done: number, of: number) => void,
+): Promise<EvidenceResult> {
+  const rules = required(rulesOf, task.rules);
+  switch (task.kind) {
+    case 'report':
+      return report(evidence, { rules, by: task.by, onProgress });
+    case 'backtest': {
+      const { mode, outcomes, against } = task;
+      const base = against === null ? null : required(rulesOf, against);
+      const rulesThen: RulesOfRequest = (then) => recorded(rulesOf, then);
+      return backtest(evidence, {
+        candidate: rules,
+        against: base,
+        mode,
+        outcomes,
+        rulesOf: rulesThen,
+        onProgress,
+      });
+    }
+    default:
+      return task satisfies never;
+  }
+}
+
+function required(rulesOf: RulesOf, named: NamedRuleSet): RuleSet {
+  const found = rulesOf(named);
+  if (found !== null) return found;
+  throw new Error(`the files of ${named.ruleVersion} were changed meanwhile; ask again`);
+}
+
+function recorded(rulesOf: RulesOf, { ruleVersion, digest }: Parameters<RulesOfRequest>[0]): RuleSet {
+  const found = isRuleVersion(ruleVersion) ? rulesOf({ ruleVersion, digest }) : null;
+  if (found !== null) return found;
+  throw new Error(
+    `${ruleVersion} with digest ${digest.slice(0, 12)} decided, and this rule set is neither on this node nor in the archive; choose a version to compare with`,
+  );
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { AccessKey } from '../../access/access-keys.ts';
+import type { Documents } from '../../state/documents.ts';
+import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
+import type { EvidenceFolders, EvidenceResult, EvidenceTask } from './evidence-task.ts';
+import { JobShelf } from './job-shelf.ts';
+import { runInProcess } from './limited-process.ts';
+
+export interface EvidenceDeskParts {
+  /** Null for a node that keeps no archive. */
+  readonly archiveDir: string | null;
+  readonly rulesDir: string;
+  readonly documents: Documents;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** What cannot be kept does not end the work; somebody should hear of it. */
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+/** Who asks: a key, whose platform keeps the job. */
+export type EvidenceAsker = Pick<AccessKey, 'id' | 'platform'>;
+
+/** This node has as much to work out as it takes. */
+export class EvidenceDeskBusy extends Error {
+  override readonly name = 'EvidenceDeskBusy';
+}
+
+/** There is nothing that evidence could be worked out from. */
+export class NoArchive extends Error {
+  override readonly name = 'NoArchive';
+}
+
+interface Entry {
+  job: EvidenceJob;
+  readonly asker: EvidenceAsker;
+  readonly stopping: AbortController;
+}
+
+const LIMITS = { timeMs: 15 * 60_000, memoryMiB: 1024 } as const;
+
+/** One is worked on at a time, and this many may wait for it. */
+export const WAITING_MAX = 4;
+
+/** The same question within this time is answered with what was worked out before. */
+const FRESH_MS = 10 * 60_000;
+
+const PROCESS = new URL('./desk-process.ts', import.meta.url);
+
+/**
+ * Works out evidence for whoever looks at the console: one job at a time, each in a process of its own with limits on
+ * time and memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
+ */
+export class EvidenceDesk {
+  readonly shelf: JobShelf;
+  readonly #parts: EvidenceDeskParts;
+  readonly #entries: Entry[] = [];
+  #working: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(parts: EvidenceDeskParts) {
+    this.#parts = parts;
+    this.shelf = new JobShelf(parts.documents, parts.clock);
+  }
+
+  /** The job for a task: a new one, or one that is under way or was done just now. Throws EvidenceDeskBusy or NoArchive. */
+  async ask(asker: EvidenceAsker, task: EvidenceTask): Promise<EvidenceJob> {
+    const now = this.#parts.clock();
+    const before = await this.#before(asker, task, now);
+    if (before !== null) return before;
+    this.#folders();
+    if (this.#closed || this.#entries.length > WAITING_MAX)
+      throw new EvidenceDeskBusy(`${this.#entries.length} are under way`);
+    const job: EvidenceJob = {
+      jobId: randomUUID().slice(0, 13),
+      task,
+      keyId: asker.id,
+      state: 'waiting',
+      askedAt: now,
+      startedAt: null,
+      endedAt: null,
+      seenAt: now,
+      progress: null,
+      trouble: null,
+    };
+    this.#entries.push({ job, asker, stopping: new AbortController() });
+    await this.shelf.add(asker.platform, job);
+    this.#working ??= this.#workAll();
+    return job;
+  }
+
+  /** Stops what is under way, on whichever node, and forgets what is over. */
+  async remove({ platform }: EvidenceAsker, { jobId, state }: EvidenceJob): Promise<void> {
+    if (!isUnderWay({ state })) return this.shelf.remove(platform, jobId);
+    await this.shelf.cancel(jobId);
+    this.#entries.find(({ job }) => job.jobId === jobId)?.stopping.abort();
+  }
+
+  /** Stops all work; resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { stopping } of this.#entries) stopping.abort();
+    await this.#working;
+  }
+
+  async #before(asker: EvidenceAsker, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
+    const question = JSON.stringify(task);
+    const jobs = await this.shelf.list(asker.platform);
+    const isFresh = ({ state, endedAt }: EvidenceJob) =>
+      isUnderWay({ state }) || (state === 'done' && now - (endedAt ?? 0) < FRESH_MS);
+    return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
+  }
+
+  #folders(): EvidenceFolders {
+    const { archiveDir, rulesDir } = this.#parts;
+    if (archiveDir !== null && existsSync(archiveDir)) return { archiveDir, rulesDir };
+    throw new NoArchive('there is no archive on this node');
+  }
+
+  async #workAll(): Promise<void> {
+    const beat = setInterval(() => this.#beat().catch(this.#untold), SEEN_EVERY_MS);
+    for (let [entry] = this.#entries; entry !== undefined; [entry] = this.#entries) {
+      await this.#work(entry);
+      this.#entries.shift();
+    }
+    clearInterval(beat);
+    this.#working = null;
+  }
+
+  async #work(entry: Entry): Promise<void> {
+    const { clock } = this.#parts;
+    const { task, jobId } = entry.job;
+    const { signal } = entry.stopping;
+    entry.job = { ...entry.job, state: 'running', startedAt: clock() };
+    const onProgress = (progress: EvidenceJob['progress']) => {
+      entry.job = { ...entry.job, progress };
+    };
+    try {
+      await this.#tell(entry);
+      const work = { task, folders: this.#folders() };
+      const result: EvidenceResult = await runInProcess(PROCESS, work, LIMITS, { onProgress, signal });
+      await this.shelf.keepResult(entry.asker.platform, jobId, result);
+      entry.job = { ...entry.job, state: 'done' };
+    } catch (error) {
+      const trouble = error instanceof Error ? error.message : String(error);
+      if (this.#closed) entry.job = { ...entry.job, state: 'failed', trouble: NODE_GONE };
+      else if (signal.aborted) entry.job = { ...entry.job, state: 'cancelled' };
+      else entry.job = { ...entry.job, state: 'failed', trouble };
+    }
+    entry.job = { ...entry.job, endedAt: clock() };
+    await this.#tell(entry).catch(this.#untold);
+    await this.shelf.forgetCancellation(jobId).catch(this.#untold);
+  }
+
+  /** Tells of every job that this node is still at it, and hears whether another node was asked to stop it. */
+  async #beat(): Promise<void> {
+    for (const entry of [...this.#entries]) {
+      if (await this.shelf.isCancelled(entry.job.jobId)) entry.stopping.abort();
+      if (isUnderWay(entry.job)) await this.#tell(entry);
+    }
+  }
+
+  async #tell(entry: Entry): Promise<void> {
+    entry.job = { ...entry.job, seenAt: this.#parts.clock() };
+    await this.shelf.put(entry.asker.platform, entry.job);
+  }
+
+  readonly #untold = (error: unknown): void => {
+    this.#parts.onTrouble('what evidence comes to cannot be kept in the store', error);
+  };
+}

@@ -1,0 +1,47 @@
+import type { EvidenceTask } from './evidence-task.ts';
+import type { ProcessProgress } from './limited-process.ts';
+
+export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+
+export const JOB_STATES = [
+  'waiting',
+  'running',
+  'done',
+  'failed',
+  'cancelled',
+] as const satisfies readonly JobState[];
+
+/** Something that is worked out, as every node may read it. Times are epoch ms. */
+export interface EvidenceJob {
+  readonly jobId: string;
+  readonly task: EvidenceTask;
+  /** The key that asked, by its id. */
+  readonly keyId: string;
+  readonly state: JobState;
+  readonly askedAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** When its node last said that it is still at it. */
+  readonly seenAt: number;
+  readonly progress: ProcessProgress | null;
+  /** Why it failed, for people; null unless it did. */
+  readonly trouble: string | null;
+}
+
+/** A node says every second that it is still at a job. */
+export const SEEN_EVERY_MS = 1_000;
+
+/** Longer without a word, and its node is gone. */
+const SILENT_MS_MAX = 30_000;
+
+export const NODE_GONE = 'the node that worked on it was stopped; ask again';
+
+/** The job as it is by now: one whose node fell silent has failed. */
+export function jobAt(job: EvidenceJob, now: number): EvidenceJob {
+  if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
+  return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };
+}
+
+export function isUnderWay({ state }: Pick<EvidenceJob, 'state'>): boolean {
+  return state === 'waiting' || state === 'running';
+}

@@ -1,0 +1,45 @@
+import type { PlatformName } from '../../client/client-key.ts';
+import type { RuleVersion } from '../../rules/rule-set.ts';
+import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
+import type { OutcomeAssumption } from '../backtest/lives.ts';
+import type { Report, SliceName } from '../report/rule-report.ts';
+
+/** A rule set by its files. */
+export interface NamedRuleSet {
+  readonly ruleVersion: RuleVersion;
+  readonly digest: string;
+}
+
+interface TaskSpan {
+  /** Null for all platforms. */
+  readonly platform: PlatformName | null;
+  /** Decisions from this time on and before that one, epoch ms; null for all. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface ReportTask extends TaskSpan {
+  readonly kind: 'report';
+  readonly rules: NamedRuleSet;
+  readonly by: SliceName | null;
+}
+
+export interface BacktestTask extends TaskSpan {
+  readonly kind: 'backtest';
+  readonly rules: NamedRuleSet;
+  /** The base of the comparison; null for what was recorded. */
+  readonly against: NamedRuleSet | null;
+  readonly mode: BacktestMode;
+  readonly outcomes: OutcomeAssumption;
+}
+
+/** What may be worked out from the archive; plain data, and the same question is the same text. */
+export type EvidenceTask = ReportTask | BacktestTask;
+
+export type EvidenceResult = Report | BacktestReport;
+
+/** Where a node finds what its tasks are about. */
+export interface EvidenceFolders {
+  readonly archiveDir: string;
+  readonly rulesDir: string;
+}

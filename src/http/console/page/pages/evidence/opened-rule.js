@@ -1,0 +1,91 @@
+import { html } from '../../html.js';
+import { FATES, intervalText, OrdersBar, sumOf } from '../../parts/evidence/orders.js';
+import { count, share } from '../../parts/format.js';
+import { numbers, Table } from '../../parts/table.js';
+import { Figures } from '../../parts/verdict.js';
+
+/** @import { OrderCounts, RuleReport, RulesReport } from '../../answers.d.ts' */
+
+/**
+ * All that is known of a rule: money, what came after its waits, its days, and the way to its orders.
+ * @param {{ rule: RuleReport, report: RulesReport }} props
+ */
+export function OpenedRule({ rule, report }) {
+  const { afterWait, by = [] } = rule;
+  return html`<div class="opened-rule">
+    <${Counts} rule=${rule} />
+    <${Money} rule=${rule} />
+    ${
+      afterWait &&
+      html`<p>
+        Told to wait: <b class="num">${count(afterWait.orders)}</b> orders. Their client was granted a
+        requisite later for <b class="num">${count(afterWait.granted)}</b> of them
+        (${share(afterWait.granted, afterWait.orders)}), and
+        <b class="num">${' '}${count(afterWait.paid)}</b> of these were paid
+        (${share(afterWait.paid, afterWait.orders)} of all).
+      </p>`
+    }
+    <${Ways} rule=${rule} report=${report} />
+    ${by.length > 1 && html`<${Slices} name=${report.by ?? 'slice'} slices=${by} />`}
+  </div>`;
+}
+
+/** @param {{ rule: RuleReport }} props */
+function Counts({ rule: { orders, matched, decided, sole, lift } }) {
+  const items = [
+    ...FATES.map(({ name }) => [name, count(orders[name])]),
+    ['matched decisions', count(matched)],
+    ['decided', count(decided)],
+    ['sole: without it another answer', sole === null ? '–' : count(sole)],
+    ['lift over all', lift === null ? '–' : lift.toFixed(2)],
+  ];
+  return html`<${Figures} items=${items} />`;
+}
+
+/** @param {{ rule: RuleReport }} props */
+function Money({ rule: { amount, name } }) {
+  const currencies = Object.entries(amount);
+  if (currencies.length === 0) return null;
+  return html`<${Table} name=${`Amounts of ${name}`} columns=${['', ...numbers('paid', 'unpaid', 'unknown')]}>
+    ${currencies.map(
+      ([currency, sums]) => html`<tr>
+        <th scope="row">${currency}</th>
+        ${FATES.map((fate) => html`<td class="num">${money(sums[fate.name])}</td>`)}
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** @param {number} sum */
+function money(sum) {
+  return sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
+/** @param {{ rule: RuleReport, report: RulesReport }} props */
+function Ways({ rule: { file, name }, report: { version } }) {
+  if (file !== 'verdicts.yaml') return null;
+  const query = new URLSearchParams({ rule: name, ruleVersion: version });
+  return html`<p><a href=${`#/decisions?${query}`}>Decisions that it gave</a></p>`;
+}
+
+/** @param {{ name: string, slices: NonNullable<RuleReport['by']> }} props */
+function Slices({ name, slices }) {
+  const most = Math.max(...slices.map(({ orders }) => sumOf(orders)));
+  const columns = [name, 'orders', ...numbers('paid', 'unpaid', 'unknown', 'matched'), 'unpaid share, 95 %'];
+  return html`<${Table} name=${`By ${name}`} columns=${columns}>
+    ${slices.map(
+      ({ slice, orders, matched, unpaidShare }) => html`<tr>
+        <th scope="row" class="when">${slice}</th>
+        <td class="roomy"><${OrdersBar} orders=${orders} most=${most} /></td>
+        ${cells(orders)}
+        <td class="num">${count(matched)}</td>
+        <td class="num when">${intervalText(unpaidShare)}</td>
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** @param {OrderCounts} orders */
+function cells(orders) {
+  return FATES.map(({ name }) => html`<td class="num">${count(orders[name])}</td>`);
+}

@@ -1,0 +1,61 @@
+import { html, useState } from '../../html.js';
+import { IntervalBar, OrdersBar, sumOf } from '../../parts/evidence/orders.js';
+import { count } from '../../parts/format.js';
+import { numbers, Table } from '../../parts/table.js';
+import { OpenedRule } from './opened-rule.js';
+import { Trend } from './trend.js';
+
+/** @import { RuleReport, RulesReport } from '../../answers.d.ts' */
+
+const COLUMNS = [
+  'rule',
+  'orders: paid, unpaid, unknown',
+  ...numbers('orders', 'matched', 'decided', 'sole'),
+  'unpaid share, 95 %',
+  ...numbers('lift'),
+  'trend',
+];
+
+/**
+ * The rules of a file, each with its orders, and each opening to more.
+ * @param {{ file: string, rules: readonly RuleReport[], report: RulesReport }} props
+ */
+export function RuleTable({ file, rules, report }) {
+  const [opened, setOpened] = useState(/** @type {string | null} */ (null));
+  if (rules.length === 0) return html`<p class="faint">No rule of this file matched.</p>`;
+  const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
+  return html`<${Table} name=${`Rules of ${file}`} columns=${COLUMNS} kind="rule-figures">
+    ${rules.map((rule) => {
+      const isOpen = opened === rule.name;
+      const toggle = () => setOpened(isOpen ? null : rule.name);
+      return html`<${Row} key=${rule.name} ...${{ rule, report, most, isOpen, toggle }} />
+        ${
+          isOpen &&
+          html`<tr>
+            <td colspan="9" class="line"><${OpenedRule} rule=${rule} report=${report} /></td>
+          </tr>`
+        }`;
+    })}
+  <//>`;
+}
+
+/**
+ * @param {{ rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void }} props
+ */
+function Row({ rule, report, most, isOpen, toggle }) {
+  const { name, orders, matched, decided, sole, unpaidShare, lift, by = [] } = rule;
+  const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
+  return html`<tr>
+    <th scope="row">
+      <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
+    </th>
+    <td class="line"><${OrdersBar} orders=${orders} most=${most} /></td>
+    <td class="num">${count(sumOf(orders))}</td>
+    <td class="num extra">${count(matched)}</td>
+    <td class="num extra">${count(decided)}</td>
+    <td class="num extra">${sole === null ? '–' : count(sole)}</td>
+    <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
+    <td class="num extra">${lift === null ? '–' : lift.toFixed(2)}</td>
+    <td class="extra"><${Trend} slices=${by} /></td>
+  </tr>`;
+}

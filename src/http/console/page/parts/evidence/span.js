@@ -1,0 +1,40 @@
+import { html } from '../../html.js';
+import { count, dateTime } from '../format.js';
+
+/** @import { RulesReport } from '../../answers.d.ts' */
+
+/**
+ * From when to when something was counted, and what within that is lost.
+ * @param {{ span: Pick<RulesReport, 'from' | 'to' | 'decisions' | 'gaps'> }} props
+ */
+export function Span({ span: { from, to, decisions, gaps } }) {
+  const when = from === null || to === null ? '' : `, ${dateTime(from)} to ${dateTime(to)}`;
+  return html`<p class="faint">${count(decisions)} decisions${when}.</p>
+    ${gaps.map(
+      (gap) => html`<p class="bad">
+        About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
+      </p>`,
+    )}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** How far back evidence is looked for; the number is of days. */
+export const REACHES = /** @type {const} */ ([
+  ['1', 'the last day'],
+  ['7', 'the last 7 days'],
+  ['30', 'the last 30 days'],
+  ['90', 'the last 90 days'],
+  ['all', 'everything'],
+]);
+
+/**
+ * The beginning of the day so many days ago, in UTC: the same question all day long. Undefined for
+ * everything.
+ * @param {string} days
+ */
+export function sinceDays(days) {
+  const number = Number(days);
+  if (!(number > 0)) return undefined;
+  return Math.floor((Date.now() - number * DAY_MS) / DAY_MS) * DAY_MS;
+}

@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
+import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
+import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { count, epochMs, ruleVersion, word } from '../../openapi/words.ts';
+
+const ruleSet = shape('A rule set by its files', { ruleVersion, digest: word('Over its files') });
+
+export const EvidenceJobSchema = named(
+  'EvidenceJob',
+  shape('Something that is worked out from the archive', {
+    jobId: word('Leads to it, and to its result, for seven days'),
+    kind: choice(['report', 'backtest'] as const, 'What it is'),
+    rules: ruleSet,
+    against: nullable(ruleSet),
+    mode: nullable(choice(['recorded', 'closed-loop'] as const, 'Of a backtest')),
+    by: nullable(word('Of a report: the slices that each rule is shown by')),
+    from: nullable(epochMs('Decisions from this time on; null: from the first')),
+    to: nullable(epochMs('Decisions before this time; null: to the last')),
+    state: choice(JOB_STATES, 'How far it is'),
+    keyId: word('The key that asked'),
+    askedAt: epochMs('When it was asked for'),
+    startedAt: nullable(epochMs('When its turn came')),
+    endedAt: nullable(epochMs('When it was over')),
+    progress: nullable(shape('How far the work is', { done: count('Decisions'), of: count('All') })),
+    trouble: nullable(word('Why it failed; null unless it did')),
+  }),
+);
+
+export type ShownJob = Shape<typeof EvidenceJobSchema>;
+
+export const EvidenceJobListSchema = named(
+  'EvidenceJobList',
+  shape('What was asked for of late', { jobs: list(EvidenceJobSchema, 'Newest first; at most 40 are kept') }),
+);
+
+export const OpenedEvidenceSchema = named(
+  'OpenedEvidence',
+  shape('A job with its result', {
+    job: EvidenceJobSchema,
+    result: nullable(
+      Type.Unsafe<object>({
+        type: 'object',
+        description: 'What "rules report --json" or "rules backtest --json" prints; null unless it is done',
+      }),
+    ),
+  }),
+);
+
+export const JOB_EXAMPLE = {
+  jobId: '0b7c61ff-3a0e',
+  kind: 'report',
+  rules: { ruleVersion: 'p2.v11', digest: DIGEST_EXAMPLE },
+  against: null,
+  mode: null,
+  by: 'day',
+  from: AT_EXAMPLE - 7 * 86_400_000,
+  to: null,
+  state: 'running',
+  keyId: '3f9a0c51d2e7',
+  askedAt: AT_EXAMPLE,
+  startedAt: AT_EXAMPLE + 1,
+  endedAt: null,
+  progress: { done: 120_000, of: 1_000_000 },
+  trouble: null,
+} as const;

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { platformName } from '../../../src/client/client-key.ts';
+import { EvidenceDesk, EvidenceDeskBusy, WAITING_MAX } from '../../../src/evidence/desk/evidence-desk.ts';
+import type { EvidenceJob } from '../../../src/evidence/desk/evidence-job.ts';
+import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
+import { report } from '../../../src/evidence/report/report.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { Workplace } from '../backtest/backtest-history.ts';
+import { liveBusyMonth } from '../report/busy-month.ts';
+import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+
+const SHOP = { id: 'key-1', platform: platformName('shop') };
+
+describe('the evidence desk', function () {
+  this.timeout(60_000);
+  let lived: LivedEvidence;
+  let place: Workplace;
+  let archiveDir: string;
+  before(async () => {
+    place = new Workplace();
+    lived = await livedEvidence(liveBusyMonth);
+    archiveDir = lived.archive.kind === 'archive' ? lived.archive.folder : '';
+  });
+  after(() => place.end());
+
+  describeOnStores('with its jobs in the store', (store) => {
+    let now = Date.UTC(2026, 0, 1);
+    const open = () => {
+      const documents = (store() satisfies Store).documents;
+      const onTrouble = (message: string) => expect.fail(message);
+      return new EvidenceDesk({
+        archiveDir,
+        rulesDir: place.rulesDir,
+        documents,
+        clock: () => now,
+        onTrouble,
+      });
+    };
+    const task = (from: number): ReportTask => {
+      const { version, digest } = place.rules('p2.v10');
+      const rules = { ruleVersion: version, digest };
+      return { kind: 'report', rules, by: null, platform: null, from, to: null };
+    };
+    const over = async (desk: EvidenceDesk, { jobId }: EvidenceJob): Promise<EvidenceJob> => {
+      for (;;) {
+        const job = await desk.shelf.get(SHOP.platform, jobId);
+        if (job === null || job.endedAt !== null) return job ?? expect.fail('the job is gone');
+        await sleep(50);
+      }
+    };
+
+    it('works a report out in a process of its own, and gives what the report itself gives', async () => {
+      const desk = open();
+      const asked = await desk.ask(SHOP, task(0));
+      expect(asked.state).to.equal('waiting');
+      const done = await over(desk, asked);
+      expect([done.state, done.trouble]).to.deep.equal(['done', null]);
+      const expected = await withEvidence(all(lived.archive), (evidence) =>
+        report(evidence, { rules: place.rules('p2.v10'), by: null }),
+      );
+      expect(await desk.shelf.result(SHOP.platform, asked.jobId)).to.deep.equal(expected);
+      expect((await open().ask(SHOP, task(0))).jobId).to.equal(asked.jobId);
+      now += 600_000;
+      expect((await desk.ask(SHOP, task(0))).jobId).not.to.equal(asked.jobId);
+      await desk.close();
+    });
+
+    it('lets some wait for the one under way and refuses more, and each can be stopped from another node', async () => {
+      const desk = open();
+      const jobs = [];
+      for (let place = 0; place <= WAITING_MAX; place++) jobs.push(await desk.ask(SHOP, task(100 + place)));
+      const refused = await desk.ask(SHOP, task(99)).catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(EvidenceDeskBusy);
+      const other = open();
+      for (const job of jobs.slice(1)) await other.remove(SHOP, job);
+      const ends = await Promise.all(jobs.map((job) => over(desk, job)));
+      expect(ends.map(({ state }) => state)).to.deep.equal(['done', ...Array(WAITING_MAX).fill('cancelled')]);
+      await desk.close();
+    });
+
+    it('says of work whose node was stopped that it must be asked for again', async () => {
+      const desk = open();
+      const job = await desk.ask(SHOP, task(200));
+      await desk.close();
+      const ended = await over(desk, job);
+      expect([ended.state, ended.trouble]).to.deep.equal([
+        'failed',
+        'the node that worked on it was stopped; ask again',
+      ]);
+      await desk.shelf.put(SHOP.platform, { ...job, jobId: 'silent', state: 'running' });
+      now += 30_001;
+      expect((await desk.shelf.get(SHOP.platform, 'silent'))?.state).to.equal('failed');
+    });
+
+    it('fails with words when the rule set is not the one that was asked about', async () => {
+      const desk = open();
+      const other = { ...task(300), rules: { ...task(300).rules, digest: 'ab'.repeat(32) } };
+      const ended = await over(desk, await desk.ask(SHOP, other));
+      expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
+      await desk.close();
+    });
+
+    it('keeps 40 jobs of a platform, and none of them for another', async () => {
+      const desk = open();
+      const [before] = await desk.shelf.list(SHOP.platform);
+      const old = before ?? expect.fail('no job');
+      for (let place = 0; place < 45; place++) {
+        now += 1000;
+        await desk.shelf.add(SHOP.platform, { ...old, jobId: `job-${place}`, askedAt: now });
+      }
+      const kept = await desk.shelf.list(SHOP.platform);
+      expect([kept.length, kept[0]?.jobId, kept.at(-1)?.jobId]).to.deep.equal([40, 'job-44', 'job-5']);
+      expect(await desk.shelf.list(platformName('another'))).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
+import type { BacktestReport } from '../../../../src/evidence/backtest/backtest.ts';
+import type { Report } from '../../../../src/evidence/report/rule-report.ts';
+import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
+import { Tenant } from '../../../service/tenant.ts';
+
+describe('POST /v1/platform/evidence', function () {
+  this.timeout(60_000);
+  let seeded: SeededConsole;
+  let shop: Tenant;
+  before(async () => {
+    seeded = await startSeededConsole();
+    shop = new Tenant(seeded, seeded.key);
+  });
+  after(() => seeded?.stop());
+
+  async function worked<Result>(asked: ShownJob, who: Tenant = shop): Promise<Result> {
+    for (;;) {
+      const { body } = await who.ask<{ job: ShownJob; result: Result | null }>(
+        'GET',
+        `evidence/${asked.jobId}`,
+      );
+      if (body.result !== null) return body.result;
+      expect(body.job.trouble).to.equal(null);
+      await sleep(100);
+    }
+  }
+
+  it('works out what each rule was worth, keeps it under its address, and lists it', async () => {
+    const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
+      version: 'p2.v10',
+      by: 'day',
+    });
+    expect([status, body.kind, body.rules.ruleVersion, body.by]).to.deep.equal([
+      200,
+      'report',
+      'p2.v10',
+      'day',
+    ]);
+    const report = await worked<Report>(body);
+    expect(report.decisions).to.be.above(300);
+    expect(report.rules.find(({ name }) => name === 'attempt-unpaid')?.orders.paid).to.be.above(0);
+    const again = await shop.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10', by: 'day' });
+    expect([again.body.jobId, again.body.state]).to.deep.equal([body.jobId, 'done']);
+    const { body: list } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+    expect(list.jobs.map(({ jobId }) => jobId)).to.include(body.jobId);
+  });
+
+  it('backtests a version on the archive', async () => {
+    const question = { version: 'p2.v11', mode: 'closed-loop' };
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', question);
+    const backtest = await worked<BacktestReport>(body);
+    expect([backtest.ruleVersion, backtest.mode, backtest.against]).to.deep.equal([
+      'p2.v11',
+      'closed-loop',
+      null,
+    ]);
+    expect(backtest.compared).to.be.above(300);
+  });
+
+  it("sees the key's own platform alone, and the installation's key all of them", async () => {
+    const owner = new Tenant(seeded, seeded.operatorKey);
+    const { body: asked } = await owner.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10' });
+    const all = await worked<Report>(asked, owner);
+    expect(all.decisions).to.be.above(300);
+    expect((await shop.ask('GET', `evidence/${asked.jobId}`)).status).to.equal(404);
+  });
+
+  it('forgets what is over when it is asked to', async () => {
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10', to: 1000 });
+    await worked(body);
+    expect((await shop.ask('DELETE', `evidence/${body.jobId}`)).status).to.equal(204);
+    const gone = await shop.ask('GET', `evidence/${body.jobId}`);
+    expect([gone.status, gone.body.detail]).to.deep.equal([
+      404,
+      'There is no such job; what was worked out is kept for seven days. Ask again.',
+    ]);
+  });
+
+  it('refuses what it cannot work out: unknown and unsound versions, a time that ends before it begins, a key without rules', async () => {
+    const unknown = await shop.ask('POST', 'evidence/report', { version: 'p2.v99' });
+    expect([unknown.status, unknown.body.detail]).to.deep.equal([
+      404,
+      'There is no rule set p2.v99 on this node.',
+    ]);
+    const unsound = await shop.ask('POST', 'evidence/backtest', { version: 'p2.v12' });
+    expect([unsound.status, unsound.body.detail]).to.deep.equal([
+      400,
+      "p2.v12 has problems; mend it first. The console's page Rules lists them.",
+    ]);
+    const backwards = await shop.ask('POST', 'evidence/report', { version: 'p2.v10', from: 2000, to: 1000 });
+    expect([backwards.status, backwards.body.detail]).to.deep.equal([400, '/to must be after from.']);
+    const stranger = new Tenant(seeded, await seeded.keyFor('decisions'));
+    expect((await stranger.ask('POST', 'evidence/report', { version: 'p2.v10' })).status).to.equal(403);
+  });
+});
