@@ -12,7 +12,8 @@ export type AuditAction =
   | 'client erased'
   | 'client repaired'
   | 'document removed'
-  | 'secret forgotten';
+  | 'secret forgotten'
+  | 'clients moved';
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
 export interface AuditEntry {

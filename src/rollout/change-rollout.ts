@@ -64,7 +64,7 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
   };
 }
 
-function viewOfNode({ counts: _, ...view }: NodeReport): NodeView {
+function viewOfNode({ counts: _, layout: _layout, ...view }: NodeReport): NodeView {
   return view;
 }
 
@@ -179,7 +179,7 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<FollowReport>
 }
 
 /** How people tell nodes apart. */
-export function nodeName({ host, pid, nodeId }: NodeView): string {
+export function nodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }
 

@@ -29,10 +29,12 @@ export interface NodeReport {
   /** Why it does not follow the newest revision; null when it does. */
   readonly trouble: string | null;
   readonly counts: TrialCounts | null;
+  /** The newest layout of keys that it finds clients in; versions before the second one do not tell. */
+  readonly layout?: number;
 }
 
 /** A node as people see it; what it counted is shown summed up over the fleet. */
-export type NodeView = Omit<NodeReport, 'counts'>;
+export type NodeView = Omit<NodeReport, 'counts' | 'layout'>;
 
 const REGISTER = 'rollout';
 const NODES = 'nodes';

@@ -6,6 +6,7 @@ import type { Decision } from '../decision/decision.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
+import { LAYOUT } from '../state/keys.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
@@ -153,6 +154,7 @@ export class RolloutNode implements RuleSource {
       refused: this.rules.refused(),
       trouble: this.#trouble,
       counts: this.#counts,
+      layout: LAYOUT,
     };
   }
 

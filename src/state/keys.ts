@@ -10,6 +10,9 @@ import type { TextKind, TextPlace } from './health/stored-texts.ts';
  * part of what a client costs.
  */
 
+/** The number of this layout of keys. Nodes tell theirs: clients are moved to it when every node knows it. */
+export const LAYOUT = 2;
+
 /**
  * The hash tags of clients. The slot of each lies in the middle of another 64th of all slots, so that they
  * spread evenly over any number of masters that share the slots in equal ranges.

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { checkCommand } from './check.ts';
 import { forgetSecretCommand } from './forget-secret.ts';
+import { moveCommand } from './move.ts';
 import { repairCommand } from './repair.ts';
 
-/** state check, repair, forget-secret: what is stored, and what of it cannot be read. */
+/** state check, repair, forget-secret, move: what is stored, what of it cannot be read, and where it lies. */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
@@ -11,4 +12,5 @@ export function stateCommands(program: Command): void {
   checkCommand(state);
   repairCommand(state);
   forgetSecretCommand(state);
+  moveCommand(state);
 }
