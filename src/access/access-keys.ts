@@ -2,6 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
+import { StoreUnavailable } from '../state/store.ts';
 
 /** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
 export type Operation =
@@ -80,12 +81,19 @@ export interface IssuedKey {
 interface KnownKey {
   readonly record: AccessKey;
   readonly sha256: Buffer;
+  /** The store could not be asked again. */
+  readonly isOld?: boolean;
 }
 
 const COLLECTION = 'access-keys';
 
 /** A key revoked anywhere is refused everywhere within this time and the time of one read. */
 const CACHE_MS = 500;
+/**
+ * A key that was read within this is still taken while the server that keeps keys does not answer: payers whose state
+ * lies elsewhere are served. A key that another node revokes in that time is taken as long.
+ */
+const KNOWN_MS_MAX = 60_000;
 const CACHED_KEYS = 10_000;
 
 /** A revoked or expired key stays in the list this long, so that a puzzled caller can be answered. */
@@ -96,11 +104,13 @@ export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;
   readonly #cache: LRUCache<string, KnownKey | 'unknown'>;
+  readonly #lastRead: LRUCache<string, KnownKey>;
 
   constructor(documents: Documents, now: () => number) {
     this.#documents = documents;
     this.#now = now;
     this.#cache = new LRUCache({ max: CACHED_KEYS, ttl: CACHE_MS });
+    this.#lastRead = new LRUCache({ max: CACHED_KEYS, ttl: KNOWN_MS_MAX });
   }
 
   /**
@@ -160,11 +170,20 @@ export class AccessKeys {
   }
 
   async #read(id: string): Promise<KnownKey | 'unknown'> {
-    const record = await this.#documents.get<AccessKey>(COLLECTION, id);
-    const known = record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
+    const known = await this.#documents.get<AccessKey>(COLLECTION, id).then(knownKey, (error: unknown) => {
+      const lastRead = this.#lastRead.get(id);
+      if (lastRead === undefined || !(error instanceof StoreUnavailable)) throw error;
+      return { ...lastRead, isOld: true };
+    });
     this.#cache.set(id, known);
+    if (known === 'unknown') this.#lastRead.delete(id);
+    else if (known.isOld !== true) this.#lastRead.set(id, known);
     return known;
   }
+}
+
+function knownKey(record: AccessKey | undefined): KnownKey | 'unknown' {
+  return record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
 }
 
 export type KeyStatus = 'live' | 'expired' | 'revoked';

@@ -4,7 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import type { Documents } from '../../src/state/documents.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { StoreUnavailable } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
@@ -103,6 +105,31 @@ describeOnStores('access keys', (store) => {
     expect(await elsewhere.authenticate(key)).to.equal(null);
     await delay(1000);
     expect(await keys.authenticate(key)).to.equal(null);
+  });
+
+  it('that were known are taken for a minute while the store does not answer, and others are not', async () => {
+    let isAway = false;
+    const { documents } = store();
+    const sometimes: Documents = {
+      get: (collection, name) =>
+        isAway ? Promise.reject(new StoreUnavailable('away')) : documents.get(collection, name),
+      set: (collection, name, value, ttlMs) => documents.set(collection, name, value, ttlMs),
+      delete: (collection, name) => documents.delete(collection, name),
+      list: (collection) => documents.list(collection),
+    };
+    const node = new AccessKeys(sometimes, clock.now);
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    const other = await keys.issue(shop, ['score'], null);
+    expect((await node.authenticate(key))?.id).to.equal(record.id);
+    isAway = true;
+    await delay(600);
+    expect((await node.authenticate(key))?.id).to.equal(record.id);
+    const failure = await node.authenticate(other.key).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(StoreUnavailable);
+    await keys.revoke(record.id);
+    isAway = false;
+    await delay(600);
+    expect(await node.authenticate(key)).to.equal(null);
   });
 
   it('issued elsewhere are known at once', async () => {
