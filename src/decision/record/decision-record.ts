@@ -142,7 +142,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
     ladderCell(decision.ladderBefore, at),
     ladderCell(ladderAfter, at),
     signals,
-    values.map(cellOf),
+    values.map((value, index) => cellOf(value, contents.facts[index])),
   ];
   if (Object.keys(rest).length > 0) row.push(rest);
   return row;
@@ -168,10 +168,10 @@ function restOf(decision: Decision, derived: Derived): Partial<Decision> | null 
 function valuesOf(facts: Decision['facts'], shapeFacts: readonly ShapeFact[]): readonly FactValue[] | null {
   if (Object.keys(facts).length !== shapeFacts.length) return null;
   const values: FactValue[] = [];
-  for (const { label, flag } of shapeFacts) {
+  for (const { label, flag, words } of shapeFacts) {
     const value = facts[label];
     if (value === undefined || flag !== (typeof value === 'boolean')) return null;
-    if (typeof value === 'number' && value < 0) return null;
+    if (typeof value === 'number' && (value < 0 || words !== undefined)) return null;
     values.push(value);
   }
   return values;
@@ -180,13 +180,18 @@ function valuesOf(facts: Decision['facts'], shapeFacts: readonly ShapeFact[]): r
 /** In the place of NEVER_SECONDS; no fact is below 0. */
 const NEVER = -1;
 
-function cellOf(value: FactValue): number | string {
+function cellOf(value: FactValue, fact: ShapeFact | undefined): number | string {
   if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'string') {
+    const place = fact?.words?.indexOf(value) ?? -1;
+    return place < 0 ? value : place;
+  }
   return value === NEVER_SECONDS ? NEVER : value;
 }
 
 function factOf(cell: number | string, fact: ShapeFact | undefined): FactValue {
   if (fact?.flag === true) return cell === 1;
+  if (typeof cell === 'number' && fact?.words !== undefined) return fact.words[cell] ?? '';
   return cell === NEVER ? NEVER_SECONDS : cell;
 }
 

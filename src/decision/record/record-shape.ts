@@ -28,6 +28,8 @@ export interface ShapeFact {
   readonly label: string;
   /** A yes or no, which a record writes as 1 or 0. */
   readonly flag: boolean;
+  /** The words of a fact that has one of a few; a record writes the place of its word. */
+  readonly words?: readonly string[];
 }
 
 export interface ShapeRule {
@@ -63,7 +65,11 @@ function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): Sha
   return {
     ruleVersion: version,
     digest,
-    facts: facts.map(({ label, fact }) => ({ label, flag: fact.domain.type === 'boolean' })),
+    facts: facts.map(({ label, fact: { domain } }) => ({
+      label,
+      flag: domain.type === 'boolean',
+      ...(domain.type === 'enum' ? { words: domain.values } : {}),
+    })),
     signals: signals.rules.map(({ name }) => name),
     rules: [
       ...verdicts.rules.map(({ name, params }) => rule(name, params)),
