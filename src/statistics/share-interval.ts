@@ -23,3 +23,17 @@ export function shareInterval(part: number, whole: number): ShareInterval | null
   // At the ends the two terms cancel out, but for the last digits.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
+
+/** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
+const NORMAL_95 = 1.6448536269514722;
+
+/** What a share is at most, with 95 % confidence: the upper end of Wilson's one-sided interval. 1 without anybody to count. */
+export function shareUpperBound(part: number, whole: number): number {
+  if (whole === 0) return 1;
+  const z2 = NORMAL_95 ** 2;
+  const value = part / whole;
+  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
+  const half =
+    (NORMAL_95 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  return Math.min(1, middle + half);
+}

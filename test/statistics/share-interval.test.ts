@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { shareInterval } from '../../src/statistics/share-interval.ts';
+import { shareInterval, shareUpperBound } from '../../src/statistics/share-interval.ts';
 
 describe('the interval of a share', () => {
   it('is that of Wilson, and none without anybody', () => {
@@ -24,5 +24,23 @@ describe('the interval of a share', () => {
         expect(value).to.be.within(low - 1e-12, high + 1e-12);
       }),
     );
+  });
+});
+
+describe('the upper bound of a share', () => {
+  it('is the share that so few cases would be seen of in one of twenty samples, by the normal approximation', () => {
+    for (const [part, whole] of [
+      [0, 929],
+      [1, 929],
+      [30, 400],
+      [200, 400],
+    ] as const) {
+      const bound = shareUpperBound(part, whole);
+      // Wilson's bound is the share whose own standard error puts the one that was seen at the 5 % point.
+      const distance = (bound - part / whole) / Math.sqrt((bound * (1 - bound)) / whole);
+      expect(distance).to.be.closeTo(1.6448536, 1e-6);
+    }
+    expect(shareUpperBound(5, 5)).to.equal(1);
+    expect(shareUpperBound(0, 0)).to.equal(1);
   });
 });

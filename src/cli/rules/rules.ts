@@ -4,6 +4,7 @@ import { diffCommand } from './diff.ts';
 import { backtestCommand } from './evidence/backtest.ts';
 import { calibrateCommand } from './evidence/calibrate.ts';
 import { reportCommand } from './evidence/report.ts';
+import { suggestCommand } from './evidence/suggest.ts';
 import { sweepCommand } from './evidence/sweep.ts';
 import { newCommand } from './new.ts';
 import { releaseCommand } from './release.ts';
@@ -25,6 +26,7 @@ export function rulesCommands(program: Command): void {
   calibrateCommand(rules);
   backtestCommand(rules);
   sweepCommand(rules);
+  suggestCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
 }

@@ -33,9 +33,9 @@ export type Input =
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null });
 
-/** All inputs of the view `inputs` as they happened, some thousands at a time. */
-export async function* inputsOf(duck: Duck): AsyncGenerator<readonly Input[]> {
-  for await (const batch of duck.batches('SELECT * FROM inputs')) yield inputsIn(batch);
+/** Inputs of the view `inputs` as they happened, some thousands at a time; `where` (SQL) says which, absent: all. */
+export async function* inputsOf(duck: Duck, where = ''): AsyncGenerator<readonly Input[]> {
+  for await (const batch of duck.batches(`SELECT * FROM inputs ${where}`)) yield inputsIn(batch);
 }
 
 function inputsIn(batch: DuckBatch): readonly Input[] {

@@ -8,7 +8,7 @@ import type { KnownOrder } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing, stateAfterScore } from '../../decision/decide.ts';
-import type { Sightings } from '../../facts/fact.ts';
+import type { FactValue, Sightings } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import type { AskedInput, Input } from './input.ts';
 
@@ -42,6 +42,12 @@ export interface LifeAnswer {
   readonly waitSeconds: number | null;
   /** As a number with four decimals. */
   readonly paymentScore: number;
+}
+
+/** The same with what the rules saw. */
+export interface LivedAnswer extends LifeAnswer {
+  /** One value for each of the rule set's facts, in their order. */
+  readonly values: readonly FactValue[];
 }
 
 /** One order of a client in all lives. */
@@ -85,7 +91,7 @@ export class Lives {
   }
 
   /** Lets an input happen; of a request it gives the answer of each life, otherwise null. */
-  live(input: Input): readonly LifeAnswer[] | null {
+  live(input: Input): readonly LivedAnswer[] | null {
     const payer = this.#payer(input.platform, input.clientIdKey);
     const change = (next: (state: ClientState) => ClientState) => {
       const nextOnce = once(next);
@@ -109,7 +115,7 @@ export class Lives {
     }
   }
 
-  #ask(payer: Payer, asked: AskedInput): readonly LifeAnswer[] {
+  #ask(payer: Payer, asked: AskedInput): readonly LivedAnswer[] {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
@@ -131,7 +137,8 @@ export class Lives {
     const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
     const { paidCount, unpaidCount } = state.outcomes;
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
-    const answer: LifeAnswer = {
+    const answer: LivedAnswer = {
+      values: assessment.values,
       verdict,
       rule,
       clientGroup: assessment.clientGroup,
@@ -207,7 +214,7 @@ export class Lives {
 interface Judged {
   readonly rules: RuleSet;
   readonly state: ClientState;
-  readonly answer: LifeAnswer;
+  readonly answer: LivedAnswer;
   readonly nextState: ClientState;
 }
 

@@ -1,0 +1,65 @@
+import type { SuggestedEffect, Suggestion } from '../../../evidence/suggest/suggest.ts';
+import type { Effect, TradeOff } from '../../../evidence/sweep/trade-off.ts';
+import { table } from '../../table.ts';
+import { countText, ordersText, section, shareText, spanText, timeText } from './evidence-text.ts';
+
+/** A suggestion for people; every figure is of the later part. */
+export function suggestionText(suggestion: Suggestion): string {
+  const { version, budget, span, splitAt, parts, rules, rejected, effects, nothing } = suggestion;
+  return [
+    [
+      `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`,
+      ...spanText(span),
+      `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
+      `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,
+    ].join('\n'),
+    ...(nothing === null ? [] : [nothing]),
+    ...(rules.length === 0
+      ? []
+      : [section('Rules, with what each adds to those before it in the later part', rulesTable(suggestion))]),
+    ...(rules.length === 0 ? [] : [section('The later part', effectsTable(version, effects))]),
+    ...(rejected.length === 0
+      ? []
+      : [
+          section(
+            'Found and left out',
+            rejected.map(({ conditions, reason }) => `${conditions}: ${reason}`).join('\n'),
+          ),
+        ]),
+  ].join('\n\n');
+}
+
+function rulesTable({ rules }: Suggestion): string {
+  const rows = rules.map(({ name, conditions, later }) => [
+    name,
+    countText(later.unpaid),
+    countText(later.paid),
+    conditions,
+  ]);
+  return table(['RULE', 'UNPAID BLOCKED', 'PAID REFUSED', 'BLOCKS WHERE'], rows, { right: [1, 2] });
+}
+
+function effectsTable(version: string, effects: readonly SuggestedEffect[]): string {
+  const rows = effects.flatMap(({ outcomes, present, suggested }) => [
+    [outcomes, version, ...cells(present)],
+    ['', 'suggested', ...cells(suggested)],
+  ]);
+  const headings = [
+    'OUTCOMES',
+    'RULES',
+    'UNPAID BLOCKED',
+    '95 %',
+    'UNPAID STOPPED',
+    '95 %',
+    'PAID REFUSED',
+    '95 %',
+    'PAID HELD BACK',
+    '95 %',
+  ];
+  return table(headings, rows, { right: [2, 3, 4, 5, 6, 7, 8, 9] });
+}
+
+function cells({ unpaidBlocked, unpaidStopped, paidRefused, paidHeldBack }: TradeOff): readonly string[] {
+  const cell = ({ orders, share }: Effect) => [countText(orders), shareText(share)];
+  return [unpaidBlocked, unpaidStopped, paidRefused, paidHeldBack].flatMap(cell);
+}

@@ -1,0 +1,125 @@
+import type { Duck } from '../../archive/duck.ts';
+import type { ScoreRequest } from '../../decision/decide.ts';
+import { type Input, inputsOf } from '../backtest/input.ts';
+import type { OrderPlace } from './known-orders.ts';
+
+/** A longer history is nobody's example. */
+const STEPS_MAX = 30;
+
+/** The text of one case: what a real payer did until a rule blocked it, under other names. */
+export interface ExampleCase {
+  readonly steps: number;
+  readonly yaml: string;
+}
+
+/**
+ * What the client of an order did up to it, as a case that expects the rule to block it. Every identifier is replaced
+ * by one that is made up, equal ones by equal ones. Null when the history is too long for a case.
+ */
+export async function exampleCase(
+  duck: Duck,
+  { clientHash, at }: OrderPlace,
+  rule: string,
+): Promise<ExampleCase | null> {
+  const where = `WHERE client_hash = ${clientHash} AND "at" <= ${at}`;
+  const inputs: Input[] = [];
+  for await (const some of inputsOf(duck, where)) inputs.push(...some);
+  const last = inputs.findLastIndex((input) => input.kind === 'verdict' && input.at === at);
+  const history = inputs.slice(0, last + 1);
+  if (last === -1 || history.length > STEPS_MAX) return null;
+  const names = new MadeUpNames();
+  const steps = history.map((input, place) => {
+    const afterSeconds = Math.round((input.at - (history[place - 1]?.at ?? input.at)) / 1000);
+    return {
+      ...(afterSeconds === 0 ? {} : { after: `${afterSeconds}s` }),
+      ...actionOf(input, names),
+      ...(place === last ? { expect: { verdict: 'BLOCK', rule } } : {}),
+    };
+  });
+  const lines = steps.map((step) => `      - ${JSON.stringify(step)}`);
+  const yaml = `  - name: ${rule} blocks a payer like one who was seen\n    steps:\n${lines.join('\n')}`;
+  return { steps: steps.length, yaml };
+}
+
+/** The file of cases that a draft gets. */
+export function caseFile(cases: readonly ExampleCase[]): string {
+  return [
+    '# yaml-language-server: $schema=../../schema/cases.schema.json',
+    '',
+    '# One case for each suggested rule, after what a payer did, with every name made up.',
+    'cases:',
+    cases.map(({ yaml }) => yaml).join('\n\n'),
+    '',
+  ].join('\n');
+}
+
+function actionOf(input: Input, names: MadeUpNames): Readonly<Record<string, unknown>> {
+  switch (input.kind) {
+    case 'score':
+      return { score: scoreStep(input.request, names) };
+    case 'verdict':
+      return {
+        verdict: {
+          sellPointKey: names.of('shop', input.sellPointKey),
+          method: names.of('method', input.method),
+          amountRequested: input.amount,
+          toPayCurrency: input.currency,
+          orderRef: names.of('order', input.orderRef),
+        },
+      };
+    case 'outcome': {
+      const { outcome, cause } = input.order;
+      return { outcome: withoutNulls({ orderRef: names.of('order', input.orderRef), outcome, cause }) };
+    }
+    case 'binding':
+      return {
+        binding:
+          input.binding === null ? null : { requisiteRef: 'requisite-1', acceptorKeys: ['acceptor-1'] },
+      };
+    case 'override':
+      return { override: input.override?.group ?? null };
+    default:
+      return input satisfies never;
+  }
+}
+
+function scoreStep(request: ScoreRequest, names: MadeUpNames): Readonly<Record<string, unknown>> {
+  const { sellPointKey, method, amount, currency, fingerprint, ip, jsOk, honeypotTriggered } = request;
+  const clientHints = withoutNulls({ jsOk, honeypotTriggered: honeypotTriggered || null });
+  return withoutNulls({
+    sellPointKey: names.of('shop', sellPointKey),
+    selectedMethodKey: names.of('method', method),
+    amountRequested: amount,
+    toPayCurrency: currency,
+    fingerprint: fingerprint === null ? null : names.of('device', fingerprint),
+    ip: ip === null ? null : names.address(ip),
+    clientHints: Object.keys(clientHints).length === 0 ? null : clientHints,
+  });
+}
+
+function withoutNulls(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
+class MadeUpNames {
+  readonly #known = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+
+  of(kind: string, name: string): string {
+    const key = `${kind} ${name}`;
+    const made = this.#known.get(key) ?? `${kind}-${this.#next(kind)}`;
+    this.#known.set(key, made);
+    return made;
+  }
+
+  /** Of the block that is kept for examples (RFC 5737). */
+  address(name: string): string {
+    return this.of('ip', name).replace('ip-', '192.0.2.');
+  }
+
+  #next(kind: string): number {
+    const count = (this.#counts.get(kind) ?? 0) + 1;
+    this.#counts.set(kind, count);
+    return count;
+  }
+}
