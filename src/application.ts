@@ -5,6 +5,7 @@ import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
+import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { callerApi } from './http/caller/caller-api.ts';
 import type { Readiness } from './http/platform/health.ts';
@@ -104,8 +105,9 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   await lists.start();
   metrics.watchLists(() => lists.report());
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clock });
-  const service = new ScoringService({ ...parts, lists, pseudonym, formerPseudonym, metrics });
-  const records = new Records({ ...parts, lists });
+  const decides = { lists, holdoutDraw: holdoutDraw(parts.signalSecret) };
+  const service = new ScoringService({ ...parts, ...decides, pseudonym, formerPseudonym, metrics });
+  const records = new Records({ ...parts, ...decides });
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };

@@ -14,6 +14,7 @@ import {
   type VerdictResult,
 } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from './decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
 import { recordShape } from './decision/record/record-shape.ts';
 import {
@@ -38,6 +39,8 @@ export interface ServiceParts {
   readonly ruleSource: RuleSource;
   /** This node's copy of the shared lists; absent: nobody is on any list. */
   readonly lists?: SharedLists;
+  /** Absent: nobody is held out of a rule. */
+  readonly holdoutDraw?: HoldoutDraw;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly pseudonym: Pseudonym;
@@ -93,11 +96,13 @@ export class IdempotencyKeyReused extends Error {
 export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #lists: SharedLists;
+  readonly #holdoutDraw: HoldoutDraw;
   readonly #turns: ClientTurns;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
     this.#lists = parts.lists ?? NO_LISTS;
+    this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
     this.#turns = new ClientTurns(parts);
   }
 
@@ -122,7 +127,7 @@ export class ScoringService {
       const now = this.#moment(snapshot);
       // Noted once a request: deciding again after a lost race is still the same request.
       seen ??= this.#see(ask, snapshot, now);
-      const standing = { client, state: snapshot.state, sightings: await seen, lists: this.#lists, now };
+      const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
       return stepOf(ask, this.#decide(ask, standing));
     });
     this.#note(verdicts);
@@ -142,7 +147,7 @@ export class ScoringService {
       const now = this.#moment(snapshot);
       const { known: hints } = hintsAfter(snapshot.state, request, now);
       const sightings = await seeDevices(store, { client, choice, hints, now });
-      const standing = { client, state: snapshot.state, sightings, lists: this.#lists, now };
+      const standing = this.#standing({ client, state: snapshot.state, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
       );
@@ -240,6 +245,10 @@ export class ScoringService {
       metrics.verdict(verdicts.decision);
       ruleSource.observe(verdicts.decision, verdicts.shadowed);
     }
+  }
+
+  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw'>): Standing {
+    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw };
   }
 
   #moment({ state }: Snapshot): number {

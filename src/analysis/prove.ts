@@ -10,7 +10,7 @@ import { textForm } from '../rules/proof/domain.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import { type Knowledge, knowledgeOf } from '../rules/proof/relations.ts';
-import type { ParsedRules, Rule } from '../rules/rule-set.ts';
+import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
 /** Something about a rule set that cannot be meant, although every file is sound by itself. */
 export interface Finding extends Problem {
@@ -52,7 +52,14 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
 
 /** What looks like a slip in a rule that works all the same. */
 function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
-  return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule)];
+  return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule), ...unboundHoldout(rule)];
+}
+
+/** What a rule holds back may cost any amount once somebody is held out of it. */
+function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
+  if (holdout === undefined || holdout.maxAmounts !== null) return [];
+  const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
+  return [{ at: holdout.at, message }];
 }
 
 /** An amount is a number of currency units, so a limit means nothing before the currency is known. */
@@ -75,8 +82,9 @@ export function proveOrdered(
 ): Proofs {
   const conditions = rules.map(({ condition }) => condition);
   reasoner.prepare(conditions);
-  const proofs = rules.map((rule, index) => proveRule(rule, rules.slice(0, index), reasoner));
-  const unreachable = otherwise !== null && reasoner.find([], conditions).kind === 'none';
+  const proofs = rules.map((rule, index) => proveRule(rule, withoutHoldout(rules.slice(0, index)), reasoner));
+  const sure = withoutHoldout(rules).map(({ condition }) => condition);
+  const unreachable = otherwise !== null && reasoner.find([], sure).kind === 'none';
   const message = '"otherwise" is never reached: some rule always matches';
   return {
     findings: proofs.flatMap(({ findings }) => findings),

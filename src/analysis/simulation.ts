@@ -19,6 +19,7 @@ import {
   type VerdictRequest,
 } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
+import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
@@ -43,6 +44,7 @@ export class Simulation {
   #rules: RuleSet;
   readonly #platform: PlatformName;
   readonly #lists: SharedLists;
+  #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
   readonly #payers = new Map<string, Payer>();
   readonly #devices = new DeviceBook();
 
@@ -55,6 +57,11 @@ export class Simulation {
   /** Lets another rule set decide from now on, as a rollout does. */
   use(rules: RuleSet): void {
     this.#rules = rules;
+  }
+
+  /** Says who is held out of which rules from now on; nobody is before. */
+  holdOut(isHeldOut: IsHeldOut): void {
+    this.#holdoutDraw = () => isHeldOut;
   }
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
@@ -115,6 +122,6 @@ export class Simulation {
   }
 
   #standing({ key, state }: Payer, sightings: Sightings, now: number): Standing {
-    return { client: key, state, sightings, lists: this.#lists, now };
+    return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
   }
 }

@@ -58,6 +58,8 @@ export function decisionOf(row: DuckRow): Decision {
   // Segments of older versions lack these columns.
   const ladder = textOf(row['ladder']);
   const waitFloorMs = numberOf(row['wait_floor_ms']);
+  const heldOut = textsOf(row['held_out']);
+  const shares = textsOf(row['held_out_share']) ?? [];
   return {
     decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq, at),
     seq,
@@ -82,6 +84,9 @@ export function decisionOf(row: DuckRow): Decision {
     rule: need(row, 'rule'),
     signals: textsOf(row['signals']) ?? [],
     facts: factsOf(row),
+    ...(heldOut === null
+      ? {}
+      : { holdout: heldOut.map((rule, place) => ({ rule, share: Number(shares[place]) })) }),
     ladderBefore: ladderOf(row, 'ladder_before'),
     ladderAfter: ladderOf(row, 'ladder_after'),
   };

@@ -80,6 +80,8 @@ function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
     signals: decision.signals,
     ladder: decision.ladder ?? null,
     wait_floor_ms: decision.waitFloorMs ?? null,
+    held_out: decision.holdout?.map(({ rule }) => rule) ?? null,
+    held_out_share: decision.holdout?.map(({ share }) => String(share)) ?? null,
     ...ladderCells('ladder_before', decision.ladderBefore),
     ...ladderCells('ladder_after', decision.ladderAfter),
   };

@@ -84,6 +84,11 @@ export const TABLES = {
         'wait_floor_ms',
         'How long the wait before was, where the ladder would have given a shorter one',
       ),
+      texts(
+        'held_out',
+        'Rules that matched and were skipped for this client, like "groups/blocked-by-unpaid-chain"',
+      ),
+      texts('held_out_share', 'The share of the clients that each of them holds out, like "0.02"'),
       ...ladder('ladder_before', 'before the decision'),
       ...ladder('ladder_after', 'after it'),
     ],

@@ -3,6 +3,7 @@ import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
 import { type Matchable, type RuleSet, settingsOf, type VerdictParams } from '../rules/rule-set.ts';
 import { totalWeight } from '../rules/signal-weight.ts';
 import { type Decision, OTHERWISE } from './decision.ts';
+import { type HeldOut, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {
@@ -12,34 +13,55 @@ export interface Assessment {
   /** Names of the bot signals that matched. */
   readonly signals: readonly string[];
   readonly isBot: boolean;
+  /** Group rules and signals that matched and were skipped. */
+  readonly heldOut: readonly HeldOut[];
 }
 
 /** Facts, then the client group, then the bot flag: each may use what came before it. */
-export function assess(rules: RuleSet, context: FactContext): Assessment {
-  return conclude(rules, readFacts(rules, context), context.isNew);
+export function assess(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
+  return conclude(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
 /** The same from values that were read earlier, such as those of a recorded decision. */
-export function conclude(rules: RuleSet, facts: readonly FactValue[], isNew: boolean): Assessment {
+export function conclude(
+  rules: RuleSet,
+  facts: readonly FactValue[],
+  isNew: boolean,
+  isHeldOut = NOBODY_HELD_OUT,
+): Assessment {
   const values = [...facts];
-  const clientGroup = firstMatch(rules.groups.rules, values)?.params.group ?? rules.groups.otherwise;
+  const holdouts = new Holdouts(rules, isHeldOut);
+  const group = firstMatch('groups', rules.groups.rules, values, holdouts);
+  const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
-  const matching = rules.signals.rules.filter((signal) => signal.matches(values));
+  const matching = rules.signals.rules.filter(
+    (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
+  );
   const botWeight = totalWeight(matching.map((signal) => signal.params.weight));
   // The contract: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
-  return { values, clientGroup, signals: matching.map((signal) => signal.name), isBot };
+  const signals = matching.map((signal) => signal.name);
+  return { values, clientGroup, signals, isBot, heldOut: holdouts.skipped };
 }
 
 /** The rule that gives the verdict, or `otherwise`. */
 export function verdictRule(
   rules: RuleSet,
   values: readonly FactValue[],
-): { readonly rule: string; readonly params: VerdictParams } {
-  const match = firstMatch(rules.verdicts.rules, values);
-  if (match === undefined) return { rule: OTHERWISE, params: rules.verdicts.otherwise };
-  return { rule: match.name, params: match.params };
+  isHeldOut = NOBODY_HELD_OUT,
+): VerdictMatch {
+  const holdouts = new Holdouts(rules, isHeldOut);
+  const match = firstMatch('verdicts', rules.verdicts.rules, values, holdouts);
+  const { name: rule, params } = match ?? { name: OTHERWISE, params: rules.verdicts.otherwise };
+  return { rule, params, heldOut: holdouts.skipped };
+}
+
+interface VerdictMatch {
+  readonly rule: string;
+  readonly params: VerdictParams;
+  /** Verdict rules that matched before it and were skipped. */
+  readonly heldOut: readonly HeldOut[];
 }
 
 /** The values of a decision by the labels of their facts, as decisions record them. */
@@ -85,10 +107,12 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
 
 /** Rules are in order of priority, so the first match is the one that counts. */
 function firstMatch<Params>(
+  file: HoldoutFile,
   rules: readonly Matchable<Params>[],
   values: readonly FactValue[],
+  holdouts: Holdouts,
 ): Matchable<Params> | undefined {
-  return rules.find((rule) => rule.matches(values));
+  return rules.find((rule) => rule.matches(values) && !holdouts.skips(file, rule, values));
 }
 
 function setConclusions(rules: RuleSet, values: FactValue[], conclusions: Conclusions): void {

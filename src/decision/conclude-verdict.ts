@@ -8,6 +8,7 @@ import {
 } from '../client/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from '../rules/rule-set.ts';
 import { type Assessment, verdictRule } from './assess.ts';
+import type { HeldOut, IsHeldOut } from './holdout.ts';
 import { renderReason } from './reason.ts';
 
 /** What of a verdict follows from the values that the rules see, the ladder and the time. */
@@ -22,6 +23,8 @@ export interface ConcludedVerdict {
   readonly ladder: string | null;
   /** What the wait before lasted, when the ladder alone would have given a shorter one; otherwise null. */
   readonly waitFloorMs: number | null;
+  /** Verdict rules that matched before and were skipped. */
+  readonly heldOut: readonly HeldOut[];
   readonly ladderAfter: Ladder;
 }
 
@@ -40,9 +43,10 @@ export function concludeVerdict(
   { ladder: settings }: PlatformSettings,
   { values }: Pick<Assessment, 'values'>,
   standing: LadderStanding,
+  isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at, lastWaitMs } = standing;
-  const { rule, params } = verdictRule(rules, values);
+  const { rule, params, heldOut } = verdictRule(rules, values, isHeldOut);
   const ladderAfter = nextLadder(params, settings, standing);
   const unhindered = nextLadder(params, settings, { ...standing, lastWaitMs: 0 });
   const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
@@ -52,6 +56,7 @@ export function concludeVerdict(
     reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
+    heldOut,
     waitFloorMs: ladderAfter.waitUntil === unhindered.waitUntil ? null : lastWaitMs,
     ladderAfter,
   };

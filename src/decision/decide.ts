@@ -26,6 +26,7 @@ import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-s
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
+import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import type { ListSubject } from './lists/list-kind.ts';
 import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
 
@@ -81,6 +82,8 @@ export interface Standing {
   readonly sightings: Sightings;
   /** As they are at this moment; absent: nobody is on any list. */
   readonly lists?: SharedLists;
+  /** Who is held out of which rules; absent: nobody. */
+  readonly holdoutDraw?: HoldoutDraw;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -96,7 +99,8 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const { hints, events, known } = hintsAfter(state, request, now);
   const nextState = touch({ ...state, hints, events }, now);
   const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known };
-  const assessment = assess(rules, contextOf(view, settings, request, standing));
+  const isHeldOut = heldOutAt(standing, now);
+  const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
   return { answer, signals: assessment.signals, nextState };
 }
@@ -146,6 +150,7 @@ function renameDevice(
 export function decideVerdict(rules: RuleSet, standing: Standing, request: VerdictRequest): VerdictResult {
   const { client, state } = standing;
   const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
+  const heldOut = [...assessment.heldOut, ...concluded.heldOut];
   const decision: Decision = {
     decisionId: decisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
@@ -165,6 +170,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     rule: concluded.rule,
     signals: assessment.signals,
     facts: factsByLabel(rules, assessment.values),
+    ...(heldOut.length === 0 ? {} : { holdout: heldOut }),
     ladderBefore,
     ladderAfter: concluded.ladderAfter,
   };
@@ -182,9 +188,11 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const event = eventOf(request, settings, hints, early, at);
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
-  const assessment = assess(rules, contextOf(view, settings, request, standing));
+  const isHeldOut = heldOutAt(standing, at);
+  const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
   const { lastWaitMs } = state;
-  const concluded = concludeVerdict(rules, settings, assessment, { ladderBefore, lastWaitMs, at });
+  const ladderStanding = { ladderBefore, lastWaitMs, at };
+  const concluded = concludeVerdict(rules, settings, assessment, ladderStanding, isHeldOut);
   const nextState: ClientState = {
     ...seen,
     seq: state.seq + 1,
@@ -202,7 +210,12 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   const settings = settingsOf(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
   const now = momentFor(state, standing.now);
-  return assess(rules, contextOf(asItStands(state, settings, sightings, now), settings, request, standing));
+  const view = asItStands(state, settings, sightings, now);
+  return assess(rules, contextOf(view, settings, request, standing), heldOutAt(standing, now));
+}
+
+function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
+  return holdoutDraw === undefined ? NOBODY_HELD_OUT : holdoutDraw(client, at);
 }
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;

@@ -3,6 +3,7 @@ import { decisionId, type PlatformName, parseDecisionId } from '../client/client
 import type { Ladder } from '../client/ladder.ts';
 import type { FactValue } from '../facts/fact.ts';
 import type { RuleVersion, Verdict } from '../rules/rule-set.ts';
+import type { HeldOut } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
 export type Arm = 'active' | 'candidate';
@@ -49,6 +50,8 @@ export interface Decision {
   readonly signals: readonly string[];
   /** The values that the rules saw, by label: `paidCount`, `verdicts(10m)`. */
   readonly facts: Readonly<Record<string, FactValue>>;
+  /** The rules that matched and were skipped, because the client is held out of them; absent when there are none. */
+  readonly holdout?: readonly HeldOut[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
 }

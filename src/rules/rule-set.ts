@@ -34,6 +34,15 @@ export interface ConcludedFactRef {
   readonly index: number;
 }
 
+/** For a share of the clients a rule is skipped, so that what it costs and saves can be seen. */
+export interface Holdout {
+  /** Of the clients, above 0. */
+  readonly share: number;
+  /** By currency, the largest amount for which it is skipped; in other currencies it is not. Null: whatever the amount. */
+  readonly maxAmounts: Readonly<Record<string, number>> | null;
+  readonly at: Location;
+}
+
 export interface Rule<Params> {
   readonly name: string;
   readonly description: string;
@@ -41,7 +50,13 @@ export interface Rule<Params> {
   readonly priority: number;
   readonly condition: Condition;
   readonly params: Params;
+  readonly holdout?: Holdout;
   readonly at: Location;
+}
+
+/** The rules that certainly apply whenever they match: nobody is held out of them. */
+export function withoutHoldout<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
+  return rules.filter(({ holdout }) => holdout === undefined);
 }
 
 export interface GroupParams {

@@ -129,6 +129,10 @@ export interface Decision {
   readonly rule: string;
   readonly signals: readonly string[];
   readonly facts: Readonly<Record<string, number | boolean | string>>;
+  readonly holdout?: readonly {
+    readonly rule: string;
+    readonly share: number;
+  }[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
 }
@@ -404,6 +408,7 @@ export interface RuleTrace {
   readonly gives: string | number;
   readonly asked: boolean;
   readonly matched: boolean;
+  readonly heldOut?: boolean;
   readonly condition: ConditionTrace;
 }
 

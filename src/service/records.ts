@@ -8,6 +8,7 @@ import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
 import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
@@ -23,6 +24,8 @@ export interface RecordsParts {
   readonly archive?: ArchiveReader | null;
   /** This node's copy of the shared lists; absent: nobody is on any list. */
   readonly lists?: SharedLists;
+  /** Absent: nobody is held out of a rule. */
+  readonly holdoutDraw?: HoldoutDraw;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -131,6 +134,7 @@ export class Records {
     const hints = knownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
     const sightings = await seeDevices(this.#parts.store, { client, choice, hints, now });
-    return { client, state, sightings, lists: this.#parts.lists ?? NO_LISTS, now };
+    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS } = this.#parts;
+    return { client, state, sightings, lists, holdoutDraw, now };
   }
 }

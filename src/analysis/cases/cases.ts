@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PlatformName } from '../../client/client-key.ts';
+import type { Decision } from '../../decision/decision.ts';
 import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
@@ -70,9 +71,10 @@ export async function traceFailure(
 /** The first step that fails ends its case: what follows would only be a consequence. */
 function runCase(
   meter: CoverageMeter,
-  { name, platform, lists, startsAt, steps }: RuleCase,
+  { name, platform, lists, heldOut, startsAt, steps }: RuleCase,
 ): CaseFailure | null {
   const simulation = new Simulation(meter.watched, platform, lists);
+  simulation.holdOut((rule) => heldOut.includes(rule));
   let now = startsAt;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;
@@ -119,7 +121,9 @@ function act(
       return { ...answer, signals };
     }
     case 'verdict':
-      return { ...simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now) };
+      return verdictMembers(
+        simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now),
+      );
     case 'outcome': {
       const { orderRef, outcome, cause, agoMs } = action;
       const report = { outcome, cause, occurredAt: now - agoMs };
@@ -138,6 +142,10 @@ function act(
     default:
       return action satisfies never;
   }
+}
+
+function verdictMembers(decision: Decision): Readonly<Record<string, unknown>> {
+  return { ...decision, heldOut: (decision.holdout ?? []).map(({ rule }) => rule) };
 }
 
 /** A case says how long something lasts; the client's state says until when. */

@@ -60,6 +60,7 @@ const EXPECTABLE: Readonly<Record<StepKind, Readonly<Record<string, Expectable>>
       mayBeAbsent: true,
       read: (file, node, { settings }) => file.choice(node, 'ladder', Object.keys(settings.ladder.ladders)),
     },
+    heldOut: { read: readHeldOut },
     stickyRequisiteRef: { mayBeAbsent: true, read: text('stickyRequisiteRef') },
     rule: {
       read: (file, node, { verdicts }) =>
@@ -106,6 +107,20 @@ export function readExpectations(
     }
   }
   return expectations;
+}
+
+/** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`; an absent list is an empty one. */
+export function readHeldOut(
+  file: YamlFile,
+  node: YamlNode | undefined,
+  { groups, signals, verdicts }: ParsedRules,
+): readonly string[] {
+  if (node === undefined) return [];
+  const files = { groups: groups.rules, 'bot-signals': signals.rules, verdicts: verdicts.rules };
+  const names = Object.entries(files).flatMap(([name, rules]) =>
+    rules.filter(({ holdout }) => holdout !== undefined).map((rule) => `${name}/${rule.name}`),
+  );
+  return readList(file, node, 'heldOut', (item) => file.choice(item, 'rule with a holdout', names)) ?? [];
 }
 
 function text(name: string): ReadExpected {

@@ -15,7 +15,13 @@ import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/
 import type { Location, Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
 import { readCaseLists } from './case-lists.ts';
-import { type Expectation, readExpectations, STEP_KINDS, type StepKind } from './expectations.ts';
+import {
+  type Expectation,
+  readExpectations,
+  readHeldOut,
+  STEP_KINDS,
+  type StepKind,
+} from './expectations.ts';
 
 /** A test of a rule set: what one or more payers do, and what the rules must answer. */
 export interface RuleCase {
@@ -23,6 +29,8 @@ export interface RuleCase {
   readonly platform: PlatformName;
   /** The shared lists, as they are from the first step to the last. */
   readonly lists: SharedLists;
+  /** The rules that its clients are held out of, like `groups/blocked-by-unpaid-chain`. */
+  readonly heldOut: readonly string[];
   /** Epoch ms; its steps tell what time passes. */
   readonly startsAt: number;
   readonly steps: readonly Step[];
@@ -79,7 +87,7 @@ const DEFAULT_START = Date.UTC(2026, 0, 1);
 
 const TIMES_MAX = 1000;
 
-const CASE_MEMBERS = ['name', 'platform', 'startsAt', 'lists', 'steps'];
+const CASE_MEMBERS = ['name', 'platform', 'startsAt', 'lists', 'heldOut', 'steps'];
 
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
@@ -137,8 +145,9 @@ class CaseReader {
     if (name === null || platform === null || startsAt === null || nodes === null) return null;
     const read = nodes.map((step) => this.#step(step)).filter((step) => step !== null);
     const lists = readCaseLists(this.#file, members?.get('lists'), platform);
+    const heldOut = readHeldOut(this.#file, members?.get('heldOut')?.value, this.#rules);
     if (read.length < nodes.length) return null;
-    return { name, platform, lists, startsAt, steps: read, at: this.#file.at(node) };
+    return { name, platform, lists, heldOut, startsAt, steps: read, at: this.#file.at(node) };
   }
 
   #start(member: Member | undefined): number | null {

@@ -4,6 +4,7 @@ import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import type {
   GroupParams,
+  Holdout,
   ParsedRules,
   PlatformSettings,
   Rule,
@@ -231,6 +232,15 @@ function verdictParams({ verdict, ladder, reason }: VerdictParams): Params {
   return { verdict, ...named, reason: JSON.stringify(reasonText(reason)) };
 }
 
+function holdoutParams(holdout: Holdout | undefined): Params {
+  if (holdout === undefined) return {};
+  const share = `${Math.round(holdout.share * 10_000) / 100}%`;
+  const bounds = Object.entries(holdout.maxAmounts ?? {}).map(
+    ([currency, amount]) => `${amount} ${currency}`,
+  );
+  return { holdout: bounds.length === 0 ? share : `${share} up to ${bounds.toSorted().join(', ')}` };
+}
+
 function paramChanges(before: Params, after: Params): readonly string[] {
   return Object.keys({ ...before, ...after })
     .filter((name) => before[name] !== after[name])
@@ -283,8 +293,10 @@ class RulesDiff<P> {
     });
   }
 
-  #inWords({ priority, condition, params }: Rule<P>): string {
-    const answer = Object.entries(this.#params(params)).map(([name, value]) => `${name} ${value}`);
+  #inWords({ priority, condition, params, holdout }: Rule<P>): string {
+    const answer = Object.entries({ ...this.#params(params), ...holdoutParams(holdout) }).map(
+      ([name, value]) => `${name} ${value}`,
+    );
     const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
     return [...order, `when ${plainCondition(condition, true).text}`, ...answer].join('; ');
   }
@@ -303,7 +315,10 @@ class RulesDiff<P> {
       );
       found.push(...changes.map((change) => changed(this.#part, is.name, change)));
     }
-    const params = paramChanges(this.#params(was.params), this.#params(is.params));
+    const params = paramChanges(
+      { ...this.#params(was.params), ...holdoutParams(was.holdout) },
+      { ...this.#params(is.params), ...holdoutParams(is.holdout) },
+    );
     return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
   }
 

@@ -5,7 +5,9 @@ import { formatPaymentScore } from '../../client/payment-score.ts';
 import { conclude } from '../../decision/assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
+import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import { listText } from '../../rules/condition-text.ts';
 import { type RuleTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
@@ -140,20 +142,26 @@ function fits(value: FactValue | undefined, { type }: FactDomain): boolean {
 }
 
 /** What of a decision follows from its facts, its ladder and its time. */
-type Rerun = ConcludedVerdict & Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'>;
+type Rerun = ConcludedVerdict &
+  Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
+    readonly holdout: readonly HeldOut[];
+  };
 
 function decideAgain(
   rules: RuleSet,
   decision: Decision,
 ): { readonly rerun: Rerun; readonly values: readonly FactValue[] } {
   const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
-  const { values, clientGroup, isBot, signals } = conclude(rules, recorded, false);
+  const isHeldOut = heldOutThen(decision.holdout);
+  const { heldOut, ...assessment } = conclude(rules, recorded, false, isHeldOut);
+  const { values, clientGroup, isBot, signals } = assessment;
   const settings = settingsOf(rules, decision.platform);
   const { ladderBefore, waitFloorMs: lastWaitMs = 0, at } = decision;
   const standing = { ladderBefore, lastWaitMs, at };
-  const concluded = concludeVerdict(rules, settings, { values }, standing);
+  const concluded = concludeVerdict(rules, settings, { values }, standing, isHeldOut);
+  const holdout = [...heldOut, ...concluded.heldOut];
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
-  return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore } };
+  return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore, holdout } };
 }
 
 function compare(
@@ -162,13 +170,14 @@ function compare(
   rerun: Rerun,
   values: readonly FactValue[],
 ): readonly RerunDifference[] {
-  const { waitSeconds = null, ladder = null } = decision;
-  const recorded = { ...decision, waitSeconds, ladder };
+  const { waitSeconds = null, ladder = null, holdout = [] } = decision;
+  const recorded = { ...decision, waitSeconds, ladder, holdout };
   const members = (
     [
       'verdict',
       'waitSeconds',
       'ladder',
+      'holdout',
       'rule',
       'reason',
       'clientGroup',
@@ -187,14 +196,18 @@ function compare(
 }
 
 async function account(rules: RuleSet, values: readonly FactValue[], rerun: Rerun): Promise<RulesAccount> {
-  const { groups, signals, verdicts } = await traceRuleSet(rules, values);
+  const traced = await traceRuleSet(rules, values);
+  const held = (file: HoldoutFile, some: readonly RuleTrace[]) => markHeldOut(some, file, rerun.holdout);
+  const groups = untilFirst(held('groups', traced.groups));
+  const signals = held('bot-signals', traced.signals);
+  const verdicts = untilFirst(held('verdicts', traced.verdicts));
   const { clientGroup, isBot, verdict, rule } = rerun;
-  const weight = totalWeight(signals.filter(({ matched }) => matched).map(({ gives }) => Number(gives)));
+  const weight = totalWeight(signals.filter(counts).map(({ gives }) => Number(gives)));
   const { threshold } = rules.signals;
   return {
     groups: {
       group: clientGroup,
-      rule: groups.find(({ matched }) => matched)?.name ?? OTHERWISE,
+      rule: groups.find(counts)?.name ?? OTHERWISE,
       why: firstMatchInWords(groups, clientGroup),
       rules: groups,
     },
@@ -205,19 +218,51 @@ async function account(rules: RuleSet, values: readonly FactValue[], rerun: Reru
 
 /** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */
 function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
-  const place = rules.findIndex(({ matched }) => matched);
+  const place = rules.findIndex(counts);
   const first = rules[place];
-  if (first === undefined) return `None of the rules matched, so "otherwise" gave ${gives}.`;
-  const before = place === 0 ? 'it is asked first' : `the ${countOf(place, 'rule')} before it did not`;
-  return `${first.name} matched, because ${reasonInWords(first.condition)}; ${before}.`;
+  const skipped = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
+  const holdout = skipped.length === 0 ? '' : ` ${heldOutInWords(skipped)}`;
+  const otherRules = skipped.length === 0 ? 'rules' : 'other rules';
+  if (first === undefined)
+    return `None of the ${otherRules} matched, so "otherwise" gave ${gives}.${holdout}`;
+  const others = place - skipped.length;
+  const before = others === 0 ? 'it is asked first' : `the ${countOf(others, 'rule')} before it did not`;
+  return `${first.name} matched, because ${reasonInWords(first.condition)}; ${before}.${holdout}`;
+}
+
+/** "The client is held out of blocked-by-unpaid-chain, which matched too." */
+function heldOutInWords(names: readonly string[]): string {
+  return `The client is held out of ${listText(names, 'and')}, which matched too.`;
+}
+
+/** Whether a rule matched and was not skipped. */
+function counts({ matched, heldOut }: RuleTrace): boolean {
+  return matched && heldOut !== true;
+}
+
+function markHeldOut(
+  rules: readonly RuleTrace[],
+  file: HoldoutFile,
+  holdout: readonly HeldOut[],
+): readonly RuleTrace[] {
+  const names = new Set(holdout.map(({ rule }) => rule));
+  return rules.map((trace) => (names.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true } : trace));
+}
+
+/** Behind the first rule that counts none was asked. */
+function untilFirst(rules: readonly RuleTrace[]): readonly RuleTrace[] {
+  const first = rules.findIndex(counts);
+  return first === -1 ? rules : rules.map((trace, place) => ({ ...trace, asked: place <= first }));
 }
 
 function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
-  const matching = rules.filter(({ matched }) => matched).map(({ name, gives }) => `${name} (${gives})`);
+  const matching = rules.filter(counts).map(({ name, gives }) => `${name} (${gives})`);
+  const skipped = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
+  const holdout = skipped.length === 0 ? '' : ` ${heldOutInWords(skipped)}`;
   if (matching.length === 0)
-    return `None of the signals matched; a bot has a weight of ${threshold} or more.`;
+    return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
   const reached = weight >= threshold ? 'reaches' : 'stays below';
-  return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.`;
+  return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.${holdout}`;
 }
 
 /** `2 rules`, and for one of them `rule`, after "the". */

@@ -30,7 +30,7 @@ export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly s
 }
 
 function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
-  const mark = rule.asked ? (rule.matched ? '✓' : '✗') : '·';
+  const mark = rule.asked && rule.heldOut !== true ? (rule.matched ? '✓' : '✗') : '·';
   const tone = rule.asked ? (rule.matched ? 'pass' : 'strong') : 'faint';
   const head = {
     tone,
@@ -40,8 +40,9 @@ function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
   return [head, ...conditionRows(rule.condition, 6, rule.asked)];
 }
 
-function fate({ asked, matched, gives }: RuleTrace): string {
+function fate({ asked, matched, heldOut, gives }: RuleTrace): string {
   const what = typeof gives === 'number' ? `weight ${gives}` : gives;
+  if (heldOut === true) return 'matched, and skipped: the client is held out of it';
   if (asked) return matched ? `matched: ${what}` : 'did not match';
   return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
 }

@@ -53,6 +53,7 @@ export function caseFileSchema(): JsonSchema {
           'A shared list.',
         ),
       },
+      heldOut: { ...HELD_OUT, description: 'The rules that the clients of the case are held out of.' },
       steps,
     },
     ['name', 'steps'],
@@ -128,6 +129,11 @@ const ACTIONS: Readonly<Record<StepKind, JsonSchema>> = {
   },
 };
 
+const HELD_OUT = {
+  type: 'array',
+  items: { type: 'string', pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' },
+};
+
 const PAYER_EXPECTATIONS = {
   clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
   paymentScore: { type: 'string', pattern: '^[01]\\.\\d{4}$' },
@@ -143,6 +149,7 @@ const EXPECTATIONS: Readonly<Record<StepKind, Readonly<Record<string, JsonSchema
     verdict: choice(VERDICTS, 'The command to the caller.'),
     waitSeconds: { type: ['integer', 'null'], minimum: 1 },
     ladder: optionalText,
+    heldOut: { ...HELD_OUT, description: 'The rules that matched and were skipped.' },
     stickyRequisiteRef: optionalText,
     rule: text('Name of the rule that decides, or otherwise.'),
     reason: text('What the caller reads.'),

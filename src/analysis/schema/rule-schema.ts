@@ -2,6 +2,7 @@ import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { RuleStage } from '../../rules/parse/condition.ts';
+import { HOLDOUT_PATTERN } from '../../rules/parse/holdout.ts';
 import { LADDER_LEVELS_MAX, LADDER_NAME_PATTERN } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
@@ -174,13 +175,14 @@ function ladderSchema(description: string): JsonSchema {
   );
 }
 
+const CURRENCY_AMOUNTS = {
+  type: 'object',
+  propertyNames: { pattern: CURRENCY_TEXT.pattern },
+  additionalProperties: { type: 'string', pattern: DECIMAL_PATTERN },
+};
+
 function limitsSchema(): JsonSchema {
-  const amounts = {
-    type: 'object',
-    description: 'The most to be paid at once, by currency.',
-    propertyNames: { pattern: CURRENCY_TEXT.pattern },
-    additionalProperties: { type: 'string', pattern: DECIMAL_PATTERN },
-  };
+  const amounts = { ...CURRENCY_AMOUNTS, description: 'The most to be paid at once, by currency.' };
   const groups = Object.fromEntries(CLIENT_GROUPS.map((group) => [group, amounts]));
   const limits = mappingOf(groups, CLIENT_GROUPS, 'payLimitValue by client group.');
   return mappingOf({ limits }, ['limits'], 'The most that a payer should be let pay at once.');
@@ -214,8 +216,20 @@ function ruleFile(
     description: text('Why the rule is there, in words for people.'),
     ...ruleMembers,
     conditions: TOP_LEVEL,
+    holdout: {
+      type: 'string',
+      pattern: HOLDOUT_PATTERN,
+      description:
+        'The share of the clients for whom the rule is skipped, like 2%, to see what it costs and saves.',
+    },
+    holdoutMaxAmount: {
+      ...CURRENCY_AMOUNTS,
+      minProperties: 1,
+      description: 'By currency, the largest amount for which it is skipped; in other currencies it is not.',
+    },
   };
-  const required = Object.keys(rule).filter((name) => name !== 'description');
+  const optional = ['description', 'holdout', 'holdoutMaxAmount'];
+  const required = Object.keys(rule).filter((name) => !optional.includes(name));
   const file = mappingOf(
     {
       conditions: {

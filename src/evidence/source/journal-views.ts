@@ -114,6 +114,14 @@ const DECISION_MEMBERS: readonly (readonly [string | Readonly<Record<string, str
   ['signals', 'signals', 'VARCHAR[]'],
   ['ladder', 'ladder', 'VARCHAR'],
   ['wait_floor_ms', 'waitFloorMs', 'BIGINT'],
+  [
+    {
+      held_out: 'list_transform(decision.holdout, lambda held: held.rule)',
+      held_out_share: 'list_transform(decision.holdout, lambda held: held.share::VARCHAR)',
+    },
+    'holdout',
+    'STRUCT(rule VARCHAR, share DOUBLE)[]',
+  ],
   [ladderColumns('ladder_before', 'ladderBefore'), 'ladderBefore', LADDER],
   [ladderColumns('ladder_after', 'ladderAfter'), 'ladderAfter', LADDER],
 ];

@@ -58,6 +58,15 @@ export const DecisionSchema = named(
     facts: Type.Record(Type.String(), factValue, {
       description: 'The values that the rules saw, by label, like "verdicts(10m)"',
     }),
+    holdout: Type.Optional(
+      list(
+        shape('A rule that the client is held out of', {
+          rule: word('Its file and name, like "groups/blocked-by-unpaid-chain"'),
+          share: Type.Number({ description: 'Of the clients, from 0 to 1' }),
+        }),
+        'Rules that matched and were skipped',
+      ),
+    ),
     ladderBefore: LadderSchema,
     ladderAfter: LadderSchema,
   }),

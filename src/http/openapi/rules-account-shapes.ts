@@ -61,6 +61,9 @@ export const RuleTraceSchema = named(
     }),
     asked: yesNo('False behind the first match: the decision did not depend on it'),
     matched: yesNo('Whether its conditions hold, asked or not'),
+    heldOut: Type.Optional(
+      Type.Literal(true, { description: 'The client is held out of it, so that it does not count' }),
+    ),
     condition: ConditionSchema,
   }),
 );

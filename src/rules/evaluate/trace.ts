@@ -44,6 +44,8 @@ export interface RuleTrace {
   readonly asked: boolean;
   /** Whether its conditions hold, asked or not. */
   readonly matched: boolean;
+  /** The client is held out of it, so that it does not count although it matched. */
+  readonly heldOut?: true;
   readonly condition: ConditionTrace;
 }
 

@@ -2,6 +2,7 @@ import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import type { ParsedRules } from '../rule-set.ts';
 import { FactRefs } from './fact-refs.ts';
+import { refuseHoldouts } from './holdout.ts';
 import { RuleLadders } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
@@ -69,8 +70,8 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     limits,
     lists,
   };
-  // Asked last: whether two rules can both be first only shows in a rule set that is sound otherwise.
-  const unclear = refuseUnclearOrder(rules);
+  // Asked last: whether two rules can both be first, or whom a rule matches, only shows in a rule set that is sound otherwise.
+  const unclear = [...refuseUnclearOrder(rules), ...refuseHoldouts(rules)];
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 

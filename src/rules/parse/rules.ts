@@ -11,6 +11,7 @@ import {
 } from '../rule-set.ts';
 import { totalWeight } from '../signal-weight.ts';
 import { ConditionReader, type RuleNames, type RuleStage } from './condition.ts';
+import { readHoldout } from './holdout.ts';
 import { readReason } from './reason.ts';
 import { type Members, optional, type YamlFile } from './yaml-file.ts';
 
@@ -169,7 +170,8 @@ function readRule<Params>(
   form: RuleForm<Params>,
 ): ReadRule<Params> | null {
   const required = ['name', ...(form.prioritised ? ['priority'] : []), 'conditions', 'event'];
-  const members = file.members(node, 'a rule', [...required, 'description'], required);
+  const allowed = [...required, 'description', 'holdout', 'holdoutMaxAmount'];
+  const members = file.members(node, 'a rule', allowed, required);
   if (members === null) return null;
   const name = optional(members.get('name'), (value) => readName(file, value));
   const description = members.has('description')
@@ -182,9 +184,12 @@ function readRule<Params>(
     : 1;
   const condition = optional(members.get('conditions'), (value) => reader.topLevel(value));
   const params = optional(members.get('event'), (value) => readEvent(file, value, condition, form));
+  const holdout = readHoldout(file, members);
   if (name === null || description === null || priority === null || condition === null || params === null)
     return null;
-  return { rule: { name, description, priority, condition, params, at: file.at(node) }, node };
+  if (holdout === null) return null;
+  const rule = { name, description, priority, condition, params, at: file.at(node) };
+  return { rule: holdout === undefined ? rule : { ...rule, holdout }, node };
 }
 
 function readName(file: YamlFile, node: Node): string | null {

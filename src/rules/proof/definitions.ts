@@ -1,7 +1,7 @@
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { YES_NO } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../condition.ts';
-import type { GroupParams, Rule, SignalParams } from '../rule-set.ts';
+import { type GroupParams, type Rule, type SignalParams, withoutHoldout } from '../rule-set.ts';
 import { allOf, anyOf, compare, FactsByName, implies, inner, not } from './facts-by-name.ts';
 import type { Definition, KnownRules } from './relations.ts';
 
@@ -16,7 +16,9 @@ function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition
   const clientGroup = facts.plain('clientGroup');
   const conditions = CLIENT_GROUPS.map((group) => {
     const others = (rules: readonly Rule<GroupParams>[]) =>
-      rules.filter((rule) => rule.params.group !== group).map((rule) => not(rule.condition));
+      withoutHoldout(rules)
+        .filter((rule) => rule.params.group !== group)
+        .map((rule) => not(rule.condition));
     const ways = groups.rules.flatMap((rule, index) =>
       rule.params.group === group ? [allOf(rule.condition, ...others(groups.rules.slice(0, index)))] : [],
     );
@@ -53,9 +55,10 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
   ];
 }
 
-function matchesExactly({ condition }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
+/** A signal that somebody may be held out of counts at most when it matches, the others exactly then. */
+function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
-  return [implies(does, condition), implies(condition, does)];
+  return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }
 
 /** How a witness names whether a signal matches. */

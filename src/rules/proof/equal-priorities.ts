@@ -1,6 +1,6 @@
 import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
-import type { ParsedRules, Rule } from '../rule-set.ts';
+import { type ParsedRules, type Rule, withoutHoldout } from '../rule-set.ts';
 import { type Example, exampleOf, formatExample } from './example.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
 import { type KnownRules, knowledgeOf } from './relations.ts';
@@ -71,7 +71,8 @@ export function conflicts<Params>(
     const rivals = rules
       .slice(0, index)
       .filter((rule) => rule.priority === second.priority && !same(rule.params, second.params));
-    const higher = rivals.length === 0 ? [] : rules.filter((rule) => rule.priority > second.priority);
+    const higher =
+      rivals.length === 0 ? [] : withoutHoldout(rules).filter((rule) => rule.priority > second.priority);
     const before = higher.map((rule) => rule.condition);
     for (const first of rivals) {
       const found = conflict(first, second, before, reasoner);

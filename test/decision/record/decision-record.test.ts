@@ -101,10 +101,12 @@ describe('a decision record', () => {
       ...first,
       arm: 'candidate',
       reason: 'A person said so.',
-      holdout: { rules: ['a'] },
+      holdout: [{ rule: 'groups/a', share: 0.02 }],
     } as const;
     const text = encodeDecision(later, shape);
-    expect(text).to.include('{"arm":"candidate","reason":"A person said so.","holdout":{"rules":["a"]}}]');
+    expect(text).to.include(
+      '{"arm":"candidate","reason":"A person said so.","holdout":[{"rule":"groups/a","share":0.02}]}]',
+    );
     expect(read(text)).to.deep.equal(later);
   });
 

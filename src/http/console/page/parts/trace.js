@@ -105,7 +105,8 @@ function markOf({ asked, matched }) {
 }
 
 /** @param {RuleTrace} rule */
-function fateOf({ asked, matched }) {
+function fateOf({ asked, matched, heldOut }) {
+  if (heldOut) return 'matched, and skipped: the client is held out of it';
   if (asked) return matched ? 'matched' : 'did not match';
   return matched ? 'not asked; it would match' : 'not asked';
 }

@@ -1,0 +1,78 @@
+import { createHmac } from 'node:crypto';
+import { type ClientKey, clientNumber } from '../client/client-key.ts';
+import type { FactValue } from '../facts/fact.ts';
+import type { Holdout, Rule, RuleSet } from '../rules/rule-set.ts';
+
+/** A rule that matched and was skipped, because its client is held out of it. */
+export interface HeldOut {
+  /** Its file and name, like `groups/blocked-by-unpaid-chain`. */
+  readonly rule: string;
+  /** Of the clients, from 0 to 1, as the rule had it. */
+  readonly share: number;
+}
+
+/** Whether a client is held out of a rule, named like `groups/blocked-by-unpaid-chain`, that holds out a share. */
+export type IsHeldOut = (rule: string, share: number) => boolean;
+
+export const NOBODY_HELD_OUT: IsHeldOut = () => false;
+
+/** Says for a client at a moment (epoch ms) which rules it is held out of. */
+export type HoldoutDraw = (client: ClientKey, at: number) => IsHeldOut;
+
+export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
+
+/** A client stays held out, or not, this long. */
+export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
+
+/**
+ * Draws by an HMAC-SHA256 under the fleet's secret: the same for 30 days, independent from rule to rule, and nothing
+ * that a payer could work out or try for. The periods of different clients begin at different times.
+ */
+export function holdoutDraw(secret: string): HoldoutDraw {
+  return (client, at) => (rule, share) => {
+    const offsetMs = Number(BigInt(clientNumber(client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
+    const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
+    const drawn = createHmac('sha256', secret).update(`holdout\0${period}\0${rule}\0${client.hash}`).digest();
+    return drawn.readUIntBE(0, 6) / 2 ** 48 < share;
+  };
+}
+
+/** Who was held out when a decision was recorded. */
+export function heldOutThen(holdout: readonly HeldOut[] = []): IsHeldOut {
+  const rules = new Set(holdout.map(({ rule }) => rule));
+  return (rule) => rules.has(rule);
+}
+
+/** The rule files that may hold out. */
+export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
+
+/** The rules that one decision skips. */
+export class Holdouts {
+  readonly skipped: HeldOut[] = [];
+  readonly #rules: RuleSet;
+  readonly #isHeldOut: IsHeldOut;
+
+  constructor(rules: RuleSet, isHeldOut: IsHeldOut) {
+    this.#rules = rules;
+    this.#isHeldOut = isHeldOut;
+  }
+
+  /** Whether a rule that matches these values is skipped; then that is noted. */
+  skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactValue[]): boolean {
+    if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
+    const rule = `${file}/${name}`;
+    if (!this.#isHeldOut(rule, holdout.share)) return false;
+    this.skipped.push({ rule, share: holdout.share });
+    return true;
+  }
+}
+
+/** Never whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactValue[]): boolean {
+  const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];
+  if (seen('overrideGroup') !== 'NONE') return false;
+  if (facts.some(({ fact, index }) => fact.kind === 'listed' && values[index] === true)) return false;
+  if (maxAmounts === null) return true;
+  const most = maxAmounts[String(seen('currency'))];
+  return most !== undefined && Number(seen('amount')) <= most;
+}

@@ -1,0 +1,308 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { runCases } from '../../src/analysis/cases/cases.ts';
+import { diffRuleSets } from '../../src/analysis/diff/diff.ts';
+import { explain } from '../../src/analysis/explain/explain.ts';
+import { prove } from '../../src/analysis/prove.ts';
+import { Simulation } from '../../src/analysis/simulation.ts';
+import { rowOf } from '../../src/archive/rows.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import type { ScoreRequest, VerdictRequest } from '../../src/decision/decide.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { HOLDOUT_PERIOD_MS, holdoutDraw } from '../../src/decision/holdout.ts';
+import { ListMembership, type SharedLists } from '../../src/decision/lists/shared-lists.ts';
+import { formatProblem } from '../../src/rules/problem.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
+import { startService } from '../service/running-service.ts';
+
+const DEMO = platformName('demo');
+const CHAIN = 'groups/blocked-by-unpaid-chain';
+
+const chainHoldsOut = (holdout: string): Edit => swap('    priority: 80\n', `    priority: 80\n${holdout}`);
+const TEN_PERCENT = {
+  'groups.yaml': chainHoldsOut('    holdout: 10%\n    holdoutMaxAmount: { EUR: "100.00" }\n'),
+};
+const RULES = edited(TEN_PERCENT);
+
+function asked(orderRef: string, amount = '25', currency: string | null = null): VerdictRequest {
+  return { sellPointKey: 's', method: 'card', amount, currency, orderRef, requestId: 'r', arm: 'active' };
+}
+
+const SCORE: ScoreRequest = {
+  ...{ sellPointKey: 's', method: 'card', amount: '25', currency: null },
+  ...{ fingerprint: null, formerFingerprint: null, ip: null, formerIp: null, networks: [] },
+  ...{ jsOk: null, honeypotTriggered: false, userAgentPresent: false, userAgentIsAutomated: false },
+};
+
+/** A payer with four unpaid orders in a row, whom the released rules block. */
+function chained(rules: RuleSet, isHeldOut: (rule: string) => boolean, lists?: SharedLists): Simulation {
+  const simulation = new Simulation(rules, DEMO, lists);
+  simulation.holdOut(isHeldOut);
+  for (const order of ['a', 'b', 'c', 'd'])
+    simulation.outcome('payer-1', order, { outcome: 'UNPAID', cause: null, occurredAt: NOW }, NOW);
+  return simulation;
+}
+
+function decide(simulation: Simulation, request = asked('e')): Decision {
+  return simulation.verdict('payer-1', request, NOW + 1);
+}
+
+describe('a holdout', () => {
+  it('skips a rule for who is drawn, in score and verdict alike, and the record names rule and share', () => {
+    const free = chained(RULES, () => true);
+    expect(free.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('NEW');
+    expect(decide(free)).to.deep.include({
+      verdict: 'GET_NEW',
+      clientGroup: 'NEW',
+      holdout: [{ rule: CHAIN, share: 0.1 }],
+    });
+  });
+
+  it('lets the rule apply to all others, and then the record has nothing of it', () => {
+    const blocked = chained(RULES, () => false);
+    expect(blocked.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('BLOCKED');
+    const decision = decide(blocked);
+    expect(decision.verdict).to.equal('BLOCK');
+    expect(decision).to.not.have.property('holdout');
+  });
+
+  it('is not recorded where the rule would not have matched', () => {
+    const simulation = new Simulation(RULES, DEMO);
+    simulation.holdOut(() => true);
+    expect(decide(simulation)).to.not.have.property('holdout');
+  });
+
+  it('never concerns whom a person decided about', () => {
+    const rules = edited({
+      'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
+    });
+    const simulation = new Simulation(rules, DEMO);
+    simulation.holdOut(() => true);
+    const override = { group: 'BLOCKED', reason: 'r', by: 'b', at: NOW, expiresAt: null } as const;
+    simulation.override('payer-1', override, NOW);
+    expect(decide(simulation)).to.deep.include({ verdict: 'BLOCK', rule: 'client-blocked' });
+    expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
+  });
+
+  it('never concerns who is on a shared list', () => {
+    const rules = edited({
+      'groups.yaml': edits(
+        swap(
+          'rules:\n',
+          'rules:\n  - name: on-the-list\n    priority: 99\n    conditions: { all: [{ fact: listed, params: { list: bad }, operator: equal, value: true }] }\n    event: { type: group, params: { group: BLOCKED } }\n',
+        ),
+      ),
+      'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
+    });
+    const lists = new ListMembership();
+    const keys = ['payer-1'];
+    lists.add({ owner: DEMO, list: 'bad', kind: 'client', value: 'payer-1', keys, expiresAt: null });
+    expect(decide(chained(rules, () => true, lists))).to.deep.include({ verdict: 'BLOCK' });
+    expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
+  });
+
+  it('is bounded by its amount, and leaves out currencies that it does not name', () => {
+    const verdictOf = (amount: string, currency: string | null) =>
+      decide(
+        chained(RULES, () => true),
+        asked('e', amount, currency),
+      ).verdict;
+    expect(verdictOf('100.00', null)).to.equal('GET_NEW');
+    expect(verdictOf('100.01', null)).to.equal('BLOCK');
+    expect(verdictOf('1', 'USD')).to.equal('BLOCK');
+  });
+
+  it('skips signals and verdict rules, too', () => {
+    const rules = edited({
+      'bot-signals.yaml': swap('  - name: honeypot\n', '  - name: honeypot\n    holdout: 5%\n'),
+      'verdicts.yaml': swap('    priority: 70\n', '    priority: 70\n    holdout: 1%\n'),
+    });
+    const simulation = new Simulation(rules, DEMO);
+    simulation.holdOut(() => true);
+    simulation.score('payer-1', { ...SCORE, honeypotTriggered: true }, NOW);
+    const first = decide(simulation, asked('a'));
+    expect(first).to.deep.include({ verdict: 'GET_NEW', isBot: false, signals: ['missing-user-agent'] });
+    expect(first.holdout).to.deep.equal([{ rule: 'bot-signals/honeypot', share: 0.05 }]);
+    expect(decide(simulation, asked('b'))).to.deep.include({ verdict: 'GET_NEW', rule: 'otherwise' });
+  });
+
+  it('comes out again from the record, and the explanation says it', async () => {
+    for (const held of [true, false]) {
+      const decision = decide(chained(RULES, () => held));
+      const { reproduced, rules, differences } = await explain(RULES, decision);
+      expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
+      const why = held
+        ? 'None of the other rules matched, so "otherwise" gave NEW. The client is held out of blocked-by-unpaid-chain, which matched too.'
+        : 'blocked-by-unpaid-chain matched, because';
+      expect(rules?.groups.why).to.contain(why);
+    }
+    const { holdout: _, ...without } = decide(chained(RULES, () => true));
+    expect((await explain(RULES, without)).reproduced).to.equal(false);
+  });
+
+  it('is kept by the archive in columns of its own', () => {
+    const decision = decide(chained(RULES, () => true));
+    const { platform, clientIdKey, at } = decision;
+    const { cells } = rowOf({ kind: 'verdict', platform, clientIdKey, at, decision });
+    expect(cells).to.deep.include({ held_out: [CHAIN], held_out_share: ['0.1'] });
+  });
+
+  it('can be set by a case, which says who is held out', () => {
+    const steps = [
+      '- { outcome: { orderRef: a, outcome: UNPAID }, times: 1 }',
+      ...['b', 'c', 'd'].map((order) => `- { outcome: { orderRef: ${order}, outcome: UNPAID } }`),
+    ];
+    const text = (name: string, more: string, last: string) =>
+      [`  - name: ${name}`, ...(more === '' ? [] : [`    ${more}`]), '    steps:', ...steps, last]
+        .map((line) => (line.startsWith('-') ? `      ${line}` : line))
+        .join('\n');
+    const cases = [
+      'cases:',
+      text(
+        'held',
+        `heldOut: [${CHAIN}]`,
+        `- { verdict: {}, expect: { verdict: GET_NEW, heldOut: [${CHAIN}] } }`,
+      ),
+      text('not held', '', '- { verdict: {}, expect: { verdict: BLOCK, heldOut: [] } }'),
+      '',
+    ].join('\n');
+    const report = runCases(RULES, new Map([['cases/own.yaml', cases]]));
+    expect(report.problems.map(formatProblem)).to.deep.equal([]);
+    expect({ passed: report.passed, failures: report.failures }).to.deep.equal({ passed: 2, failures: [] });
+    const unknown = cases.replace(`heldOut: [${CHAIN}]`, 'heldOut: [groups/has-paid]');
+    expect(runCases(RULES, new Map([['cases/own.yaml', unknown]])).problems.map(formatProblem)).to.deep.equal(
+      [`cases/own.yaml:3:15  unknown rule with a holdout "groups/has-paid"; allowed: ${CHAIN}`],
+    );
+  });
+
+  it('leaves the rules behind it reachable, and is noted where nothing bounds it', () => {
+    const again =
+      '  - name: again\n    priority: 79\n    conditions: { all: [{ fact: unpaidChain, operator: greaterThan, value: 4 }, { fact: secondsSinceLastUnpaid, operator: lessThan, value: 604800 }] }\n    event: { type: group, params: { group: PAYING } }\n';
+    const behind = (holdout: string) => {
+      const changes = {
+        'groups.yaml': edits(chainHoldsOut(holdout), swap('otherwise: NEW', `${again}otherwise: NEW`)),
+      };
+      return prove(edited(changes), editedFiles(changes));
+    };
+    expect(behind('').findings.map(({ kind }) => kind)).to.deep.equal(['never first']);
+    const { findings, notes } = behind('    holdout: 10%\n');
+    expect(findings).to.deep.equal([]);
+    expect(notes.map(formatProblem)).to.deep.equal([
+      'groups.yaml:26:5  "blocked-by-unpaid-chain" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }',
+    ]);
+  });
+
+  it('is told by a diff', () => {
+    expect(diffRuleSets(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
+      'blocked-by-unpaid-chain: holdout none -> 10% up to 100 EUR',
+    ]);
+  });
+
+  for (const [title, edit, problem] of [
+    [
+      'a share of nobody',
+      chainHoldsOut('    holdout: 0%\n'),
+      'groups.yaml:26:14  holdout must be a share of the clients above 0% and up to 50%, like 2% or 0.5%, not "0%"',
+    ],
+    [
+      'a share without its sign',
+      chainHoldsOut('    holdout: "2"\n'),
+      'groups.yaml:26:14  holdout must be a share of the clients above 0% and up to 50%, like 2% or 0.5%, not "2"',
+    ],
+    [
+      'a bound without a holdout',
+      chainHoldsOut('    holdoutMaxAmount: { EUR: "5" }\n'),
+      'groups.yaml:26:5  holdoutMaxAmount bounds a holdout, and the rule has none; add holdout: 2%',
+    ],
+    [
+      'a bound that is a number',
+      chainHoldsOut('    holdout: 2%\n    holdoutMaxAmount: { EUR: 5 }\n'),
+      'groups.yaml:27:30  holdoutMaxAmount in EUR must be a text, not 5',
+    ],
+    [
+      "a person's decision",
+      swap('    priority: 100\n', '    priority: 100\n    holdout: 2%\n'),
+      'groups.yaml:8:5  "blocked-by-decision" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts',
+    ],
+    [
+      'what a shared list says',
+      edits(
+        chainHoldsOut('    holdout: 2%\n'),
+        swap(
+          '{ fact: unpaidChain, operator: greaterThanInclusive, value: 4 }',
+          '{ not: { any: [{ fact: listed, params: { list: bad }, operator: equal, value: false }] } }',
+        ),
+      ),
+      'groups.yaml:26:5  "blocked-by-unpaid-chain" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts',
+    ],
+  ] as const) {
+    it(`is refused for ${title}`, () => {
+      expect(problemsOf({ 'groups.yaml': edit })).to.deep.equal([problem]);
+    });
+  }
+});
+
+describe('the draw for a holdout', () => {
+  const SECRET = 'a secret that is long enough for it';
+  const draw = holdoutDraw(SECRET);
+  const client = (n: number) => clientKey(DEMO, `payer-${n}`);
+  const drawn = (rule: string, share: number, secret = SECRET) =>
+    Array.from({ length: 4000 }, (_, n) => holdoutDraw(secret)(client(n), NOW)(rule, share));
+  const count = (all: readonly boolean[]) => all.filter(Boolean).length;
+
+  it('takes the share of the clients that the rule says', () => {
+    for (const share of [0.02, 0.1, 0.5]) {
+      const spread = 4 * Math.sqrt(4000 * share * (1 - share));
+      expect(count(drawn(CHAIN, share))).to.be.closeTo(4000 * share, spread);
+    }
+  });
+
+  it('keeps who is drawn when the share grows', () => {
+    const few = drawn(CHAIN, 0.02);
+    const more = drawn(CHAIN, 0.1);
+    expect(few.every((held, n) => !held || more[n])).to.equal(true);
+  });
+
+  it('is another one for another rule and for another secret', () => {
+    const one = drawn(CHAIN, 0.5);
+    for (const other of [drawn('verdicts/attempt-unpaid', 0.5), drawn(CHAIN, 0.5, `${SECRET}!`)])
+      expect(count(one.map((held, n) => held === other[n]))).to.be.closeTo(2000, 4 * Math.sqrt(1000));
+  });
+
+  it('stays the same for 30 days, and changes at one moment in that time', () => {
+    fc.assert(
+      fc.property(fc.nat(1000), (n) => {
+        const days = Array.from({ length: 60 }, (_, day) =>
+          draw(client(n), NOW + day * 86_400_000)(CHAIN, 0.5),
+        );
+        const changes = days.slice(1).filter((held, day) => held !== days[day]).length;
+        expect(changes).to.be.at.most(2);
+      }),
+    );
+    expect(HOLDOUT_PERIOD_MS).to.equal(30 * 86_400_000);
+  });
+});
+
+describe('the service', () => {
+  it('holds clients out by its secret, the same ones in score and verdict', async () => {
+    const rules = edited({ 'groups.yaml': chainHoldsOut('    holdout: 50%\n') });
+    const service = await startService({ rules });
+    try {
+      const shop = await service.tenant();
+      const groups: string[] = [];
+      for (let n = 0; n < 12; n++) {
+        const clientIdKey = `held-${n}`;
+        for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+        const { body: scored } = await shop.score({ clientIdKey });
+        const { body: decided } = await shop.verdict({ clientIdKey, orderRef: `e-${n}` });
+        expect(decided['verdict']).to.equal(scored['clientGroup'] === 'BLOCKED' ? 'BLOCK' : 'GET_NEW');
+        groups.push(String(scored['clientGroup']));
+      }
+      expect(new Set(groups)).to.deep.equal(new Set(['BLOCKED', 'NEW']));
+    } finally {
+      await service.stop();
+    }
+  });
+});
