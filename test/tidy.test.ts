@@ -19,6 +19,7 @@ const STOREYS: readonly (readonly string[])[] = [
   [
     'http/console/page/pages/backtest',
     'http/console/page/pages/client',
+    'http/console/page/pages/lists',
     'http/console/page/pages/decisions',
     'http/console/page/pages/evidence',
     'http/console/page/pages/now.js',

@@ -96,6 +96,7 @@ export async function consolePages(
     { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
+    { name: 'lists', hash: '#/lists', shows: 'Start a list' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
     { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },

@@ -2,6 +2,7 @@ import type { Shape } from '../../../shapes.ts';
 import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-what-if.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../platform/evidence/evidence-shapes.ts';
 import type { LastHourSchema } from '../../platform/last-hour.ts';
+import type { ListEntriesSchema, SharedListsSchema } from '../../platform/lists/list-views.ts';
 import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
 import type {
   OpenedRuleFolderSchema,
@@ -18,6 +19,8 @@ export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 export type DecisionWhatIf = Shape<typeof DecisionWhatIfSchema>;
+export type SharedLists = Shape<typeof SharedListsSchema>;
+export type ListEntries = Shape<typeof ListEntriesSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;

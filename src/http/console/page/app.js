@@ -4,6 +4,7 @@ import { BacktestPage } from './pages/backtest/backtest.js';
 import { ClientPage } from './pages/client/client.js';
 import { DecisionsPage } from './pages/decisions/decisions.js';
 import { EvidencePage } from './pages/evidence/evidence.js';
+import { ListsPage } from './pages/lists/lists.js';
 import { NowPage } from './pages/now.js';
 import { RolloutPage } from './pages/rollout/rollout.js';
 import { RulesPage } from './pages/rules/rules.js';
@@ -33,6 +34,7 @@ const PAGES = [
   { path: 'now', title: 'Now', needs: ['decisions'], page: NowPage },
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
   { path: 'client', title: 'Client', needs: ['clients'], page: ClientPage },
+  { path: 'lists', title: 'Lists', needs: ['lists'], page: ListsPage },
   { path: 'rules', title: 'Rules', needs: ['rules'], page: RulesPage },
   { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
   { path: 'what-if', title: 'What if', needs: ['rules', 'clients'], page: WhatIfPage },

@@ -3,8 +3,8 @@
 /**
  * @import {
  *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation, Following,
- *   FoundDecisions, LastHour, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session,
- *   WhatIfAnswers, Worked,
+ *   FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session,
+ *   SharedLists, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -26,6 +26,30 @@ export const ROLL_BACK = { path: 'rules/rollback' };
 
 /** @type {Question<RuleFolderList>} */
 export const RULE_FOLDERS = { path: 'rules/versions' };
+
+/** @type {Question<SharedLists>} */
+export const LISTS = { path: 'lists' };
+
+/**
+ * The newest entries of a list, or those before a change.
+ * @param {string} list
+ * @param {string | null} before
+ * @returns {Question<ListEntries>}
+ */
+export function listEntries(list, before) {
+  const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
+  return { path: `lists/${encodeURIComponent(list)}/entries${query}` };
+}
+
+/**
+ * One value of a list; answered with the entry, or with nothing.
+ * @param {string} list
+ * @param {string} value
+ * @returns {Question<object | null>}
+ */
+export function listEntry(list, value) {
+  return { path: `lists/${encodeURIComponent(list)}/entries?value=${encodeURIComponent(value)}` };
+}
 
 /** @type {Question<WhatIfAnswers>} */
 export const WHAT_IF = { path: 'rules/what-if' };

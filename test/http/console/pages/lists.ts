@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { describeConsole, NARROW } from '../console-tab.ts';
+
+describeConsole("the console's page Lists", (tab) => {
+  it('starts a list, shows what is on it and why, and takes it off again', async () => {
+    await tab.openOwn(tab.seeded.key, '#/lists', NARROW);
+    const { page } = tab;
+    await page.locator('input[name=list]').fill('blocked-devices');
+    await page.getByLabel('Holds').selectOption('fingerprint');
+    await page.getByLabel('Value').fill('device-of-a-ring');
+    await page.getByLabel('Reason').fill('a ring of accounts');
+    await page.getByLabel('For how many days').fill('30');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
+    const row = page.getByRole('row', { name: /a ring of accounts/ });
+    expect(await row.textContent()).to.match(/^hmac:[\w-]{22}/);
+    expect(await page.locator('main').textContent()).not.to.include('device-of-a-ring');
+    await tab.expectNothingSerious();
+    await row.getByRole('button', { name: 'Remove …' }).click();
+    await tab.button('Take it off the list').click();
+    await page.getByText('Nothing is on the list blocked-devices').waitFor();
+  });
+
+  it('says in the service’s words what a list cannot hold', async () => {
+    await tab.open('#/lists/blocked-networks');
+    const { page } = tab;
+    await page.getByLabel('Holds').selectOption('ip');
+    await page.getByLabel('Value').fill('203.0.113.9/24');
+    await page.getByLabel('Reason').fill('a ring of accounts');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page
+      .getByText('"203.0.113.9/24" does not begin where the range does; write 203.0.113.0/24.')
+      .waitFor();
+  });
+});
