@@ -3,8 +3,8 @@
 /**
  * @import {
  *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation, Following,
- *   FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList, Session,
- *   SharedLists, WhatIfAnswers, Worked,
+ *   FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList,
+ *   Session, SharedLists, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
