@@ -51,6 +51,9 @@ class Channel {
     process.on('message', (message) => {
       if (isToWorker(message)) this.#take(message);
     });
+    // Without a supervisor nobody would end this process. Node's own orderly exit, which comes after this, was seen to
+    // wait for ever for a thread when the store and the reader of the log were gone, too.
+    process.prependOnceListener('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   }
 
   get role(): Promise<Role> {
@@ -105,6 +108,6 @@ class Channel {
 }
 
 function send(message: ToSupervisor): void {
-  // The supervisor may be gone; Node ends this process then.
+  // The supervisor may be gone; then this process ends, too.
   if (process.connected) process.send?.(message);
 }

@@ -118,6 +118,14 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect(await nodes()).to.deep.equal([]);
   });
 
+  it('leaves no worker behind when its first process is killed', async () => {
+    const another = await spawnService(temporaryDirectory(), env);
+    const workers = childrenOf(another.child.pid ?? 0);
+    another.signal('SIGKILL');
+    await another.exited;
+    await until('the workers end', async () => !workers.some(runs));
+  });
+
   it('does not start, and says why once, where one process would not start either', async () => {
     const nobody = `redis://127.0.0.1:${await freePort()}`;
     const { exitCode, stderr } = await runService(temporaryDirectory(), { ...env, REDIS_URL: nobody });
