@@ -3,6 +3,7 @@ import { checkCommand } from './check.ts';
 import { diffCommand } from './diff.ts';
 import { backtestCommand } from './evidence/backtest.ts';
 import { calibrateCommand } from './evidence/calibrate.ts';
+import { driftCommand } from './evidence/drift.ts';
 import { reportCommand } from './evidence/report.ts';
 import { suggestCommand } from './evidence/suggest.ts';
 import { sweepCommand } from './evidence/sweep.ts';
@@ -24,6 +25,7 @@ export function rulesCommands(program: Command): void {
   diffCommand(rules);
   reportCommand(rules);
   calibrateCommand(rules);
+  driftCommand(rules);
   backtestCommand(rules);
   sweepCommand(rules);
   suggestCommand(rules);

@@ -6,7 +6,7 @@ import type { Estimate } from '../../statistics/bootstrap.ts';
 import { brierScore, calibrationError } from '../../statistics/calibration.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { bestSmoothing } from './fit-smoothing.ts';
-import { differenceOf, type ScoreQuality, type Scoring, scoreQuality } from './score-quality.ts';
+import { differenceOf, type ScoreFigures, type Scoring, scoreFigures } from './score-figures.ts';
 import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
 
 export interface CalibrateAsk {
@@ -37,11 +37,11 @@ export interface Calibration {
   /** Orders of the later part whose client had no final outcome: the interface fixes their score at 0.5000. */
   readonly newClients: { readonly paid: number; readonly unpaid: number };
   /** The scores as they were recorded, of both parts, by the version that gave them. */
-  readonly byVersion: readonly (ScoreQuality & { readonly version: string })[];
+  readonly byVersion: readonly (ScoreFigures & { readonly version: string })[];
   readonly gaps: readonly ArchiveGap[];
 }
 
-export interface SmoothingQuality extends ScoreQuality {
+export interface SmoothingQuality extends ScoreFigures {
   readonly smoothing: Smoothing;
   /** The calibration error among clients with a final outcome, whose score the smoothing can move. */
   readonly calibrationErrorOfKnown: Estimate | null;
@@ -82,7 +82,7 @@ export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<
     newClients: { paid: sumOf(newOnes, 'paid'), unpaid: sumOf(newOnes, 'unpaid') },
     byVersion: [...Map.groupBy(groups, ({ ruleVersion }) => ruleVersion)].map(([version, some]) => ({
       version,
-      ...scoreQuality(some, ({ recordedScore }) => recordedScore),
+      ...scoreFigures(some, ({ recordedScore }) => recordedScore),
     })),
     gaps: span.gaps,
   };
@@ -101,8 +101,8 @@ function smoothingQuality(groups: readonly ScoredGroup[], smoothing: Smoothing):
   const known = groups.filter(({ finalBefore }) => finalBefore > 0);
   return {
     smoothing,
-    ...scoreQuality(groups, scoringOf(smoothing)),
-    calibrationErrorOfKnown: scoreQuality(known, scoringOf(smoothing)).calibrationError,
+    ...scoreFigures(groups, scoringOf(smoothing)),
+    calibrationErrorOfKnown: scoreFigures(known, scoringOf(smoothing)).calibrationError,
   };
 }
 

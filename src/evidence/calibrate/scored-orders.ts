@@ -27,10 +27,10 @@ export interface ScoredEvidence {
 }
 
 /** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */
-export const CLUSTERS = 1000;
+const CLUSTERS = 1000;
 
 /** Decisions of a pass over the evidence. */
-const PASS_DECISIONS_MAX = 2_500_000;
+const PASS_DECISIONS_MAX = 1_000_000;
 
 /**
  * The orders that ended paid or unpaid, by what their first decision knew of the client. An order of whose

@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { type Calibration, calibrate, type SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
-import type { ReliabilityRow, ScoreQuality } from '../../../evidence/calibrate/score-quality.ts';
+import type { ReliabilityRow, ScoreFigures } from '../../../evidence/calibrate/score-figures.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import type { Estimate } from '../../../statistics/bootstrap.ts';
 import { shareInterval } from '../../../statistics/share-interval.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
@@ -13,7 +12,7 @@ import { parseTime } from '../../time-option.ts';
 import { draftFrom } from '../new.ts';
 import { fromHere, soundRuleSet } from '../rule-folders.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { countText, section, shareText, spanText, timeText } from './evidence-text.ts';
+import { countText, estimateText, section, shareText, spanText, timeText } from './evidence-text.ts';
 
 interface CalibrateOptions extends EvidenceOptions {
   readonly split?: string;
@@ -121,7 +120,7 @@ function reliabilityTable(rows: readonly ReliabilityRow[]): string {
   return table(['SCORE', 'ORDERS', 'MEAN SCORE', 'PAID SHARE, 95 %'], cells, { right: [1, 2, 3] });
 }
 
-function versionTable(versions: readonly (ScoreQuality & { readonly version: string })[]): string {
+function versionTable(versions: readonly (ScoreFigures & { readonly version: string })[]): string {
   const rows = versions.map(({ version, orders, brier, auc, calibrationError }) => [
     version,
     countText(orders),
@@ -132,10 +131,4 @@ function versionTable(versions: readonly (ScoreQuality & { readonly version: str
   return table(['VERSION', 'ORDERS', 'BRIER SCORE', 'AUC', 'CALIBRATION ERROR'], rows, {
     right: [1, 2, 3, 4],
   });
-}
-
-function estimateText(estimate: Estimate | null): string {
-  if (estimate === null) return '-';
-  const [value, low, high] = [estimate.value, estimate.low, estimate.high].map((one) => one.toFixed(4));
-  return `${value} (${low} to ${high})`;
 }

@@ -1,5 +1,6 @@
 import type { OrderCounts } from '../../../evidence/report/rule-report.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
+import type { Estimate } from '../../../statistics/bootstrap.ts';
 import type { ShareInterval } from '../../../statistics/share-interval.ts';
 
 /** What every table of evidence says above it: from when to when, and what is missing. */
@@ -26,6 +27,13 @@ export function shareText(share: ShareInterval | null): string {
   if (share === null) return '-';
   const percent = (value: number) => (100 * value).toFixed(1);
   return `${percent(share.value)} % (${percent(share.low)} to ${percent(share.high)})`;
+}
+
+/** A figure without a unit, with its interval; "-" without one. */
+export function estimateText(estimate: Estimate | null): string {
+  if (estimate === null) return '-';
+  const [value, low, high] = [estimate.value, estimate.low, estimate.high].map((one) => one.toFixed(4));
+  return `${value} (${low} to ${high})`;
 }
 
 export function countText(value: number): string {

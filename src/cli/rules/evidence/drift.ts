@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { type Drift, type DriftPart, drift } from '../../../evidence/drift/drift.ts';
+import type { FactDrift } from '../../../evidence/drift/fact-drift.ts';
+import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
+import { VERDICTS } from '../../../rules/rule-set.ts';
+import { print } from '../../print.ts';
+import { table } from '../../table.ts';
+import { parseTime } from '../../time-option.ts';
+import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
+import { countText, estimateText, section, shareText, spanText, timeText } from './evidence-text.ts';
+
+interface DriftOptions extends EvidenceOptions {
+  readonly split?: string;
+}
+
+/** rules drift: what has changed from one part of the time to the other. */
+export function driftCommand(rules: Command): void {
+  evidenceOptions(rules.command('drift'))
+    .description(
+      'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier',
+    )
+    .option('--split <time>', 'where the later part begins; without it in the middle of the time')
+    .action((options: DriftOptions) => run(options));
+}
+
+async function run(options: DriftOptions): Promise<void> {
+  const splitAt = parseTime(options.split, '--split');
+  const { found, span } = await onEvidence(options, async (evidence, onProgress) => ({
+    found: await drift(evidence, splitAt, onProgress),
+    span: evidence.span,
+  }));
+  print(options.json === true ? JSON.stringify(found) : describe(found, span));
+}
+
+function describe(found: Drift, span: EvidenceSpan): string {
+  const { splitAt, earlier, later, unknown, facts } = found;
+  const sizes = ({ decisions, clients }: DriftPart) =>
+    `${countText(decisions)} decisions of ${countText(clients)} clients`;
+  const beyond = facts.filter(({ index, byChance }) => index > byChance);
+  return [
+    [
+      ...spanText(span),
+      `Earlier: ${sizes(earlier)}; later, from ${timeText(splitAt)} on: ${sizes(later)}. ${countText(unknown)} orders have an unknown outcome.`,
+      'A hint where to look, no proof: whatever else changed between the two parts is in these figures.',
+    ].join('\n'),
+    section('Answers and outcomes, with 95 % intervals', mixTable(earlier, later)),
+    beyond.length === 0
+      ? 'No fact has moved by more than chance explains.'
+      : section('Facts that moved by more than chance explains, the most first', factTable(beyond)),
+  ].join('\n\n');
+}
+
+function mixTable(earlier: DriftPart, later: DriftPart): string {
+  const shares = VERDICTS.map((verdict) => [
+    verdict,
+    shareText(earlier.verdicts[verdict]),
+    shareText(later.verdicts[verdict]),
+  ]);
+  const figures = (
+    [
+      ['Brier score', 'brier'],
+      ['AUC', 'auc'],
+      ['calibration error', 'calibrationError'],
+    ] as const
+  ).map(([name, figure]) => [name, estimateText(earlier.score[figure]), estimateText(later.score[figure])]);
+  const rows = [
+    ...shares,
+    ['paid, of orders with an outcome', shareText(earlier.paidShare), shareText(later.paidShare)],
+    ...figures,
+  ];
+  return table(['', 'EARLIER', 'LATER'], rows, { right: [1, 2] });
+}
+
+function factTable(facts: readonly FactDrift[]): string {
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const rows = facts.map(({ fact, index, byChance, moved }) => [
+    fact,
+    index.toFixed(4),
+    byChance.toFixed(4),
+    moved.values,
+    percent(moved.earlier),
+    percent(moved.later),
+  ]);
+  return table(['FACT', 'PSI', 'BY CHANCE UP TO', 'MOST MOVED', 'EARLIER', 'LATER'], rows, {
+    right: [1, 2, 4, 5],
+  });
+}

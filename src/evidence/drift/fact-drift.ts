@@ -1,0 +1,101 @@
+import { type Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
+import { factLabel } from '../../archive/rows.ts';
+import { populationStability } from '../../statistics/population-stability.ts';
+import { typeOfFact } from '../source/views.ts';
+
+/** How much the values of a fact have moved from one part of the time to the other. */
+export interface FactDrift {
+  readonly fact: string;
+  /** Population stability index over tenths of the earlier part, or over the most frequent values. */
+  readonly index: number;
+  /** What two samples of as many clients exceed in 5 of 100 cases though nothing has changed. */
+  readonly byChance: number;
+  /** The values whose share has moved the most, and that share before and after, 0 to 1. */
+  readonly moved: { readonly values: string; readonly earlier: number; readonly later: number };
+}
+
+/** Other values of a text are one bin. */
+const VALUES_MAX = 20;
+
+/** Compares a column of facts before and from a time on; `clients` are those of both parts. */
+export async function factDrift(
+  duck: Duck,
+  column: string,
+  splitAt: number,
+  clients: readonly [number, number],
+): Promise<FactDrift> {
+  const later = `decided_at >= make_timestamp_ms(${splitAt})`;
+  const bins = await binsOf(duck, column, `NOT (${later})`);
+  const rows = await duck.rows(
+    `SELECT ${bins.sql} AS bin, count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
+     FROM decisions GROUP BY bin ORDER BY bin`,
+  );
+  const counts = rows.map((row) => ({
+    values: bins.name(numberOf(row['bin']) ?? -1),
+    earlier: numberOf(row['earlier']) ?? 0,
+    later: numberOf(row['later']) ?? 0,
+  }));
+  const total = (part: 'earlier' | 'later') => counts.reduce((sum, bin) => sum + bin[part], 0);
+  const [ofEarlier, ofLater] = [Math.max(1, total('earlier')), Math.max(1, total('later'))];
+  const shares = counts.map((bin) => ({
+    values: bin.values,
+    earlier: bin.earlier / ofEarlier,
+    later: bin.later / ofLater,
+  }));
+  const [moved = { values: '', earlier: 0, later: 0 }] = shares.toSorted(
+    (a, b) => Math.abs(b.later - b.earlier) - Math.abs(a.later - a.earlier),
+  );
+  const stability = populationStability(
+    counts.map(({ earlier }) => earlier),
+    counts.map((bin) => bin.later),
+    clients,
+  );
+  return { fact: factLabel(column) ?? column, ...stability, moved };
+}
+
+interface Bins {
+  /** The number of the bin that a row is in; -1 where the fact was not recorded. */
+  readonly sql: string;
+  readonly name: (bin: number) => string;
+}
+
+function binsOf(duck: Duck, column: string, where: string): Promise<Bins> {
+  const type = typeOfFact(column);
+  return type === 'BIGINT' || type === 'DOUBLE' ? tenths(duck, column, where) : values(duck, column);
+}
+
+async function tenths(duck: Duck, column: string, where: string): Promise<Bins> {
+  const name = quoteName(column);
+  const [row = {}] = await duck.rows(
+    `SELECT list_transform(list_distinct(quantile_disc(${name}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])), x -> x::DOUBLE) AS edges
+     FROM decisions WHERE ${where}`,
+  );
+  const found = row['edges'];
+  const edges = Array.isArray(found) ? found.filter((edge) => typeof edge === 'number') : [];
+  edges.sort((a, b) => a - b);
+  const steps = edges.map((edge) => `(${name} > ${edge}::DOUBLE)::INT`);
+  return {
+    sql: `CASE WHEN ${name} IS NULL THEN -1 ELSE ${['0', ...steps].join(' + ')} END`,
+    name: (bin) => rangeText(edges, bin),
+  };
+}
+
+function rangeText(edges: readonly number[], bin: number): string {
+  const [above, upTo] = [edges[bin - 1], edges[bin]];
+  if (bin < 0) return 'not recorded';
+  if (above === undefined) return upTo === undefined ? 'all' : `up to ${upTo}`;
+  return upTo === undefined ? `above ${above}` : `above ${above}, up to ${upTo}`;
+}
+
+async function values(duck: Duck, column: string): Promise<Bins> {
+  const name = `${quoteName(column)}::VARCHAR`;
+  const rows = await duck.rows(
+    `SELECT ${name} AS value, count(*) AS n FROM decisions WHERE ${name} IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT ${VALUES_MAX}`,
+  );
+  const known = rows.map((row) => textOf(row['value']) ?? '');
+  const list = known.map(quote).join(', ');
+  return {
+    sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN -1 ELSE 0 END)`,
+    name: (bin) => (bin < 0 ? 'not recorded' : (known[bin - 1] ?? 'others')),
+  };
+}

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { type Drift, drift } from '../../../src/evidence/drift/drift.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
+import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+
+const WEEK = 7 * 24 * 3_600_000;
+
+/** Forty payers who pay, and a week later forty who do not, and who ask for ten times as much. */
+async function live(store: Store): Promise<void> {
+  const place = new Workplace();
+  const history = new History(store, place.rules('p2.v10'));
+  place.end();
+  for (const [client, amount, outcome] of [
+    ['early', '10.00', 'PAID'],
+    ['late', '100.00', 'UNPAID'],
+  ] as const) {
+    for (let number = 0; number < 40; number++) {
+      history.now += 1000;
+      await history.verdict(`${client}-${number}`, `${client}-order-${number}`, amount);
+      await history.outcome(`${client}-${number}`, `${client}-order-${number}`, outcome);
+    }
+    history.now += WEEK;
+  }
+}
+
+describe('drift', () => {
+  let lived: LivedEvidence;
+  let found: Drift;
+  const driftOf = (where: EvidencePlace) => withEvidence(all(where), (evidence) => drift(evidence, null));
+  before(async () => {
+    lived = await livedEvidence(live);
+    found = await driftOf(lived.archive);
+  });
+
+  it('gives the same from the exported journal as from the archive', async () => {
+    expect(await driftOf(lived.journal)).to.deep.equal(found);
+  });
+
+  it('finds the fact that moved and the values that it moved to, and leaves the others to chance', () => {
+    const [first, ...others] = found.facts;
+    expect([first?.fact, first?.moved]).to.deep.equal([
+      'amount',
+      { values: 'up to 10', earlier: 1, later: 0 },
+    ]);
+    expect(first?.index).to.be.above((first?.byChance ?? 0) * 10);
+    expect(others.filter(({ index, byChance }) => index > byChance)).to.deep.equal([]);
+  });
+
+  it('tells the sizes, verdicts, paid shares and calibration of both parts', () => {
+    const { earlier, later, splitAt } = found;
+    expect(splitAt).to.be.within(JULY + 60_000, JULY + WEEK);
+    expect([earlier.decisions, earlier.clients, later.decisions, later.clients]).to.deep.equal([
+      40, 40, 40, 40,
+    ]);
+    expect([earlier.verdicts.GET_NEW?.value, later.verdicts.BLOCK?.value]).to.deep.equal([1, 0]);
+    expect([earlier.paidShare?.value, later.paidShare?.value]).to.deep.equal([1, 0]);
+    expect([earlier.score.brier?.value, later.score.calibrationError?.value]).to.deep.equal([0.25, 0.5]);
+  });
+
+  it('says nothing about nothing', async () => {
+    const empty = await livedEvidence(async () => {});
+    const { earlier, facts } = await driftOf(empty.archive);
+    expect([earlier.decisions, earlier.paidShare, earlier.verdicts.WAIT]).to.deep.equal([0, null, null]);
+    expect(facts.every(({ index }) => index === 0)).to.equal(true);
+  });
+});
