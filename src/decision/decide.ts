@@ -108,7 +108,8 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
 /** The state that `decideScore` leaves behind, for whoever does not want its answer. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
-  return touch({ ...state, hints: hintsAfter(state, request, now).hints }, now);
+  const { hints, events } = hintsAfter(state, request, now);
+  return touch({ ...state, hints, events }, now);
 }
 
 interface HintsAfterScore {

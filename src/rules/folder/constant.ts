@@ -54,8 +54,9 @@ export function constantAtPath(files: RuleFiles, path: string): Constant {
   const [found, ...others] = all.filter((constant) => constant.path === path);
   if (found !== undefined && others.length === 0) return found;
   const paths = all.map((constant) => constant.path);
+  const nearest = suggest(path, paths) || '.';
   throw new UnknownConstant(
-    `there is no constant ${path}${suggest(path, paths)}. A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
+    `there is no constant ${path}${nearest} A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
   );
 }
 
