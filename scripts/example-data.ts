@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../src/cli/exit.ts';
+import { examplePayments } from './example-data/example-payments.ts';
+
+/** `npm run example-data -- FILE.ndjson [--seed N]`: made-up payments to learn with, for `npm run replay`. */
+function main(): void {
+  const program = new Command('example-data')
+    .description('Makes up four weeks of payments to learn the evidence commands with')
+    .argument('<file>', 'is written: NDJSON, one payment a line, as "npm run replay" reads it')
+    .option('--seed <number>', 'other payments for another number; the guide uses 1', '1')
+    .exitOverride()
+    .showHelpAfterError()
+    .action(write);
+  try {
+    program.parse();
+  } catch (error) {
+    process.exitCode = explain(error);
+  }
+}
+
+/** The arguments or the file are not as they must be. */
+class Refusal extends Error {}
+
+function write(path: string, { seed }: { readonly seed: string }): void {
+  const payments = examplePayments(parseSeed(seed));
+  try {
+    writeFileSync(path, payments.map((payment) => `${JSON.stringify(payment)}\n`).join(''));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Refusal(`${path} cannot be written: ${why}; name a file in a folder that you may write to`, {
+      cause,
+    });
+  }
+  const clients = new Set(payments.map(({ clientIdKey }) => clientIdKey)).size;
+  console.log(`${path}: ${payments.length} payments of ${clients} payers, all made up (seed ${seed}).`);
+}
+
+function parseSeed(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Refusal(`--seed must be a whole number of up to nine digits, like 1, not "${text}"`);
+}
+
+/** Says what is wrong and gives the exit code for it; bugs keep their stack. */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if (!(error instanceof Refusal)) throw error;
+  console.error(`error: ${error.message}`);
+  return EXIT.usage;
+}
+
+main();
