@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Hints } from '../../../src/client/hints.ts';
-import { journalKey, PARTITIONS, partitionOf, stateKey } from '../../../src/state/keys.ts';
+import { decisionKey, journalKey, PARTITIONS, partitionOf, stateKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { freePort } from '../../servers/free-port.ts';
@@ -111,6 +111,19 @@ describeWithServer('redis-server', 'the Redis store', function () {
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);
     }
+  });
+
+  it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
+    const client = newClient();
+    await verdict(store, client, 'order');
+    const daysLeft = async () =>
+      Number(await command(master().port, ['PTTL', decisionKey(client.hash, 1)])) / (24 * 3_600_000);
+    expect(await daysLeft()).to.be.within(89, 90);
+    const { cursor } = await store.readJournal(null, 10);
+    await store.trimJournal(cursor ?? '', { journalEntries: 64, decisionsHotMs: 2 * 24 * 3_600_000 });
+    expect(await daysLeft(), 'still looked back over').to.be.within(89, 90);
+    await store.trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: 2 * 24 * 3_600_000 });
+    expect(await daysLeft()).to.be.within(1, 2);
   });
 
   it('asks three commands for a verdict', async () => {

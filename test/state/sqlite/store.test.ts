@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { until } from '../../servers/until.ts';
-import { decisionFor, MINUTE_MS, newClient, verdict, verdictOn, withAnswer } from '../clients.ts';
+import { decisionFor, MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
@@ -103,6 +103,23 @@ describe('the SQLite store', function () {
     expect(filesHold(directory, client.clientIdKey)).to.equal(false);
     expect(filesHold(directory, client.hash)).to.equal(false);
     expect(filesHold(directory, other.clientIdKey)).to.equal(true);
+    await store.close();
+  });
+
+  it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
+    const dayMs = 24 * 60 * MINUTE_MS;
+    const store = openSqliteStore(directory, () => T0);
+    await verdict(store, newClient(), 'order');
+    const file = new DatabaseSync(join(directory, 'scoring.sqlite'), { readOnly: true });
+    const daysLeft = () =>
+      (Number(file.prepare('SELECT expires_at FROM decisions').get()?.['expires_at']) - T0) / dayMs;
+    expect(daysLeft()).to.equal(90);
+    const { cursor } = await store.readJournal(null, 10);
+    await store.trimJournal(cursor ?? '', { journalEntries: 1, decisionsHotMs: 2 * dayMs });
+    expect(daysLeft(), 'still looked back over').to.equal(90);
+    await store.trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: 2 * dayMs });
+    expect(daysLeft()).to.equal(2);
+    file.close();
     await store.close();
   });
 
