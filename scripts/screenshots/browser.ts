@@ -99,6 +99,12 @@ export async function consolePages(
     { name: 'lists', hash: '#/lists', shows: 'Start a list' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
+    {
+      name: 'sweep',
+      hash: '#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=15s,30s,60s',
+      shows: 'All values',
+    },
+    { name: 'calibration', hash: '#/evidence/calibration', shows: 'Brier score' },
     { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },
     { name: 'rollout', hash: '#/rollout', shows: 'History' },
     { name: 'backtest', hash: '#/backtest', shows: 'Result file' },

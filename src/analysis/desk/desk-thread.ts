@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { ThreadReply } from '../../limited-thread.ts';
+import { constantsOf } from '../../rules/folder/constant.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
@@ -48,13 +49,15 @@ function open(folder: string): OpenedFolder | null {
   if (files === null) return null;
   const loaded = loadRuleSet(folder);
   const texts = cutTexts(files);
-  if (!loaded.ok) return { files: texts, problems: firstOf(loaded.problems), digest: null, coverage: null };
+  if (!loaded.ok)
+    return { files: texts, problems: firstOf(loaded.problems), digest: null, coverage: null, constants: [] };
   const { ruleSet } = loaded;
   return {
     files: texts,
     problems: [],
     digest: ruleSet.digest,
     coverage: shortened(coverages.of(ruleSet, files)),
+    constants: constantsOf(files).map(({ path, text }) => ({ path, text })),
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { LimitedThread } from '../../limited-thread.ts';
+import type { Constant } from '../../rules/folder/constant.ts';
 import type { Problem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { RuleCoverage } from '../cases/rule-coverages.ts';
@@ -13,6 +14,8 @@ export interface OpenedFolder {
   /** Of what lies there now; null when it is not sound. */
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
+  /** What may be varied, as it is written; empty when it is not sound. */
+  readonly constants: readonly Pick<Constant, 'path' | 'text'>[];
 }
 
 export type DeskTask =

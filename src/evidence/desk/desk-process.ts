@@ -1,26 +1,32 @@
+import { join } from 'node:path';
+import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
+import { calibrate } from '../calibrate/calibrate.ts';
 import { report } from '../report/report.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
+import { sweep } from '../sweep/sweep.ts';
+import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask, NamedRuleSet } from './evidence-task.ts';
 import { workInProcess } from './limited-process.ts';
 
 /** The process of `EvidenceDesk`. One thread of the engine leaves the other cores to those who answer callers. */
 workInProcess(({ task, folders }: { task: EvidenceTask; folders: EvidenceFolders }, onProgress) => {
-  const { archiveDir, rulesDir } = folders;
   const { from, to, platform } = task;
-  const ask = { place: { kind: 'archive', folder: archiveDir }, from, to, platform, threads: 1 } as const;
-  return withEvidence(ask, (evidence) => answer(task, evidence, keptRules(archiveDir, rulesDir), onProgress));
+  const place = { kind: 'archive', folder: folders.archiveDir } as const;
+  const ask = { place, from, to, platform, threads: 1 };
+  return withEvidence(ask, (evidence) => answer(task, evidence, folders, onProgress));
 });
 
 function answer(
   task: EvidenceTask,
   evidence: Evidence,
-  rulesOf: RulesOf,
+  { archiveDir, rulesDir }: EvidenceFolders,
   onProgress: (done: number, of: number) => void,
 ): Promise<EvidenceResult> {
+  const rulesOf = keptRules(archiveDir, rulesDir);
   const rules = required(rulesOf, task.rules);
   switch (task.kind) {
     case 'report':
@@ -38,6 +44,15 @@ function answer(
         onProgress,
       });
     }
+    case 'sweep': {
+      const files = readRuleFiles(join(rulesDir, rules.version), []) ?? new Map<string, string>();
+      const variations = task.vary.map((text) => parseVariation(files, text));
+      const combinations = combinationsOf(rules.version, files, variations);
+      const { outcomes } = task;
+      return sweep(evidence, { version: rules.version, combinations, outcomes, threads: 1, onProgress });
+    }
+    case 'calibration':
+      return calibrate(evidence, { rules, platform: task.platform, splitAt: null, onProgress });
     default:
       return task satisfies never;
   }

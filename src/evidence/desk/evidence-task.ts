@@ -2,7 +2,9 @@ import type { PlatformName } from '../../client/client-key.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
+import type { Calibration } from '../calibrate/calibrate.ts';
 import type { Report, SliceName } from '../report/rule-report.ts';
+import type { SweepReport } from '../sweep/sweep.ts';
 
 /** A rule set by its files. */
 export interface NamedRuleSet {
@@ -33,10 +35,30 @@ export interface BacktestTask extends TaskSpan {
   readonly outcomes: OutcomeAssumption;
 }
 
-/** What may be worked out from the archive; plain data, and the same question is the same text. */
-export type EvidenceTask = ReportTask | BacktestTask;
+export interface SweepTask extends TaskSpan {
+  readonly kind: 'sweep';
+  readonly rules: NamedRuleSet;
+  /** Each `PATH=VALUES`, as the command takes them. */
+  readonly vary: readonly string[];
+  readonly outcomes: OutcomeAssumption;
+}
 
-export type EvidenceResult = Report | BacktestReport;
+export interface CalibrationTask extends TaskSpan {
+  readonly kind: 'calibration';
+  readonly rules: NamedRuleSet;
+}
+
+/** What may be worked out from the archive; plain data, and the same question is the same text. */
+export type EvidenceTask = ReportTask | BacktestTask | SweepTask | CalibrationTask;
+
+export const TASK_KINDS = [
+  'report',
+  'backtest',
+  'sweep',
+  'calibration',
+] as const satisfies readonly EvidenceTask['kind'][];
+
+export type EvidenceResult = Report | BacktestReport | SweepReport | Calibration;
 
 /** Where a node finds what its tasks are about. */
 export interface EvidenceFolders {

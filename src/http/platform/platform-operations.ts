@@ -5,8 +5,10 @@ import { askDecisionWhatIf } from './decisions/decision-what-if.ts';
 import { listDecisions, readDecision } from './decisions/decisions.ts';
 import { explainDecision } from './decisions/explanation.ts';
 import { askBacktest } from './evidence/archive-backtest.ts';
+import { askCalibration } from './evidence/calibration.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import { askRuleReport } from './evidence/rule-report.ts';
+import { askSweep } from './evidence/sweep.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
@@ -45,6 +47,14 @@ export const PLATFORM_OPERATIONS = {
     readMetrics,
   ],
   withRollout: [readRollout, changeRollout, takeBack, askWhatIf, askDecisionWhatIf],
-  withEvidence: [askRuleReport, askBacktest, listEvidence, readEvidence, removeEvidence],
+  withEvidence: [
+    askRuleReport,
+    askBacktest,
+    askSweep,
+    askCalibration,
+    listEvidence,
+    readEvidence,
+    removeEvidence,
+  ],
   withRuleFolders: [listRuleFolders, readRuleFolder, compareRuleFolders],
 } as const;

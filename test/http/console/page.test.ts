@@ -25,7 +25,8 @@ describeConsole('the console in a browser', (tab) => {
       for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
         await tab.visit(hash);
         await tab.page.getByText(shows).first().waitFor();
-        await tab.page.getByText('Loading …').waitFor({ state: 'detached' });
+        for (const part of await tab.page.getByText('Loading …').all())
+          await part.waitFor({ state: 'detached' });
         findings.push(...(await tab.seriousFindings()).map((finding) => `${title}: ${finding}`));
         const sideways = await tab.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
         if (sideways > 0) findings.push(`${title}: ${sideways} px too wide`);

@@ -308,6 +308,8 @@ function removal(path: string): Ask {
 const ARCHIVE = join(temporaryDirectory(), 'archive');
 const EVIDENCE = '/v1/platform/evidence';
 const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
+const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });
+const CALIBRATION = post(`${EVIDENCE}/calibration`, { version: 'p2.v10' });
 const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
 
 async function explanation(live: Live): Promise<Ask> {
@@ -434,11 +436,10 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'askWhatIf', status: 400, ask: whatIf({ versions: ['p2.v12'] }) },
   { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
   ...withBody('askWhatIf', WHAT_IF),
-  { operationId: 'askRuleReport', status: 409, ask: RULE_REPORT },
-  { operationId: 'askRuleReport', status: 200, ask: archived },
-  { operationId: 'askRuleReport', status: 400, ask: { ...RULE_REPORT, body: { version: 'p2.v12' } } },
-  { operationId: 'askRuleReport', status: 404, ask: { ...RULE_REPORT, body: { version: 'p2.v99' } } },
-  ...withBody('askRuleReport', RULE_REPORT, sharedByKey),
+  ...ofEvidence('askRuleReport', RULE_REPORT),
+  ...ofEvidence('askSweep', SWEEP),
+  ...ofEvidence('askCalibration', CALIBRATION),
+  ...ofEvidence('askBacktest', BACKTEST),
   { operationId: 'readEvidence', status: 200, ask: async (live) => get(await evidenceJob(live)) },
   { operationId: 'readEvidence', status: 404, ask: get(`${EVIDENCE}/nothing`) },
   ...sharedByKey('readEvidence', get(`${EVIDENCE}/nothing`)),
@@ -447,24 +448,6 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'removeEvidence', status: 204, ask: async (live) => removal(await evidenceJob(live)) },
   { operationId: 'removeEvidence', status: 404, ask: removal(`${EVIDENCE}/nothing`) },
   ...sharedByKey('removeEvidence', removal(`${EVIDENCE}/nothing`)),
-  {
-    operationId: 'askBacktest',
-    status: 409,
-    ask: async () => {
-      rmSync(ARCHIVE, { recursive: true });
-      return BACKTEST;
-    },
-  },
-  {
-    operationId: 'askBacktest',
-    status: 200,
-    ask: async () => {
-      await archived();
-      return BACKTEST;
-    },
-  },
-  { operationId: 'askBacktest', status: 404, ask: { ...BACKTEST, body: { version: 'p2.v99' } } },
-  ...withBody('askBacktest', BACKTEST, sharedByKey),
   { operationId: 'readLiveness', status: 200, ask: get('/livez') },
   { operationId: 'readReadiness', status: 200, ask: get('/readyz') },
   { operationId: 'readReadiness', status: 503, ask: get('/readyz'), trouble: AWAY },
@@ -499,15 +482,30 @@ async function judged(live: Live): Promise<string> {
   return CLIENT;
 }
 
-/** Has the archive begin: until then there is nothing to work evidence out from. */
-async function archived(): Promise<Ask> {
-  mkdirSync(ARCHIVE, { recursive: true });
-  return RULE_REPORT;
+/** What everything that is worked out from the archive answers alike; the first one finds no archive. */
+function ofEvidence(operationId: string, good: Ask): readonly Case[] {
+  const when = (isThere: boolean) => async () => {
+    if (isThere) mkdirSync(ARCHIVE, { recursive: true });
+    else rmSync(ARCHIVE, { recursive: true, force: true });
+    return good;
+  };
+  const about = (version: string) => ({ ...good, body: { ...objectOf(good.body), version } });
+  return [
+    { operationId, status: 409, ask: when(false) },
+    { operationId, status: 200, ask: when(true) },
+    { operationId, status: 400, ask: about('p2.v12') },
+    { operationId, status: 404, ask: about('p2.v99') },
+    ...withBody(operationId, good, sharedByKey),
+  ];
+}
+
+function objectOf(body: Ask['body']): object {
+  return typeof body === 'object' ? body : {};
 }
 
 /** The path of a job that was asked for. */
 async function evidenceJob(live: Live): Promise<string> {
-  const { jobId }: { jobId: string } = JSON.parse((await live.ask(await archived())).text);
+  const { jobId }: { jobId: string } = JSON.parse((await live.ask(RULE_REPORT)).text);
   return `${EVIDENCE}/${jobId}`;
 }
 

@@ -32,12 +32,15 @@ export interface Worked<Result> {
 }
 
 export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
+export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
 export type {
   OrderCounts,
   Report as RulesReport,
   RuleFigures,
   RuleReport,
 } from '../../../evidence/report/rule-report.ts';
+export type { SweepReport, SweptCombination } from '../../../evidence/sweep/sweep.ts';
+export type { TradeOff } from '../../../evidence/sweep/trade-off.ts';
 export type { FactValue } from '../../../facts/fact.ts';
 export type {
   Binding,

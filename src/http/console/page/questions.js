@@ -61,6 +61,12 @@ export const EVIDENCE_JOBS = { path: 'evidence' };
 export const RULES_REPORT = { path: 'evidence/report' };
 
 /** @type {Question<EvidenceJob>} */
+export const SWEEP = { path: 'evidence/sweep' };
+
+/** @type {Question<EvidenceJob>} */
+export const CALIBRATION = { path: 'evidence/calibration' };
+
+/** @type {Question<EvidenceJob>} */
 export const BACKTEST = { path: 'evidence/backtest' };
 
 /**

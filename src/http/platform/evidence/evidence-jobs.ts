@@ -154,9 +154,23 @@ async function requiredJob(
 
 function shownJob({ task, seenAt: _, ...job }: EvidenceJob): ShownJob {
   const { kind, rules, from, to } = task;
-  const ofKind =
-    task.kind === 'backtest'
-      ? { against: task.against, mode: task.mode, by: null }
-      : { against: null, mode: null, by: task.by };
-  return { kind, rules, from, to, ...ofKind, ...job };
+  return { kind, rules, from, to, ...NOT_ASKED, ...ofKind(task), ...job };
+}
+
+const NOT_ASKED = { against: null, mode: null, vary: null, by: null } as const;
+
+/** What was asked besides rules and time. */
+function ofKind(task: EvidenceTask): Partial<ShownJob> {
+  switch (task.kind) {
+    case 'report':
+      return { by: task.by };
+    case 'backtest':
+      return { against: task.against, mode: task.mode };
+    case 'sweep':
+      return { vary: task.vary };
+    case 'calibration':
+      return {};
+    default:
+      return task satisfies never;
+  }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
+import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { count, epochMs, ruleVersion, word } from '../../openapi/words.ts';
@@ -10,10 +11,11 @@ export const EvidenceJobSchema = named(
   'EvidenceJob',
   shape('Something that is worked out from the archive', {
     jobId: word('Leads to it, and to its result, for seven days'),
-    kind: choice(['report', 'backtest'] as const, 'What it is'),
+    kind: choice(TASK_KINDS, 'What it is'),
     rules: ruleSet,
     against: nullable(ruleSet),
     mode: nullable(choice(['recorded', 'closed-loop'] as const, 'Of a backtest')),
+    vary: nullable(list(word('PATH=VALUES'), 'Of a sweep')),
     by: nullable(word('Of a report: the slices that each rule is shown by')),
     from: nullable(epochMs('Decisions from this time on; null: from the first')),
     to: nullable(epochMs('Decisions before this time; null: to the last')),
@@ -41,7 +43,8 @@ export const OpenedEvidenceSchema = named(
     result: nullable(
       Type.Unsafe<object>({
         type: 'object',
-        description: 'What "rules report --json" or "rules backtest --json" prints; null unless it is done',
+        description:
+          'What the command of that name (rules report, backtest, sweep, calibrate) prints with --json; null unless it is done',
       }),
     ),
   }),
@@ -53,6 +56,7 @@ export const JOB_EXAMPLE = {
   rules: { ruleVersion: 'p2.v11', digest: DIGEST_EXAMPLE },
   against: null,
   mode: null,
+  vary: null,
   by: 'day',
   from: AT_EXAMPLE - 7 * 86_400_000,
   to: null,

@@ -137,6 +137,13 @@ export const OpenedRuleFolderSchema = named(
       }),
       'What may be given as `facts` to what-if',
     ),
+    constants: list(
+      shape('A constant that a sweep may vary', {
+        path: word('Like ladder.levels[0]'),
+        text: word('As written'),
+      }),
+      'In the order of the files',
+    ),
     hits: nullable(HitsSchema),
     coverage: nullable(CoverageSchema),
   }),
@@ -171,6 +178,7 @@ export const OPENED_FOLDER_EXAMPLE = {
       description: 'A requisite was granted and is not paid yet',
     },
   ],
+  constants: [{ path: 'ladder.levels[0]', text: '40s' }],
   hits: {
     platform: 'shop',
     decisions: 500,

@@ -80,13 +80,14 @@ export const readRuleFolder = operation({
     const version = VERSION.read(ctx);
     const opened = isRuleVersion(version) ? await withinLimits(() => desk.open(version)) : null;
     if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
-    const { files, problems, digest, coverage } = opened;
+    const { files, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
     const mayCount = operations.includes('decisions');
     const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED_MAX) : null;
     return {
       ...summary(version, loadedRules),
       files,
+      constants,
       ...(ruleSet === null
         ? { ...UNSOUND, problems }
         : {

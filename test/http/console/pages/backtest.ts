@@ -88,3 +88,38 @@ describeConsole("the console's page Backtest", (tab) => {
     }
   });
 });
+
+describeConsole("the console's backtest on the archive", (tab) => {
+  it('is run from the page, followed, and kept at an address that can be passed on', async () => {
+    await tab.open('#/backtest');
+    const { page } = tab;
+    await page.locator('select[name=version]').selectOption('p2.v11');
+    await page.locator('select[name=mode]').selectOption('closed-loop');
+    await tab.button('Run').click();
+    await page
+      .getByRole('heading', { name: 'p2.v11 against what was recorded' })
+      .waitFor({ timeout: 40_000 });
+    const address = new URL(page.url()).hash;
+    expect(address).to.match(/^#\/backtest\/[0-9a-f-]{13}$/);
+    await page.getByRole('link', { name: '← All backtests' }).click();
+    const row = page.getByRole('region', { name: 'Backtests of late' }).getByRole('row', { name: /p2\.v11/ });
+    await row.getByText('done').waitFor();
+    expect(await row.getByRole('link').getAttribute('href')).to.equal(address);
+  });
+
+  it('can be cancelled', async () => {
+    await tab.open('#/backtest');
+    const { page } = tab;
+    await page.locator('select[name=version]').selectOption('p2.v11');
+    await page.locator('select[name=against]').selectOption('p2.v10');
+    await tab.button('Run').click();
+    await tab.button('Cancel').click();
+    await page.getByText('Nothing came of it.').waitFor({ timeout: 40_000 });
+  });
+
+  it('is not offered to a key that may not see rules', async () => {
+    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/backtest');
+    await tab.page.getByRole('heading', { name: 'Open a result' }).waitFor();
+    expect(await tab.button('Run').count()).to.equal(0);
+  });
+});

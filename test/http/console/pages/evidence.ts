@@ -19,8 +19,37 @@ describeConsole("the console's page Evidence", (tab) => {
     await tab.open('#/evidence');
     await tab.page.getByLabel('rules of').selectOption('p2.v11');
     await tab.page.getByLabel('on decisions of').selectOption('7');
-    await tab.button('Count').click();
+    await tab.button('Show').click();
     await tab.page.getByText('p2.v11 is asked about the facts that they recorded').waitFor();
     expect(tab.page.url()).to.match(/#\/evidence\?version=p2\.v11&days=7$/);
+  });
+});
+
+describeConsole("the console's pages Sweep and Calibration", (tab) => {
+  it('try other values of a constant, and show what each costs and saves beside what holds', async () => {
+    await tab.open('#/evidence/sweep?version=p2.v10&days=7');
+    const { page } = tab;
+    await page.locator('select[name=path]').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
+    await page.getByLabel('values to try').fill('1..4');
+    await tab.button('Sweep').click();
+    await page.getByRole('heading', { name: 'unpaidChain = 4 as it is' }).waitFor({ timeout: 40_000 });
+    await page.getByRole('slider', { name: 'value' }).press('Home');
+    await page.getByRole('heading', { name: 'unpaidChain = 1' }).waitFor();
+    expect(await page.getByRole('row', { name: /^unpaid orders blocked/ }).textContent()).to.match(/\+\d/);
+    await page.getByText('--vary groups.blocked-by-unpaid-chain.unpaidChain=1 --write').waitFor();
+  });
+
+  it('say what is wrong with values that cannot be tried', async () => {
+    await tab.open('#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=soon');
+    await tab.page.getByText('This could not be worked out').waitFor({ timeout: 40_000 });
+    await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
+  });
+
+  it('show whether the payment score can be taken at its word', async () => {
+    await tab.open('#/evidence/calibration?version=p2.v10&days=7');
+    await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 40_000 });
+    expect(await tab.page.locator('main').textContent()).to.match(
+      /Brier score0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
+    );
   });
 });

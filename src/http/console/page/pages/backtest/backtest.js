@@ -1,10 +1,13 @@
+import { may } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field } from '../../parts/form.js';
-import { Empty, Trouble } from '../../parts/notice.js';
+import { Trouble } from '../../parts/notice.js';
+import { OnArchive } from './on-archive.js';
 import { Report } from './report.js';
 
 /**
  * @import { BacktestReport } from '../../answers.d.ts'
+ * @import { PageProps } from '../../page-props.d.ts'
  * @import { InputEvent } from '../../parts/form.js'
  */
 
@@ -21,8 +24,18 @@ const MEMBERS = /** @type {const} */ ([
 
 const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
 
+/**
+ * A version on what happened: worked out from the archive, or opened from a file that the command wrote.
+ * @param {PageProps} props
+ */
+export function BacktestPage({ session, place }) {
+  return html`
+    ${may(session, 'rules') && html`<${OnArchive} jobId=${place.item} />`}
+    ${place.item === '' && html`<${FromFile} />`}`;
+}
+
 /** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
-export function BacktestPage() {
+function FromFile() {
   const [report, setReport] = useState(/** @type {BacktestReport | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const open = async (/** @type {InputEvent} */ event) => {
@@ -34,19 +47,12 @@ export function BacktestPage() {
   };
   return html`
     <div class="card">
+      <h2>Open a result</h2>
       <${Field} label="Result file" hint=${`Made by: ${HOW}. It is read here and sent nowhere.`}>
         <input type="file" accept=".json,application/json" onChange=${open} />
       <//>
     </div>
     ${error && html`<${Trouble} error=${error} />`}
-    ${
-      report === null &&
-      error === null &&
-      html`<${Empty} title="No file opened">
-        A backtest compares a rule set with what was decided, or with another version, on an exported journal.
-        The journal is written by: <code>npx scoring journal export --output journal.ndjson</code>
-      <//>`
-    }
     ${report && html`<${Report} report=${report} />`}`;
 }
 

@@ -1,26 +1,30 @@
 import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
-import { FateLegend, intervalText, sumOf } from '../../parts/evidence/orders.js';
-import { REACHES, Span, sinceDays } from '../../parts/evidence/span.js';
-import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
+import { REACHES } from '../../parts/evidence/span.js';
 import { Field, formValues } from '../../parts/form.js';
-import { count, shortDigest } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
-import { Figures } from '../../parts/verdict.js';
-import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT } from '../../questions.js';
-import { RuleTable } from './rule-table.js';
+import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
+import { Reliability } from './reliability.js';
+import { RulesOnOutcomes } from './rules-report.js';
+import { SweepOf } from './sweep.js';
 
 /**
- * @import { RuleFolderList, RulesReport } from '../../answers.d.ts'
+ * @import { RuleFolderList } from '../../answers.d.ts'
  * @import { PageProps } from '../../page-props.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
- * @import { Evidence } from '../../parts/evidence/worked.js'
  */
 
 const DAYS_AT_FIRST = '30';
 
+/** What is looked at, by the address; each takes the version, the time, and the rest of the query. */
+const TABS = /** @type {const} */ ([
+  { item: '', title: 'Rules', view: RulesOnOutcomes },
+  { item: 'sweep', title: 'Sweep', view: SweepOf },
+  { item: 'calibration', title: 'Calibration', view: Reliability },
+]);
+
 /**
- * What each rule was worth on the outcomes that were seen.
+ * What rules, their constants and the payment score were worth on what happened.
  * @param {PageProps} props
  */
 export function EvidencePage({ place }) {
@@ -28,21 +32,43 @@ export function EvidencePage({ place }) {
   const status = useAnswer(ROLLOUT_STATUS);
   const chosen = place.query.get('version') ?? status.data?.rollout?.active.version;
   const days = place.query.get('days') ?? DAYS_AT_FIRST;
+  const tab = TABS.find(({ item }) => item === place.item) ?? TABS[0];
   const shown = (/** @type {RuleFolderList} */ { versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
     const version = chosen ?? sound[0];
     if (version === undefined)
-      return html`<${Empty} title="No rule set on this node">Set RULES_DIR to the folder of rule sets.<//>`;
-    return html`<${Choice} key=${`${version} ${days}`} versions=${sound} version=${version} days=${days} />
-      ${status.data && html`<${OnOutcomes} version=${version} days=${days} />`}`;
+      return html`<${Empty} title="No rule set on this node">
+        Set RULES_DIR to the folder of rule sets.
+      <//>`;
+    const query = new URLSearchParams({ version, days });
+    return html`
+      <nav class="tabs" aria-label="Evidence">
+        ${TABS.map(
+          ({ item, title }) => html`<a
+            href=${addressOf(item, query)}
+            aria-current=${item === tab.item ? 'page' : undefined}
+            >${title}</a
+          >`,
+        )}
+      </nav>
+      <${Choice} key=${`${tab.item} ${query}`} versions=${sound} ...${{ version, days, item: tab.item }} />
+      ${status.data && html`<${tab.view} key=${tab.item} ...${{ version, days, query: place.query }} />`}`;
   };
   return html`<${Answered} answer=${folders}>${shown}<//>`;
 }
 
-/** @param {{ versions: readonly string[], version: string, days: string }} props */
-function Choice({ versions, version, days }) {
+/**
+ * @param {string} item
+ * @param {URLSearchParams} query
+ */
+function addressOf(item, query) {
+  return `#/evidence${item === '' ? '' : `/${item}`}?${query}`;
+}
+
+/** @param {{ versions: readonly string[], version: string, days: string, item: string }} props */
+function Choice({ versions, version, days, item }) {
   const choose = (/** @type {FormEvent} */ event) => {
-    location.hash = `#/evidence?${new URLSearchParams(formValues(event))}`;
+    location.hash = addressOf(item, new URLSearchParams(formValues(event)));
   };
   return html`<form class="filters" onSubmit=${choose}>
     <${Field} label="rules of">
@@ -57,79 +83,6 @@ function Choice({ versions, version, days }) {
         )}
       </select>
     <//>
-    <div class="buttons"><button type="submit" class="button-accent">Count</button></div>
+    <div class="buttons"><button type="submit" class="button-accent">Show</button></div>
   </form>`;
-}
-
-/** @param {{ version: string, days: string }} props */
-function OnOutcomes({ version, days }) {
-  const by = days === '90' || days === 'all' ? 'week' : 'day';
-  /** @type {Evidence<RulesReport>} */
-  const evidence = useEvidence(RULES_REPORT, { version, from: sinceDays(days), by });
-  const shown = (/** @type {RulesReport} */ report) => html`<${Counted} report=${report} />`;
-  return html`<${WorkedOut} evidence=${evidence}>${shown}<//>`;
-}
-
-/** @param {{ report: RulesReport }} props */
-function Counted({ report }) {
-  const { orders, rules, unpaidShare, unknownReasons, version, digest } = report;
-  if (report.decisions === 0)
-    return html`<${Empty} title="No decision in this time">
-      Decisions are shipped to the archive within ten seconds. Choose a longer time, or wait for the first
-      verdicts.
-    <//>`;
-  const files = [...Map.groupBy(rules, ({ file }) => file)];
-  const silent = rules.filter(({ matched, name }) => matched === 0 && name !== 'otherwise');
-  const figures = [
-    ['orders', count(sumOf(orders))],
-    ['paid', count(orders.paid)],
-    ['unpaid', count(orders.unpaid)],
-    ['unknown', count(orders.unknown)],
-    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
-  ];
-  return html`
-    <${Figures} items=${figures} />
-    <div>
-      <${Span} span=${report} />
-      <p class="faint">
-        ${version} <code>${shortDigest(digest)}</code>.${' '}
-        ${
-          orders.unknown > 0 &&
-          `Unknown: ${count(unknownReasons.neverGranted)} never got a requisite, of
-          ${count(unknownReasons.notReported)} others nothing was reported. `
-        }
-        ${remarks(report).join(' ')}
-      </p>
-      <${FateLegend} />
-    </div>
-    ${files.map(
-      ([file, some]) => html`<section class="card" key=${file}>
-        <h2>${file}</h2>
-        <${RuleTable} file=${file} rules=${some.filter(({ matched }) => matched > 0)} report=${report} />
-      </section>`,
-    )}
-    ${
-      silent.length > 0 &&
-      html`<p class="faint">Matched nothing: ${silent.map(({ name }) => name).join(', ')}.</p>`
-    }
-    <p class="faint">
-      Intervals are of 95 %. What would have become of orders that were blocked nobody knows; a rule with a
-      holdout shows it.
-    </p>`;
-}
-
-/** @param {RulesReport} report */
-function remarks({ decisions, ownDecisions, version, technical, undecidable }) {
-  const others = decisions - ownDecisions;
-  const { count: lacking, facts } = undecidable;
-  const texts = [];
-  if (technical > 0) texts.push(`Left out: ${count(technical)} orders that ended in a technical failure.`);
-  if (others > 0)
-    texts.push(
-      `${count(others)} decisions were made by other rule sets;`,
-      `${version} is asked about the facts that they recorded.`,
-    );
-  if (lacking > 0)
-    texts.push(`${count(lacking)} decisions are counted nowhere: their records lack ${facts.join(', ')}.`);
-  return texts;
 }

@@ -1,0 +1,121 @@
+import { html } from '../../html.js';
+import { intervalText } from '../../parts/evidence/orders.js';
+import { sinceDays } from '../../parts/evidence/span.js';
+import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
+import { count, dateTime } from '../../parts/format.js';
+import { Empty } from '../../parts/notice.js';
+import { numbers, Table } from '../../parts/table.js';
+import { Figures, Pill } from '../../parts/verdict.js';
+import { CALIBRATION } from '../../questions.js';
+
+/**
+ * @import { Calibration, ShareInterval, SmoothingQuality } from '../../answers.d.ts'
+ * @import { Evidence } from '../../parts/evidence/worked.js'
+ * @typedef {SmoothingQuality['reliability'][number]} Decile
+ */
+
+/**
+ * Whether the payment score can be taken at its word, as it is and with the smoothing that fits best.
+ * @param {{ version: string, days: string }} props
+ */
+export function Reliability({ version, days }) {
+  /** @type {Evidence<Calibration>} */
+  const evidence = useEvidence(CALIBRATION, { version, from: sinceDays(days) });
+  const shown = (/** @type {Calibration} */ found) => html`<${Found} found=${found} />`;
+  return html`<${WorkedOut} evidence=${evidence}>${shown}<//>`;
+}
+
+/** @param {{ found: Calibration }} props */
+function Found({ found }) {
+  const { before, after, orders, holds, splitAt, from, to } = found;
+  if (before.orders === 0)
+    return html`<${Empty} title="No order with an outcome in the later part of this time">
+      Outcomes come by POST /v1/platform/outcomes. Choose a longer time, or wait for more of them.
+    <//>`;
+  return html`
+    <p class="faint">
+      Fitted on ${count(orders.earlier)} orders from ${dateTime(from)}, shown on the
+      ${' '}${count(orders.later)} from ${dateTime(splitAt)} to ${dateTime(to)}; of
+      ${' '}${count(orders.unknown)} nothing is known.
+    </p>
+    <div class="two">
+      <${Side} title=${`${found.version} as it is`} quality=${before} />
+      ${after && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
+    </div>
+    ${
+      after &&
+      html`<p>
+        ${
+          holds
+            ? html`<${Pill} tone="good">better<//> The Brier score gets better beyond chance. As a draft:`
+            : html`<${Pill}>no clear gain<//> The difference could be chance. To try it all the same:`
+        }
+        ${' '}<code>npx scoring rules calibrate ${found.version} --write NEW-VERSION</code>
+      </p>`
+    }`;
+}
+
+/** @param {{ title: string, quality: SmoothingQuality }} props */
+function Side({ title, quality }) {
+  const { smoothing, brier, auc, calibrationError, reliability } = quality;
+  const items = [
+    ['prior', String(smoothing.prior)],
+    ['weight', String(smoothing.weight)],
+    ['Brier score', estimateText(brier)],
+    ['AUC', estimateText(auc)],
+    ['calibration error', estimateText(calibrationError)],
+  ];
+  return html`<section class="card">
+    <h2>${title}</h2>
+    <${Figures} items=${items} />
+    <${Diagram} deciles=${reliability} />
+    <${Table} name=${title} columns=${['score', ...numbers('orders', 'mean score'), 'paid, 95 %']}>
+      ${reliability.map(
+        ({ from, to, count: orders, meanScore, paidShare }) => html`<tr>
+          <th scope="row" class="when">${from.toFixed(2)} to ${to.toFixed(2)}</th>
+          <td class="num">${count(orders)}</td>
+          <td class="num">${meanScore.toFixed(4)}</td>
+          <td class="when">${intervalText(paidShare)}</td>
+        </tr>`,
+      )}
+    <//>
+  </section>`;
+}
+
+/** @param {ShareInterval | null} estimate */
+function estimateText(estimate) {
+  if (estimate === null) return '–';
+  const { value, low, high } = estimate;
+  return `${value.toFixed(4)} (${low.toFixed(4)} to ${high.toFixed(4)})`;
+}
+
+const SIZE = 220;
+const EDGE = 20;
+const TOP = 22;
+
+/**
+ * Paid share over score: on the diagonal the score can be taken at its word. The table has the same numbers.
+ * @param {{ deciles: readonly Decile[] }} props
+ */
+function Diagram({ deciles }) {
+  const x = (/** @type {number} */ share) => EDGE + share * SIZE;
+  const y = (/** @type {number} */ share) => TOP + (1 - share) * SIZE;
+  const [width, height] = [EDGE + SIZE + 8, TOP + SIZE + 24];
+  return html`<svg class="diagram diagram-square" aria-hidden="true" viewBox=${`0 0 ${width} ${height}`}>
+    <rect class="diagram-frame" x=${EDGE} y=${TOP} width=${SIZE} height=${SIZE} />
+    <line class="diagram-ideal" x1=${x(0)} y1=${y(0)} x2=${x(1)} y2=${y(1)} />
+    ${deciles.map(({ meanScore, paidShare: { low, high } }) => {
+      const line = { x1: x(meanScore), x2: x(meanScore), y1: y(low), y2: y(high) };
+      return html`<line class="diagram-interval" ...${line} />`;
+    })}
+    ${deciles.map(
+      ({ meanScore, paidShare }) =>
+        html`<circle class="diagram-point" cx=${x(meanScore)} cy=${y(paidShare.value)} r="4" />`,
+    )}
+    <text x=${EDGE} y=${height - 8}>0</text>
+    <text x=${EDGE + SIZE} y=${height - 8} text-anchor="end">score 1</text>
+    <text x=${EDGE - 6} y=${y(0)} text-anchor="end">0</text>
+    <text x=${EDGE - 6} y=${TOP + 10} text-anchor="end">1</text>
+    <text x=${EDGE} y="14">paid share</text>
+  </svg>`;
+}

@@ -1,0 +1,92 @@
+import { useAnswer } from '../../api.js';
+import { html, useState } from '../../html.js';
+import { sinceDays } from '../../parts/evidence/span.js';
+import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
+import { Field, formValues } from '../../parts/form.js';
+import { Answered, Empty } from '../../parts/notice.js';
+import { ruleFolder, SWEEP } from '../../questions.js';
+import { TradeOffCurve } from './trade-off.js';
+
+/**
+ * @import { OpenedRuleFolder, SweepReport } from '../../answers.d.ts'
+ * @import { FormEvent } from '../../parts/form.js'
+ * @import { Evidence } from '../../parts/evidence/worked.js'
+ * @typedef {OpenedRuleFolder['constants'][number]} Constant
+ */
+
+/** What most sweeps begin with. */
+const FIRST_PATH = /unpaidChain$/;
+
+/**
+ * What other values of a constant would have done to orders.
+ * @param {{ version: string, days: string, query: URLSearchParams }} props
+ */
+export function SweepOf({ version, days, query }) {
+  const folder = useAnswer(ruleFolder(version));
+  const [path, values] = [query.get('path'), query.get('values')];
+  const body =
+    path === null || values === null ? null : { version, from: sinceDays(days), vary: [`${path}=${values}`] };
+  /** @type {Evidence<SweepReport>} */
+  const evidence = useEvidence(SWEEP, body);
+  const shown = (/** @type {SweepReport} */ report) =>
+    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} />`;
+  const form = (/** @type {OpenedRuleFolder} */ { constants }) =>
+    html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, days, path, values }} />`;
+  return html`<${Answered} answer=${folder}>${form}<//>
+    ${
+      body === null
+        ? html`<${Empty} title="Choose a constant and its values">
+            History is lived through once for each value, with only those outcomes that its grants let happen.
+            The later half of the time is shown; nothing is changed by it.
+          <//>`
+        : html`<${WorkedOut} evidence=${evidence}>${shown}<//>`
+    }`;
+}
+
+/**
+ * @param {{
+ *   constants: readonly Constant[], version: string, days: string, path: string | null,
+ *   values: string | null,
+ * }} props
+ */
+function Variation({ constants, version, days, path, values }) {
+  const first =
+    constants.find((one) => one.path === path) ?? constants.find((one) => FIRST_PATH.test(one.path));
+  const [chosen, setChosen] = useState(first ?? constants[0]);
+  if (chosen === undefined) return null;
+  const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
+    setChosen(constants.find((one) => one.path === currentTarget.value));
+  const submit = (/** @type {FormEvent} */ event) => {
+    const asked = new URLSearchParams({ version, days, ...formValues(event) });
+    location.hash = `#/evidence/sweep?${asked}`;
+  };
+  const suggested = chosen.path === path && values !== null ? values : around(chosen.text);
+  return html`<form class="filters" onSubmit=${submit}>
+    <${Field} label="constant" hint=${`now ${chosen.text}`}>
+      <select name="path" onChange=${choose}>
+        ${constants.map(
+          (one) => html`<option value=${one.path} selected=${one === chosen}>${one.path}</option>`,
+        )}
+      </select>
+    <//>
+    <${Field} label="values to try" hint="like 2..8, or 15s,30s,60s">
+      <input name="values" key=${chosen.path} defaultValue=${suggested} required maxlength="100" />
+    <//>
+    <div class="buttons"><button type="submit" class="button-accent">Sweep</button></div>
+  </form>`;
+}
+
+/**
+ * Values around the one that holds, in its own form.
+ * @param {string} text
+ */
+function around(text) {
+  const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
+  const number = Number(digits);
+  if (digits === '') return text;
+  if (unit === '' && Number.isInteger(number) && number < 20)
+    return `${Math.max(0, number - 3)}..${number + 4}`;
+  const factors = [0.25, 0.5, 1, 2, 4].map((factor) => number * factor);
+  const tried = unit === '' && !Number.isInteger(number) ? factors : factors.map(Math.ceil);
+  return [...new Set(tried)].map((one) => `${one}${unit}`).join(',');
+}
