@@ -85,3 +85,13 @@ export function nextLadder(
       return verdict satisfies never;
   }
 }
+
+/** What the newest wait of a climb lasted, in ms; 0 off the ladder. */
+export function lastWaitAfter(
+  { verdict, ladderAfter }: Pick<ConcludedVerdict, 'verdict' | 'ladderAfter'>,
+  before: number,
+  at: number,
+): number {
+  if (verdict === 'WAIT') return waitRemainingMs(ladderAfter, at);
+  return ladderAfter.level === 0 ? 0 : before;
+}

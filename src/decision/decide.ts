@@ -24,7 +24,7 @@ import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
-import { type ConcludedVerdict, concludeVerdict, isGrant } from './conclude-verdict.ts';
+import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Arm, Decision, ScoreAnswer } from './decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import type { ListSubject } from './lists/list-kind.ts';
@@ -292,11 +292,6 @@ function eventOf(
     fingerprint: deviceToken(fingerprints.at(-1) ?? null),
     ip: deviceToken(ips.at(-1) ?? null),
   };
-}
-
-function lastWaitAfter({ verdict, ladderAfter }: ConcludedVerdict, before: number, at: number): number {
-  if (verdict === 'WAIT') return waitRemainingMs(ladderAfter, at);
-  return ladderAfter.level === 0 ? 0 : before;
 }
 
 function answerFields(

@@ -52,7 +52,7 @@ describe('the scoring client at a running service', () => {
   it('gives a verdict with what leads back to it', async () => {
     const first = await client.verdict(REQUEST, { requestId: 'r-1' });
     expect(first).to.include({ verdict: 'GET_NEW', ruleVersion: 'p2.v10', isBot: false, requestId: 'r-1' });
-    expect(first.decisionId).to.match(/^.{22}\.1$/);
+    expect(first.decisionId).to.match(/^.{22}\.1\.[0-9a-z]+$/);
     expect(first.replayed).to.equal(false);
     expect(waitUntil(first)).to.equal(null);
     const again = await client.verdict(REQUEST, {

@@ -12,7 +12,7 @@ import {
 import { knownHints } from '../../client/hints.ts';
 import { waitRemainingMs } from '../../client/ladder.ts';
 import type { KnownOrder } from '../../client/order.ts';
-import { isGrant } from '../../decision/conclude-verdict.ts';
+import { isGrant, lastWaitAfter } from '../../decision/conclude-verdict.ts';
 import { hintsAfter, type ScoreRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { JournalEntry } from '../../state/store.ts';
@@ -56,9 +56,9 @@ function afterScore(state: ClientState, request: ScoreRequest, at: number): Clie
 }
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
-  const { at, seq, verdict, ladderAfter } = decision;
+  const { at, seq, ladderAfter } = decision;
   const events = rememberEvent(state.events, eventOf(state, decision));
-  const lastWaitMs = verdict === 'WAIT' ? waitRemainingMs(ladderAfter, at) : state.lastWaitMs;
+  const lastWaitMs = lastWaitAfter(decision, state.lastWaitMs, at);
   return { ...touch({ ...state, events }, at), seq, lastVerdictAt: at, ladder: ladderAfter, lastWaitMs };
 }
 

@@ -5,7 +5,7 @@ import { ruleSchemas, schemaFileName, schemaText } from '../../../src/analysis/s
 import { TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
 import { scoring } from '../scoring.ts';
 
-const NAMES = ['ruleset', 'groups', 'bot-signals', 'verdicts', 'ladder', 'limits', 'cases'];
+const NAMES = ['ruleset', 'groups', 'bot-signals', 'verdicts', 'ladder', 'limits', 'list', 'cases'];
 
 describe('rules schema', function () {
   // Each run starts a process.

@@ -102,12 +102,16 @@ describeWithServer('redis-server', 'the Redis store', function () {
     expect((await store.load(client)).state.seq).to.equal(0);
   });
 
+  /** What Redis says of a key that has met its end since it was listed. */
+  const GONE = -2;
+
   it('gives every key an end or a bound', async () => {
     for (let count = 0; count < 5; count += 1) await useEverything(store);
     const { port } = master();
     for (const key of await keysOf(port)) {
       const endsInMs = Number(await command(port, ['PTTL', key]));
       const bounded = /^(journal:|\{documents\}|register:)/.test(key);
+      if (endsInMs === GONE) continue;
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);
     }
