@@ -1,0 +1,31 @@
+import { type ShareInterval, shareInterval } from './share-interval.ts';
+
+/** What one client's orders came to. */
+export interface ClusterCount {
+  readonly part: number;
+  readonly whole: number;
+}
+
+/** Below so many orders with an outcome a share says nothing: "too few". */
+export const CLUSTERED_ORDERS_MIN = 30;
+
+/**
+ * A share of orders with its 95 % interval when the orders of one client hang together: Wilson's interval for as many
+ * independent orders as tell as much (Korn and Graubard, Confidence intervals for proportions with small expected
+ * number of positive counts, 1998), by the variance of the ratio between clients. Null for too few orders.
+ */
+export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
+  let [part, whole, spread] = [0, 0, 0];
+  for (const cluster of clusters) {
+    part += cluster.part;
+    whole += cluster.whole;
+  }
+  if (whole < CLUSTERED_ORDERS_MIN) return null;
+  const share = part / whole;
+  for (const cluster of clusters) spread += (cluster.part - share * cluster.whole) ** 2;
+  const counted = clusters.filter((cluster) => cluster.whole > 0).length;
+  const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
+  // Never more than there are orders: clients that happen to be alike do not make more of them.
+  const told = variance === 0 ? counted : Math.min(whole, (share * (1 - share)) / variance);
+  return shareInterval(share * told, told);
+}

@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { holdoutDraw } from '../../src/decision/holdout.ts';
+import { clusteredShare } from '../../src/statistics/clustered-share.ts';
+import { shareInterval } from '../../src/statistics/share-interval.ts';
+
+const WORLDS = 500;
+const CLIENTS = 240;
+const DEMO = platformName('demo');
+
+/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+interface World {
+  /** Of the orders that the rule matches, the share that would be paid if they were let through. */
+  readonly truth: number;
+  /** As the holdout shows it. */
+  readonly held: ReturnType<typeof clusteredShare>;
+  /** Without a holdout: of the orders that got through all the same, by another card or another day. */
+  readonly naive: ReturnType<typeof clusteredShare>;
+}
+
+/**
+ * A world in which a rule blocks clients who are alike but for how surely they pay: each has a rate of its own, and
+ * makes 1 to 4 orders at that rate. Who means to pay tries harder to get through what blocks him.
+ */
+function worldOf(seed: number): World {
+  const random = seeded(seed);
+  const truth = 0.15 + 0.5 * random();
+  const isHeldOut = holdoutDraw(`the secret of world ${seed}, long enough`);
+  const held: { part: number; whole: number }[] = [];
+  const naive: { part: number; whole: number }[] = [];
+  for (let n = 0; n < CLIENTS; n++) {
+    const rate = random() < 0.5 ? truth * 0.4 : truth * 1.6 > 1 ? 1 : truth * 1.6;
+    const whole = 1 + Math.floor(4 * random());
+    const skipped = isHeldOut(clientKey(DEMO, `payer-${n}`), seed)('verdicts/blocked', 0.5);
+    for (const into of [skipped ? held : naive]) {
+      const count = { part: 0, whole: 0 };
+      for (let order = 0; order < whole; order++) {
+        const paid = random() < rate;
+        const seen = skipped || random() < (paid ? 0.5 : 0.15);
+        if (!seen) continue;
+        count.whole++;
+        if (paid) count.part++;
+      }
+      into.push(count);
+    }
+  }
+  const expected = (truth * 0.4 + Math.min(1, truth * 1.6)) / 2;
+  return { truth: expected, held: clusteredShare(held), naive: clusteredShare(naive) };
+}
+
+describe('the paid share of what a rule holds back', () => {
+  const worlds = Array.from({ length: WORLDS }, (_, seed) => worldOf(seed + 1));
+  const covered = (kind: 'held' | 'naive') =>
+    worlds.filter(({ truth, [kind]: share }) => share !== null && share.low <= truth && truth <= share.high)
+      .length / WORLDS;
+
+  it('is covered by the interval of a holdout in 93 to 97 of 100 worlds', () => {
+    console.log(`      holdout ${covered('held')}, without a holdout ${covered('naive')}`);
+    expect(covered('held')).to.be.within(0.93, 0.97);
+  });
+
+  it('is not found without a holdout, from the orders that got through all the same', () => {
+    expect(covered('naive')).to.be.below(0.5);
+  });
+
+  it('is met by a holdout on average, without bias', () => {
+    const errors = worlds.map(({ truth, held }) => (held?.value ?? Number.NaN) - truth);
+    const mean = errors.reduce((sum, error) => sum + error, 0) / WORLDS;
+    const spread = Math.sqrt(errors.reduce((sum, error) => sum + (error - mean) ** 2, 0) / (WORLDS - 1));
+    expect(Math.abs(mean)).to.be.below((3 * spread) / Math.sqrt(WORLDS));
+  });
+});
+
+describe('a share of orders that hang together by client', () => {
+  it('is nothing below 30 orders', () => {
+    expect(clusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
+    expect(clusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(null);
+  });
+
+  it('is the share, within its interval, within 0 and 1', () => {
+    const cluster = fc.nat(5).chain((whole) => fc.record({ part: fc.nat(whole), whole: fc.constant(whole) }));
+    fc.assert(
+      fc.property(fc.array(cluster, { minLength: 20, maxLength: 80 }), (clusters) => {
+        const share = clusteredShare(clusters);
+        if (share === null) return;
+        const total = (pick: 'part' | 'whole') => clusters.reduce((sum, one) => sum + one[pick], 0);
+        expect(share.value).to.be.closeTo(total('part') / total('whole'), 1e-12);
+        expect(share.low).to.be.within(0, share.value + 1e-9);
+        expect(share.high).to.be.within(share.value - 1e-9, 1);
+      }),
+    );
+  });
+
+  it('is less sure than of as many independent orders when clients differ', () => {
+    const clusters = Array.from({ length: 40 }, (_, n) => ({ part: n % 2 === 0 ? 4 : 0, whole: 4 }));
+    const [together, apart] = [clusteredShare(clusters), shareInterval(80, 160)];
+    expect((together?.high ?? 0) - (together?.low ?? 0)).to.be.above(
+      1.8 * ((apart?.high ?? 0) - (apart?.low ?? 0)),
+    );
+  });
+});
