@@ -3,6 +3,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells } from './fact-cells.ts';
+import { type HoldoutFigures, holdoutFigures } from './holdout-figures.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
 import { orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
 import { OrderTally, unpaidShare } from './order-tally.ts';
@@ -58,7 +59,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     unpaidShare: unpaidShare(sums.all.orders),
     technical: sums.technical,
     by,
-    rules: sums.rules(),
+    rules: sums.rules(await holdoutFigures(evidence, rules)),
     unknownReasons: sums.unknownReasons,
     gaps: span.gaps,
   };
@@ -98,7 +99,7 @@ class ReportSums {
     return decisions.reduce((sum, group) => sum + group.decisions, 0);
   }
 
-  rules(): readonly RuleReport[] {
+  rules(holdouts: ReadonlyMap<string, HoldoutFigures>): readonly RuleReport[] {
     return this.#named.map(({ file, name, verdict }, place) => {
       const isOtherwise = name === OTHERWISE;
       const by = this.#places.slices.map((slice) => ({
@@ -113,7 +114,7 @@ class ReportSums {
         name,
         ...(this.#tallies[place] ?? new OrderTally()).figures(this.all.orders, isOtherwise),
         afterWait: verdict === 'WAIT' ? (this.#waits.get(name) ?? NO_WAITS) : null,
-        holdout: null,
+        holdout: holdouts.get(`${file.replace('.yaml', '')}/${name}`) ?? null,
         ...(by.length === 0 ? {} : { by }),
       };
     });

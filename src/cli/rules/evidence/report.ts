@@ -59,6 +59,7 @@ function describe(found: Report, span: EvidenceSpan): string {
     ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
     ...(fired.length === 0 ? [] : [section('Amounts by currency', amounts(fired))]),
     ...waits(fired),
+    ...holdouts(fired),
     ...(by === null ? [] : [section(`By ${by}`, slices(fired, by))]),
   ].join('\n\n');
 }
@@ -170,6 +171,31 @@ function waits(rules: readonly RuleReport[]): readonly string[] {
     section(
       'After a wait: the next requisite of the same client, for this order or another',
       table(headings, rows, { right: [1, 2, 3, 4, 5] }),
+    ),
+  ];
+}
+
+function holdouts(rules: readonly RuleReport[]): readonly string[] {
+  const rows = rules.flatMap(({ file, name, holdout }) => {
+    if (holdout === null) return [];
+    const { share, orders, paidShare } = holdout;
+    const counts = [orders.paid, orders.unpaid, orders.unknown].map(countText);
+    return [
+      [
+        file,
+        name,
+        `${Math.round(share * 10_000) / 100} %`,
+        ...counts,
+        paidShare === null ? 'too few' : shareText(paidShare),
+      ],
+    ];
+  });
+  if (rows.length === 0) return [];
+  const headings = ['FILE', 'RULE', 'HELD OUT', 'PAID', 'UNPAID', 'UNKNOWN', 'PAID SHARE, 95 %'];
+  return [
+    section(
+      'Held out: orders that a rule matched and let through, which says what it costs and saves elsewhere',
+      table(headings, rows, { right: [2, 3, 4, 5, 6] }),
     ),
   ];
 }

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { report } from '../../../src/evidence/report/report.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { startService } from '../../service/running-service.ts';
+import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+
+const CLIENTS = 12;
+
+describe('the holdout in the report', () => {
+  let lived: LivedEvidence;
+  let rules: RuleSet;
+  /** Clients whom the service held out, by what became of their order. */
+  const held: Record<'PAID' | 'UNPAID', number> = { PAID: 0, UNPAID: 0 };
+
+  before(async () => {
+    rules = edited({ 'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n') });
+    lived = await livedEvidence(async (store) => {
+      const service = await startService({ store, rules });
+      try {
+        const shop = await service.tenant();
+        for (let n = 0; n < CLIENTS; n++) {
+          const clientIdKey = `payer-${n}`;
+          for (const order of ['a', 'b', 'c', 'd'])
+            await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+          const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}`, amountRequested: '10.00' });
+          if (body['verdict'] !== 'GET_NEW') continue;
+          const outcome = n % 2 === 0 ? 'PAID' : 'UNPAID';
+          held[outcome]++;
+          await shop.outcome(clientIdKey, `e-${n}`, outcome);
+        }
+      } finally {
+        await service.stop();
+      }
+    });
+  });
+
+  const figures = (place: EvidencePlace) =>
+    withEvidence(all(place), async (evidence) => {
+      const { rules: found } = await report(evidence, { rules, by: null });
+      return found.find(({ name }) => name === 'blocked-by-unpaid-chain')?.holdout;
+    });
+
+  it('tells what became of the orders that the rule would have refused, and that they are too few', async () => {
+    const [paid, unpaid] = [held.PAID, held.UNPAID];
+    expect(paid + unpaid).to.be.within(1, CLIENTS - 1);
+    expect(await figures(lived.archive)).to.deep.equal({
+      share: 0.5,
+      orders: { paid, unpaid, unknown: 0 },
+      paidShare: null,
+      amount: { EUR: { paid: 10 * paid, unpaid: 10 * unpaid, unknown: 0 } },
+    });
+  });
+
+  it('is the same from the exported journal', async () => {
+    expect(await figures(lived.journal)).to.deep.equal(await figures(lived.archive));
+  });
+});
