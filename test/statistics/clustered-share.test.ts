@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { holdoutDraw } from '../../src/decision/holdout.ts';
-import { clusteredShare } from '../../src/statistics/clustered-share.ts';
+import { type ClusterCount, clusteredShare } from '../../src/statistics/clustered-share.ts';
 import { shareInterval } from '../../src/statistics/share-interval.ts';
 
 const WORLDS = 500;
@@ -35,28 +35,20 @@ interface World {
  */
 function worldOf(seed: number): World {
   const random = seeded(seed);
-  const truth = 0.15 + 0.5 * random();
+  const usual = 0.15 + 0.45 * random();
+  const rates = [0.4 * usual, 1.6 * usual] as const;
   const isHeldOut = holdoutDraw(`the secret of world ${seed}, long enough`);
-  const held: { part: number; whole: number }[] = [];
-  const naive: { part: number; whole: number }[] = [];
+  const held: ClusterCount[] = [];
+  const naive: ClusterCount[] = [];
   for (let n = 0; n < CLIENTS; n++) {
-    const rate = random() < 0.5 ? truth * 0.4 : truth * 1.6 > 1 ? 1 : truth * 1.6;
-    const whole = 1 + Math.floor(4 * random());
+    const rate = rates[random() < 0.5 ? 0 : 1];
     const skipped = isHeldOut(clientKey(DEMO, `payer-${n}`), seed)('verdicts/blocked', 0.5);
-    for (const into of [skipped ? held : naive]) {
-      const count = { part: 0, whole: 0 };
-      for (let order = 0; order < whole; order++) {
-        const paid = random() < rate;
-        const seen = skipped || random() < (paid ? 0.5 : 0.15);
-        if (!seen) continue;
-        count.whole++;
-        if (paid) count.part++;
-      }
-      into.push(count);
-    }
+    const orders = Array.from({ length: 1 + Math.floor(4 * random()) }, () => random() < rate);
+    const seen = orders.filter((paid) => skipped || random() < (paid ? 0.5 : 0.15));
+    const count = { part: seen.filter((paid) => paid).length, whole: seen.length };
+    (skipped ? held : naive).push(count);
   }
-  const expected = (truth * 0.4 + Math.min(1, truth * 1.6)) / 2;
-  return { truth: expected, held: clusteredShare(held), naive: clusteredShare(naive) };
+  return { truth: usual, held: clusteredShare(held), naive: clusteredShare(naive) };
 }
 
 describe('the paid share of what a rule holds back', () => {

@@ -52,8 +52,8 @@ class HeldOrders {
   add({ client, currency, fate, orders, amount }: Readonly<Record<string, unknown>>): void {
     const kind = fate === 'PAID' || fate === 'UNPAID' ? FATES[fate] : FATES.UNKNOWN;
     this.#orders[kind] += Number(orders);
-    const sums = (this.#amount[String(currency)] ??= { paid: 0, unpaid: 0, unknown: 0 });
-    sums[kind] += Number(amount);
+    const sums = this.#amount[String(currency)] ?? { paid: 0, unpaid: 0, unknown: 0 };
+    this.#amount[String(currency)] = { ...sums, [kind]: sums[kind] + Number(amount) };
     if (kind === 'unknown') return;
     const { part, whole } = this.#clients.get(String(client)) ?? { part: 0, whole: 0 };
     const paid = kind === 'paid' ? Number(orders) : 0;

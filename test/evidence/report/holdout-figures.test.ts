@@ -4,6 +4,7 @@ import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/e
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
 const CLIENTS = 12;
@@ -35,6 +36,17 @@ describe('the holdout in the report', () => {
       }
     });
   });
+
+  /** Four unpaid orders, and a fifth that only who is held out may try to pay. */
+  async function liveChain(shop: Tenant, n: number): Promise<void> {
+    const clientIdKey = `payer-${n}`;
+    for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+    const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}`, amountRequested: '10.00' });
+    if (body['verdict'] !== 'GET_NEW') return;
+    const outcome = n % 2 === 0 ? 'PAID' : 'UNPAID';
+    held[outcome]++;
+    await shop.outcome(clientIdKey, `e-${n}`, outcome);
+  }
 
   const figures = (place: EvidencePlace) =>
     withEvidence(all(place), async (evidence) => {
