@@ -21,16 +21,7 @@ describe('the holdout in the report', () => {
       const service = await startService({ store, rules });
       try {
         const shop = await service.tenant();
-        for (let n = 0; n < CLIENTS; n++) {
-          const clientIdKey = `payer-${n}`;
-          for (const order of ['a', 'b', 'c', 'd'])
-            await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
-          const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}`, amountRequested: '10.00' });
-          if (body['verdict'] !== 'GET_NEW') continue;
-          const outcome = n % 2 === 0 ? 'PAID' : 'UNPAID';
-          held[outcome]++;
-          await shop.outcome(clientIdKey, `e-${n}`, outcome);
-        }
+        for (let n = 0; n < CLIENTS; n++) await liveChain(shop, n);
       } finally {
         await service.stop();
       }
