@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '../../src/application.ts';
-import { platformName } from '../../src/client/client-key.ts';
+import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
@@ -45,6 +45,7 @@ export async function withReplayedService<T>(
   const folder = dataDir ?? temporaryDirectory();
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
+    if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
     const rules = (await LoadedRules.read(config.rulesDir)).deciding(config.ruleVersion);
     const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
@@ -52,7 +53,7 @@ export async function withReplayedService<T>(
       const application = await start(store, rules, config.signalSecret, clock);
       try {
         const { callerUrl, platformUrl } = application;
-        const key = await issueKey(application, survey);
+        const key = await issueKey(application, platformOf(config.redisUrl), survey);
         return await run({ callerUrl, platformUrl, key, rules, storeName });
       } finally {
         await application.drain();
@@ -86,9 +87,27 @@ function start(
   });
 }
 
-/** For a platform of its own, which keeps a replay apart from everything else that a Redis may hold. */
-async function issueKey({ keys }: Application, { firstAt, lastAt }: Survey): Promise<string> {
-  const platform = platformName(`replay-${randomBytes(6).toString('hex')}`);
+/** A store that was used would answer out of what it remembers, and its journal would hold two histories. */
+function refuseUsed(path: string): void {
+  if (!existsSync(path)) return;
+  throw new ConfigError(
+    `${path} is there already, and a replay begins with an empty store; name another --data-dir, or delete the folder first`,
+  );
+}
+
+/**
+ * A Redis may hold other replays and other things, so a replay keeps to a platform of its own there. In a file of its
+ * own it always has the same name: intervals by bootstrap then come out the same, too.
+ */
+function platformOf(redisUrl: string | null): PlatformName {
+  return platformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);
+}
+
+async function issueKey(
+  { keys }: Application,
+  platform: PlatformName,
+  { firstAt, lastAt }: Survey,
+): Promise<string> {
   const lifetimeMs = lastAt - firstAt + KEY_MARGIN_MS;
   const { key } = await keys.issue(platform, ['score', 'verdict', 'outcomes', 'decisions'], lifetimeMs);
   return key;

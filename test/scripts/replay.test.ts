@@ -329,6 +329,17 @@ describe('npm run replay', function () {
     expect(stdout).not.to.contain('\u001b');
   });
 
+  it('keeps a store where it is told to, and refuses one that was used, with exit code 3', async () => {
+    const path = ndjson(join(folder, 'payments.ndjson'), [LINE]);
+    const first = await replayed([path, '--data-dir', 'kept']);
+    expect([first.code, first.stderr]).to.deep.equal([0, '']);
+    const second = await replayed([path, '--data-dir', 'kept']);
+    expect(second.stderr).to.equal(
+      'error: kept/scoring.sqlite is there already, and a replay begins with an empty store; name another --data-dir, or delete the folder first\n',
+    );
+    expect([second.code, second.stdout]).to.deep.equal([3, '']);
+  });
+
   it('leaves nothing beside the file', async () => {
     const path = ndjson(join(folder, 'payments.ndjson'), [LINE]);
     await replayed([path]);
