@@ -1,4 +1,3 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
@@ -10,9 +9,10 @@ import { LAYOUT } from '../state/keys.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
-import { type Candidate, firstRollout, inCanary, parseRollout, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, inCanary, type Rollout, takeBack } from './rollout.ts';
 import type { Payment, RuleChoice, RuleSource } from './rule-source.ts';
 import { stageOf } from './stage.ts';
+import { remember, startingRollout } from './starting-rollout.ts';
 import {
   countCandidateError,
   countDecision,
@@ -79,7 +79,7 @@ export class RolloutNode implements RuleSource {
   static async start(parts: NodeParts): Promise<RolloutNode> {
     const rules = await LoadedRules.read(parts.rulesDir, new ThreadedReader(parts.rulesDir));
     try {
-      const rollout = await currentRollout(parts, rules);
+      const rollout = await startingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);
       if (typeof following === 'string') throw new RulesError(following);
       const node = new RolloutNode(parts, rules, following);
@@ -258,39 +258,6 @@ function isFirstSince({ at, facts }: Decision, since: number): boolean {
 const UNREADABLE =
   'what the store holds as the rollout cannot be read; this node goes on with what it has, and "rules rollback" writes it anew';
 
-/** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
-async function currentRollout(parts: NodeParts, rules: LoadedRules): Promise<Rollout> {
-  const stored = await parts.fleet.read();
-  if (stored !== null) return stored.rollout ?? withoutPointer(parts, rules);
-  const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
-  const rollout = recalled ?? firstRollout(first(parts, rules), parts.clock());
-  if (await parts.fleet.write(null, rollout)) return rollout;
-  const theirs = await parts.fleet.read();
-  return theirs?.rollout ?? rollout;
-}
-
-/** What a node begins with when the stored rollout cannot be read: what other nodes or its disk remember. */
-async function withoutPointer(parts: NodeParts, rules: LoadedRules): Promise<Rollout> {
-  const recalled = recall(parts.dataDir);
-  if (recalled !== null) return recalled;
-  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
-  const active = newest?.active ?? rules.deciding(parts.firstVersion);
-  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
-}
-
-/** Says aloud which version was chosen where nobody chose one. */
-function first({ firstVersion, onTrouble }: NodeParts, rules: LoadedRules): RuleSet {
-  const chosen = rules.deciding(firstVersion);
-  const released = rules.all().filter((one) => one.released);
-  if (firstVersion === null && released.length > 1) {
-    const names = released.map(({ version }) => version).join(', ');
-    onTrouble(
-      `first start: ${chosen.version} decides, the newest released version that was not rolled back (released: ${names}); RULE_VERSION chooses another`,
-    );
-  }
-  return chosen;
-}
-
 /** The rule sets that a rollout names, or why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
   const { active, candidate } = rollout;
@@ -311,27 +278,4 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
   if (refused !== undefined)
     return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
   return `the rollout wants ${wanted}, which is not in this node's RULES_DIR; deploy it there`;
-}
-
-const MEMORY = 'rollout.json';
-
-/** Kept beside the data, for a start with a store that lost the rollout. Best effort. */
-function remember(dataDir: string, rollout: Rollout): void {
-  try {
-    const path = join(dataDir, MEMORY);
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout), { mode: 0o600 });
-    renameSync(`${path}.${process.pid}`, path);
-  } catch {
-    // A read-only disk must not stop a node whose store works.
-  }
-}
-
-function recall(dataDir: string): Rollout | null {
-  const path = join(dataDir, MEMORY);
-  if (!existsSync(path)) return null;
-  try {
-    return parseRollout(readFileSync(path, 'utf8'));
-  } catch {
-    return null;
-  }
 }
