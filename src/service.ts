@@ -6,13 +6,7 @@ import { type Binding, type ClientState, momentFor, type Override } from './clie
 import { knownHints } from './client/hints.ts';
 import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
 import { lastPaidAt } from './client/outcomes.ts';
-import {
-  decideScore,
-  decideVerdict,
-  hintsAfter,
-  type Standing,
-  type VerdictResult,
-} from './decision/decide.ts';
+import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from './decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
@@ -24,6 +18,7 @@ import {
   type VerdictBody,
   verdictRequest,
 } from './decision/requests.ts';
+import { hintsAfter } from './decision/score-hints.ts';
 import type { Sightings } from './facts/fact.ts';
 import type { Metrics } from './metrics.ts';
 import type { Payment, RuleChoice, RuleSource } from './rollout/rule-source.ts';

@@ -1,13 +1,9 @@
 import { join } from 'node:path';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import {
-  decideVerdict,
-  type Standing,
-  type VerdictRequest,
-  type VerdictResult,
-} from '../../src/decision/decide.ts';
+import { decideVerdict, type Standing, type VerdictResult } from '../../src/decision/decide.ts';
 import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
+import type { VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { formatProblems, loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';

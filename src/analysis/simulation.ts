@@ -9,18 +9,12 @@ import {
 } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import type { KnownOrder, OrderOutcome } from '../client/order.ts';
-import {
-  decideScore,
-  decideVerdict,
-  hintsAfter,
-  type ScoreRequest,
-  type ScoreResult,
-  type Standing,
-  type VerdictRequest,
-} from '../decision/decide.ts';
+import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
+import type { ScoreRequest, VerdictRequest } from '../decision/requests.ts';
+import { hintsAfter } from '../decision/score-hints.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';

@@ -11,47 +11,19 @@ import {
   touch,
   type VerdictEvent,
 } from '../client/client-state.ts';
-import {
-  type Hints,
-  hintsKnownTo,
-  type KnownHints,
-  knownHints,
-  type ScoreHints,
-  withScore,
-} from '../client/hints.ts';
+import { type KnownHints, knownHints } from '../client/hints.ts';
 import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
-import type { Arm, Decision, ScoreAnswer } from './decision.ts';
+import type { Decision, ScoreAnswer } from './decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import type { ListSubject } from './lists/list-kind.ts';
 import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
-
-interface PaymentRequest {
-  readonly sellPointKey: string;
-  readonly method: string;
-  /** A decimal-string. */
-  readonly amount: string;
-  /** Null means the platform's currency. */
-  readonly currency: string | null;
-}
-
-/** A score request (contract, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
-export interface ScoreRequest extends PaymentRequest, ScoreHints {}
-
-/** A verdict request (contract, section 2.3). */
-export interface AskedVerdict extends PaymentRequest {
-  readonly orderRef: string;
-}
-
-/** The same with what the decision record says about its origin. */
-export interface VerdictRequest extends AskedVerdict {
-  readonly requestId: string;
-  readonly arm: Arm;
-}
+import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
+import { hintsAfter } from './score-hints.ts';
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
@@ -103,45 +75,6 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
   return { answer, signals: assessment.signals, nextState };
-}
-
-/** The state that `decideScore` leaves behind, for whoever does not want its answer. */
-export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
-  const now = momentFor(state, clockMs);
-  const { hints, events } = hintsAfter(state, request, now);
-  return touch({ ...state, hints, events }, now);
-}
-
-interface HintsAfterScore {
-  readonly hints: Hints;
-  readonly events: ClientState['events'];
-  readonly known: KnownHints;
-}
-
-/** The client's hints with those of a score, and which of them are known to its answer. */
-export function hintsAfter(state: ClientState, request: ScoreRequest, now: number): HintsAfterScore {
-  // What the service adds is no part of what the caller said.
-  const { networks: _networks, former: _former, ...told } = request;
-  const asked = token(JSON.stringify(Object.values(told)));
-  const hints = withScore(state.hints, request, asked, now);
-  return { hints, events: renameDevice(state.events, request), known: hintsKnownTo(asked, hints, now) };
-}
-
-/** Verdict requests from a device that has another HMAC now, as requests from the same device. */
-function renameDevice(
-  events: ClientState['events'],
-  { fingerprint, ip, former }: ScoreRequest,
-): ClientState['events'] {
-  if (former === undefined) return events;
-  const renamed = (then: string | null, formerId: string | null, id: string | null) =>
-    then !== null && formerId !== null && id !== null && then === deviceToken(formerId)
-      ? deviceToken(id)
-      : then;
-  return events.map((event) => ({
-    ...event,
-    fingerprint: renamed(event.fingerprint, former.fingerprint, fingerprint),
-    ip: renamed(event.ip, former.ip, ip),
-  }));
 }
 
 /**

@@ -1,10 +1,34 @@
 import { isbot } from 'isbot';
 import { Type } from 'typebox';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
+import type { ScoreHints } from '../client/hints.ts';
 import { key, type Shape, text } from '../shapes.ts';
-import type { ScoreRequest, VerdictRequest } from './decide.ts';
 import type { Arm } from './decision.ts';
 import { networkKeys, networkOf } from './network.ts';
+
+/** What both operations say of a payment. */
+export interface PaymentRequest {
+  readonly sellPointKey: string;
+  readonly method: string;
+  /** A decimal-string. */
+  readonly amount: string;
+  /** Null means the platform's currency. */
+  readonly currency: string | null;
+}
+
+/** A score request (contract, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
+export interface ScoreRequest extends PaymentRequest, ScoreHints {}
+
+/** A verdict request (contract, section 2.3). */
+export interface AskedVerdict extends PaymentRequest {
+  readonly orderRef: string;
+}
+
+/** The same with what the decision record says about its origin. */
+export interface VerdictRequest extends AskedVerdict {
+  readonly requestId: string;
+  readonly arm: Arm;
+}
 
 const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');

@@ -1,10 +1,10 @@
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import type { Binding, ClientState, Override } from '../client/client-state.ts';
 import type { KnownOrder, OrderOutcome } from '../client/order.ts';
-import type { ScoreRequest } from '../decision/decide.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { RecordShape } from '../decision/record/record-shape.ts';
+import type { ScoreRequest } from '../decision/requests.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';

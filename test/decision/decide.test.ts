@@ -5,7 +5,8 @@ import { recordOutcome } from '../../src/client/changes.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
-import { decideScore, decideVerdict, factsNow, type VerdictRequest } from '../../src/decision/decide.ts';
+import { decideScore, decideVerdict, factsNow } from '../../src/decision/decide.ts';
+import type { VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import {
   anyLife,

@@ -3,13 +3,9 @@ import { recordOutcome, setBinding, setOverride } from '../../src/client/changes
 import { clientKey, type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { type KnownOrder, type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
-import {
-  decideScore,
-  decideVerdict,
-  type ScoreRequest,
-  type VerdictRequest,
-} from '../../src/decision/decide.ts';
+import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
 import { formatDuration } from '../../src/rules/duration.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';

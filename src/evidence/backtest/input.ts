@@ -4,7 +4,7 @@ import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
 import { type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import type { AskedVerdict, ScoreRequest } from '../../decision/decide.ts';
+import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 
 interface Happening {
   /** Epoch ms. */

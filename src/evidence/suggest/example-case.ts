@@ -1,5 +1,5 @@
 import type { Duck } from '../../archive/duck.ts';
-import type { ScoreRequest } from '../../decision/decide.ts';
+import type { ScoreRequest } from '../../decision/requests.ts';
 import { type Input, inputsOf } from '../backtest/input.ts';
 import type { OrderPlace } from './known-orders.ts';
 

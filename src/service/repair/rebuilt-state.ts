@@ -13,8 +13,9 @@ import { knownHints } from '../../client/hints.ts';
 import { waitRemainingMs } from '../../client/ladder.ts';
 import type { KnownOrder } from '../../client/order.ts';
 import { isGrant, lastWaitAfter } from '../../decision/conclude-verdict.ts';
-import { hintsAfter, type ScoreRequest } from '../../decision/decide.ts';
 import type { Decision } from '../../decision/decision.ts';
+import type { ScoreRequest } from '../../decision/requests.ts';
+import { hintsAfter } from '../../decision/score-hints.ts';
 import type { JournalEntry } from '../../state/store.ts';
 
 /**

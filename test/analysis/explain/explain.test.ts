@@ -3,8 +3,8 @@ import { explain, explainWithout } from '../../../src/analysis/explain/explain.t
 import { formatExplanation } from '../../../src/analysis/explain/explanation-text.ts';
 import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import type { VerdictRequest } from '../../../src/decision/decide.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import type { VerdictRequest } from '../../../src/decision/requests.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { ScoreRequest } from '../../../decision/decide.ts';
+import type { ScoreRequest } from '../../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
