@@ -22,7 +22,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'http/console/page/pages/lists',
     'http/console/page/pages/decisions',
     'http/console/page/pages/evidence',
-    'http/console/page/pages/now.js',
+    'http/console/page/pages/now',
     'http/console/page/pages/rollout',
     'http/console/page/pages/rules',
     'http/console/page/pages/what-if',

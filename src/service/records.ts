@@ -1,5 +1,10 @@
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import {
+  type HistorySpan,
+  VerdictHistory,
+  type VerdictHistoryView,
+} from '../archive/read/verdict-history.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
@@ -48,10 +53,13 @@ const RECENT_DECISIONS_MAX = 20;
 export class Records {
   readonly #parts: RecordsParts;
   readonly #decisions: DecisionLookup;
+  readonly #history: VerdictHistory | null;
 
   constructor(parts: RecordsParts) {
     this.#parts = parts;
-    this.#decisions = new DecisionLookup(parts.store, parts.archive ?? null);
+    const { store, archive = null, clock } = parts;
+    this.#decisions = new DecisionLookup(store, archive);
+    this.#history = archive === null ? null : new VerdictHistory(archive, clock);
   }
 
   /** Null when nothing is known of the client. */
@@ -80,6 +88,11 @@ export class Records {
     const { entries, complete } = await this.#decisions.history(client, limit);
     const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
     return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
+  }
+
+  /** What all nodes answered over a span, from the archive; null where this node has none. */
+  verdictHistory(platform: PlatformName, span: HistorySpan): Promise<VerdictHistoryView> | null {
+    return this.#history?.view(platform, span) ?? null;
   }
 
   /** What each of the rule sets would answer to a verdict request now, in their order. */

@@ -104,6 +104,15 @@ export class ArchiveReader {
     return { entries, from, unreadable: parts.flatMap(({ unreadable }) => unreadable) };
   }
 
+  /** Rows of a question about a table within a time; one damaged segment harms only itself. */
+  async ask(
+    filter: SegmentFilter,
+    sql: (source: string) => string,
+  ): Promise<{ readonly rows: readonly DuckRow[]; readonly gaps: ArchiveState['gaps'] }> {
+    const { rows, state } = await this.#rows(filter, sql);
+    return { rows, gaps: state.gaps };
+  }
+
   async close(): Promise<void> {
     (await this.#duck)?.close();
   }

@@ -11,7 +11,7 @@ export interface LastHourParts {
   readonly lastHour: (platform: PlatformName) => Promise<LastHourView>;
 }
 
-const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
+export const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
   at: epochMs('Its beginning'),
   verdicts: shape('By verdict', {
     GET_NEW: count('New requisites'),

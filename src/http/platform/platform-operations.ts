@@ -20,6 +20,7 @@ import { compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
 import { askWhatIf } from './rules/what-if.ts';
 import { readSession } from './session.ts';
+import { readVerdictHistory } from './verdict-history.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
 export const PLATFORM_OPERATIONS = {
@@ -42,6 +43,7 @@ export const PLATFORM_OPERATIONS = {
     ...removeListEntry,
     readSession,
     readLastHour,
+    readVerdictHistory,
     readLiveness,
     readReadiness,
     readMetrics,

@@ -7,6 +7,7 @@ import './pages/client.ts';
 import './pages/decisions.ts';
 import './pages/evidence.ts';
 import './pages/lists.ts';
+import './pages/now.ts';
 import './pages/rollout.ts';
 import './pages/rules.ts';
 import './pages/sign-in.ts';

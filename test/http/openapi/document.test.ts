@@ -418,6 +418,13 @@ const PLATFORM_CASES: readonly Case[] = [
   ...sharedByKey('readSession', get('/v1/platform/session')),
   { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
   ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
+  { operationId: 'readVerdictHistory', status: 200, ask: get('/v1/platform/verdict-history') },
+  {
+    operationId: 'readVerdictHistory',
+    status: 400,
+    ask: get('/v1/platform/verdict-history?span=year'),
+  },
+  ...sharedByKey('readVerdictHistory', get('/v1/platform/verdict-history?span=week')),
   { operationId: 'listRuleFolders', status: 200, ask: get(VERSIONS) },
   ...sharedByKey('listRuleFolders', get(VERSIONS)),
   { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v10`) },

@@ -10,6 +10,7 @@ import type {
 } from '../../platform/rules/rule-folder-shapes.ts';
 import type { WhatIfAnswersSchema } from '../../platform/rules/what-if.ts';
 import type { SessionSchema } from '../../platform/session.ts';
+import type { VerdictHistorySchema } from '../../platform/verdict-history.ts';
 
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
 
@@ -23,6 +24,7 @@ export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
+export type VerdictHistory = Shape<typeof VerdictHistorySchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
 
 /** A job with what it came to, as the kind of job has it. */

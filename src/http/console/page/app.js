@@ -5,7 +5,7 @@ import { ClientPage } from './pages/client/client.js';
 import { DecisionsPage } from './pages/decisions/decisions.js';
 import { EvidencePage } from './pages/evidence/evidence.js';
 import { ListsPage } from './pages/lists/lists.js';
-import { NowPage } from './pages/now.js';
+import { NowPage } from './pages/now/now.js';
 import { RolloutPage } from './pages/rollout/rollout.js';
 import { RulesPage } from './pages/rules/rules.js';
 import { WhatIfPage } from './pages/what-if/what-if.js';

@@ -2,9 +2,9 @@
 
 /**
  * @import {
- *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation, Following,
- *   FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff, RuleFolderList,
- *   Session, SharedLists, WhatIfAnswers, Worked,
+ *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation,
+ *   Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff,
+ *   RuleFolderList, Session, SharedLists, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -14,6 +14,14 @@ export const SESSION = { path: 'session' };
 
 /** @type {Question<LastHour>} */
 export const LAST_HOUR = { path: 'last-hour' };
+
+/**
+ * @param {string} span
+ * @returns {Question<VerdictHistory>}
+ */
+export function verdictHistory(span) {
+  return { path: `verdict-history?span=${span}` };
+}
 
 /** @type {Question<RolloutStatus>} */
 export const ROLLOUT_STATUS = { path: 'rules' };

@@ -1,11 +1,11 @@
 import { html, useEffect, useRef, useState } from '../html.js';
 import UPlot from '../packages/uplot.js';
-import { clockTime, count as countText } from './format.js';
+import { clockTime, count as countText, day } from './format.js';
 import { numbers, Table } from './table.js';
 
 /**
- * A series of one value a minute; `color` names a custom property of the style sheet, `total` stands in the
- * legend while no minute is pointed at.
+ * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
+ * the legend while no slot is pointed at.
  * @typedef {object} Series
  * @property {string} name
  * @property {string} color
@@ -15,31 +15,43 @@ import { numbers, Table } from './table.js';
 
 /** @typedef {'bars' | 'lines'} ChartKind */
 
-/** Told the place of the minute under the pointer. @typedef {(place: number | null) => void} SetPlace */
+/** Something that happened, drawn as a line across the time. */
+/** @typedef {{ readonly at: number, readonly text: string }} Mark */
+
+/** Told the place of the slot under the pointer. @typedef {(place: number | null) => void} SetPlace */
+
+/**
+ * @typedef {object} Drawing
+ * @property {ChartKind} kind
+ * @property {readonly number[]} at
+ * @property {readonly Series[]} series
+ * @property {SetPlace} setPlace
+ * @property {readonly Mark[]} marks
+ */
 
 const HEIGHT = 150;
 
-/** Seconds; so that the first and the last bar are whole. */
-const HALF_MINUTE = 30;
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 /** Whole things are counted in whole steps. */
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000];
 
 /**
- * Minutes as stacked bars or as lines, with a legend that reads the minute under the pointer, and the
+ * Slots as stacked bars or as lines, with a legend that reads the slot under the pointer, and the
  * same numbers as a table.
  * @param {{
  *   title: string, note?: string, kind: ChartKind, at: readonly number[], series: readonly Series[],
- *   format?: (value: number) => string,
+ *   format?: (value: number) => string, marks?: readonly Mark[],
  * }} props
  */
-export function Chart({ title, note, kind, at, series, format = countText }) {
+export function Chart({ title, note, kind, at, series, format = countText, marks = NO_MARKS }) {
   const [place, setPlace] = useState(/** @type {number | null} */ (null));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const scheme = useScheme();
   useEffect(
-    () => (box.current === null ? undefined : drawInto(box.current, kind, at, series, setPlace)),
-    [kind, at, series, scheme],
+    () => (box.current === null ? undefined : drawInto(box.current, { kind, at, series, setPlace, marks })),
+    [kind, at, series, scheme, marks],
   );
   const pointedAt = place === null ? undefined : at[place];
   const shown = (/** @type {Series} */ { values, total }) =>
@@ -47,7 +59,7 @@ export function Chart({ title, note, kind, at, series, format = countText }) {
   return html`<figure class="chart">
     <figcaption>
       <h3>${title}</h3>
-      <span class="faint num">${pointedAt === undefined ? note : clockTime(pointedAt)}</span>
+      <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at)}</span>
     </figcaption>
     <div ref=${box} class="plot" aria-hidden="true"></div>
     <ul class="legend">
@@ -76,13 +88,13 @@ function reading(value, format) {
  */
 function MinuteTable({ title, at, series, format }) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
-  const columns = ['minute', ...numbers(...series.map(({ name }) => name))];
+  const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
-    <${Table} name=${`${title} by minute`} columns=${columns}>
+    <${Table} name=${`${title} by time`} columns=${columns}>
       ${rows.toReversed().map(
         ([index, minute]) => html`<tr>
-          <td class="num">${clockTime(minute)}</td>
+          <td class="num">${slotTime(minute, at)}</td>
           ${series.map(({ values }) => html`<td class="num">${reading(values[index], format)}</td>`)}
         </tr>`,
       )}
@@ -102,18 +114,33 @@ function useScheme() {
   return dark;
 }
 
+/** @type {readonly Mark[]} */
+const NO_MARKS = [];
+
+/**
+ * `14:03` within a day, with the date where slots are of several days.
+ * @param {number} slot
+ * @param {readonly number[]} at
+ */
+function slotTime(slot, at) {
+  return spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
+}
+
+/** @param {readonly number[]} at */
+function spanOf(at) {
+  return (at.at(-1) ?? 0) - (at[0] ?? 0);
+}
+
 /**
  * Draws into the element and gives the way to take it down again.
  * @param {HTMLElement} element
- * @param {ChartKind} kind
- * @param {readonly number[]} at
- * @param {readonly Series[]} series
- * @param {SetPlace} setPlace
+ * @param {Drawing} drawing
  */
-function drawInto(element, kind, at, series, setPlace) {
+function drawInto(element, drawing) {
+  const { kind, at, series } = drawing;
   const seconds = at.map((ms) => ms / 1000);
   const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
-  const plot = new UPlot(options(element, kind, series, setPlace), [seconds, ...columns], element);
+  const plot = new UPlot(options(element, drawing), [seconds, ...columns], element);
   const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
   watch.observe(element);
   return () => {
@@ -140,34 +167,56 @@ function stacked(series) {
 
 /**
  * @param {HTMLElement} element
- * @param {ChartKind} kind
- * @param {readonly Series[]} series
- * @param {SetPlace} setPlace
+ * @param {Drawing} drawing
  * @returns {UPlot.Options}
  */
-function options(element, kind, series, setPlace) {
+function options(element, { kind, at, series, setPlace, marks }) {
   const drawn = kind === 'bars' ? series.toReversed() : series;
+  // So that the first and the last bar are whole.
+  const halfSlot = ((at[1] ?? MINUTE_MS) - (at[0] ?? 0)) / 2000;
   return {
     width: element.clientWidth || 300,
     height: HEIGHT,
     padding: [8, 8, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: false, y: false } },
-    hooks: { setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)],
+      draw: [(plot) => drawMarks(plot, marks)],
+    },
     scales: {
-      x: { range: (_plot, min, max) => [min - HALF_MINUTE, max + HALF_MINUTE] },
+      x: { range: (_plot, min, max) => [min - halfSlot, max + halfSlot] },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: axesOf(kind),
+    axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
     series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
   };
 }
 
 /**
+ * @param {UPlot} plot
+ * @param {readonly Mark[]} marks
+ */
+function drawMarks({ ctx, bbox, valToPos }, marks) {
+  ctx.save();
+  ctx.strokeStyle = colorOf('--accent');
+  ctx.setLineDash([4, 3]);
+  for (const { at } of marks) {
+    const x = valToPos(at / 1000, 'x', true);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+/**
  * @param {ChartKind} kind
+ * @param {(ms: number) => string} label
  * @returns {UPlot.Axis[]}
  */
-function axesOf(kind) {
+function axesOf(kind, label) {
   const both = {
     stroke: colorOf('--ink-faint'),
     grid: { stroke: colorOf('--line'), width: 1 },
@@ -179,7 +228,7 @@ function axesOf(kind) {
       ...both,
       grid: { show: false },
       size: 24,
-      values: (_plot, splits) => splits.map((seconds) => clockTime(seconds * 1000)),
+      values: (_plot, splits) => splits.map((seconds) => label(seconds * 1000)),
       space: 60,
     },
     { ...both, size: 40, space: 28, ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}) },
