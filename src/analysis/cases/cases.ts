@@ -11,7 +11,8 @@ import { Simulation } from '../simulation.ts';
 import { CASE_PSEUDONYM } from './case-lists.ts';
 import { type Coverage, CoverageMeter } from './coverage.ts';
 import type { Expectation, StepKind } from './expectations.ts';
-import { type Action, parseCases, type RuleCase } from './parse-cases.ts';
+import { parseCases } from './parse-cases.ts';
+import type { Action, RuleCase } from './rule-case.ts';
 
 /** A step that did not go as its case expects. */
 export interface CaseFailure {

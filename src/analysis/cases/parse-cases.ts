@@ -5,78 +5,17 @@ import {
   type PlatformName,
   platformName,
 } from '../../client/client-key.ts';
-import { OVERRIDE_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
+import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../client/order.ts';
-import type { SharedLists } from '../../decision/lists/shared-lists.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
-import type { Location, Problem } from '../../rules/problem.ts';
+import type { Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
 import { readCaseLists } from './case-lists.ts';
-import {
-  type Expectation,
-  readExpectations,
-  readHeldOut,
-  STEP_KINDS,
-  type StepKind,
-} from './expectations.ts';
-
-/** A test of a rule set: what one or more payers do, and what the rules must answer. */
-export interface RuleCase {
-  readonly name: string;
-  readonly platform: PlatformName;
-  /** The shared lists, as they are from the first step to the last. */
-  readonly lists: SharedLists;
-  /** The rules that its clients are held out of, like `groups/blocked-by-unpaid-chain`. */
-  readonly heldOut: readonly string[];
-  /** Epoch ms; its steps tell what time passes. */
-  readonly startsAt: number;
-  readonly steps: readonly Step[];
-  readonly at: Location;
-}
-
-/** Something that happens `afterMs` after the step before it. */
-export interface Step {
-  readonly afterMs: number;
-  /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
-  readonly clientIdKey: string;
-  readonly action: Action;
-  /** How often the action happens, `everyMs` apart; expectations are about the last time. */
-  readonly times: number;
-  readonly everyMs: number;
-  readonly expect: readonly Expectation[];
-  readonly at: Location;
-}
-
-export type Action =
-  | { readonly kind: 'score'; readonly body: ScoreBody }
-  | { readonly kind: 'verdict'; readonly body: VerdictBody }
-  | {
-      readonly kind: 'outcome';
-      readonly orderRef: string;
-      readonly outcome: Outcome;
-      readonly cause: OutcomeCause | null;
-      /** How long before its report the order became final. */
-      readonly agoMs: number;
-    }
-  | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
-  | { readonly kind: 'override'; readonly override: CaseOverride | null };
-
-interface CaseBinding {
-  readonly requisiteRef: string;
-  readonly acceptorKeys: readonly string[];
-  readonly method: string | null;
-  /** Null lasts for the whole case. */
-  readonly expiresAfterMs: number | null;
-}
-
-interface CaseOverride {
-  readonly group: OverrideGroup;
-  /** Null lasts for the whole case. */
-  readonly expiresAfterMs: number | null;
-}
+import { readExpectations, readHeldOut, STEP_KINDS, type StepKind } from './expectations.ts';
+import type { Action, RuleCase, Step } from './rule-case.ts';
 
 /** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
 const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };

@@ -1,39 +1,21 @@
-import type { LadderSettings } from '../../client/ladder.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
-import { valueText } from '../../rules/condition-text.ts';
-import { formatDuration } from '../../rules/duration.ts';
 import type {
   GroupParams,
   Holdout,
   ParsedRules,
-  PlatformSettings,
   Rule,
-  RuleList,
   SignalParams,
   VerdictParams,
 } from '../../rules/rule-set.ts';
+import { changed, type DiffPart, type RuleDifference, valueChange } from './rule-difference.ts';
+import {
+  ladderDifferences,
+  limitDifferences,
+  listDifferences,
+  platformDifferences,
+  settingsDifferences,
+} from './settings-diff.ts';
 import { conditionChanges, plainCondition, reasonText } from './text.ts';
-
-/** The part of a rule set in which something differs. */
-export type DiffPart =
-  | 'settings'
-  | 'ladder'
-  | 'platforms'
-  | 'limits'
-  | 'lists'
-  | 'groups'
-  | 'bot-signals'
-  | 'verdicts';
-
-/** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
-export interface RuleDifference {
-  readonly part: DiffPart;
-  /** A rule, a named condition, a setting, a ladder level, a list or a platform. */
-  readonly name: string;
-  readonly kind: 'added' | 'removed' | 'changed' | 'renamed' | 'reprioritised';
-  /** For people: `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
-  readonly text: string;
-}
 
 /** Everything in which two rule sets differ, part by part. */
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
@@ -64,158 +46,6 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ),
   ];
 }
-
-// Settings, ladder, platforms, limits
-
-function settingsDifferences(
-  before: PlatformSettings,
-  after: PlatformSettings,
-  part: DiffPart,
-  prefix: string,
-): readonly RuleDifference[] {
-  return [
-    ...valueChange(part, `${prefix}currency`, before.currency, after.currency),
-    ...valueChange(part, `${prefix}timeZone`, before.timeZone, after.timeZone),
-    ...valueChange(
-      part,
-      `${prefix}smoothing prior`,
-      String(before.smoothing.prior),
-      String(after.smoothing.prior),
-    ),
-    ...valueChange(
-      part,
-      `${prefix}smoothing weight`,
-      String(before.smoothing.weight),
-      String(after.smoothing.weight),
-    ),
-    ...valueChange(part, `${prefix}scoringLimits`, String(before.scoringLimits), String(after.scoringLimits)),
-  ];
-}
-
-function ladderDifferences(
-  before: LadderSettings,
-  after: LadderSettings,
-  part: DiffPart,
-  prefix: string,
-): readonly RuleDifference[] {
-  const names = new Set([...Object.keys(before.ladders), ...Object.keys(after.ladders)]);
-  return [
-    ...levelDifferences(before.levelsMs, after.levelsMs, part, `${prefix}ladder`),
-    ...[...names].flatMap((name) =>
-      levelDifferences(
-        before.ladders[name] ?? [],
-        after.ladders[name] ?? [],
-        part,
-        `${prefix}ladder "${name}"`,
-      ),
-    ),
-    ...valueChange(
-      part,
-      `${prefix}ladder resetAfter`,
-      durationText(before.resetAfterMs),
-      durationText(after.resetAfterMs),
-    ),
-  ];
-}
-
-function levelDifferences(
-  beforeMs: readonly number[],
-  afterMs: readonly number[],
-  part: DiffPart,
-  ladder: string,
-): readonly RuleDifference[] {
-  const levels = Math.max(beforeMs.length, afterMs.length);
-  return Array.from({ length: levels }, (_, index) =>
-    valueChange(
-      part,
-      `${ladder} level ${index + 1}`,
-      durationText(beforeMs[index]),
-      durationText(afterMs[index]),
-    ),
-  ).flat();
-}
-
-function durationText(ms: number | undefined): string | null {
-  return ms === undefined ? null : formatDuration(ms);
-}
-
-function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
-  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
-  return [...names].flatMap((name) => {
-    const was = before.platforms.get(name);
-    const is = after.platforms.get(name);
-    const prefix = `platform "${name}" `;
-    const found = [
-      ...settingsDifferences(was ?? before.settings, is ?? after.settings, 'platforms', prefix),
-      ...ladderDifferences(
-        (was ?? before.settings).ladder,
-        (is ?? after.settings).ladder,
-        'platforms',
-        prefix,
-      ),
-    ];
-    // What a platform only inherits is told once, as a change of the settings.
-    const inherited = new Set(
-      [
-        ...settingsDifferences(before.settings, after.settings, 'platforms', prefix),
-        ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'platforms', prefix),
-      ].map(({ text }) => text),
-    );
-    return found.filter(({ text }) => !inherited.has(text));
-  });
-}
-
-function limitDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
-  const was = limitTexts(before);
-  const is = limitTexts(after);
-  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name) =>
-    valueChange('limits', name, was.get(name) ?? null, is.get(name) ?? null),
-  );
-}
-
-function limitTexts({ limits }: ParsedRules): ReadonlyMap<string, string> {
-  return new Map(
-    [...limits].flatMap(([group, items]) =>
-      items.map((item) => {
-        const [currency = '', amount = ''] = item.split(':');
-        return [`limit of ${group} in ${currency}`, amount] as const;
-      }),
-    ),
-  );
-}
-
-/** Entries that were added and removed, list by list; their order makes no difference. */
-function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
-  const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
-  return [...names].flatMap((list) => {
-    const [was, is] = [before.lists.get(list), after.lists.get(list)];
-    const name = `list ${list}`;
-    if (was === undefined || is === undefined) {
-      return valueChange('lists', name, entryCount(was), entryCount(is));
-    }
-    const come = is.values.filter((value) => !was.values.includes(value));
-    const gone = was.values.filter((value) => !is.values.includes(value));
-    const change = (word: string, values: RuleList['values']) =>
-      values.length === 0 ? [] : [changed('lists', name, `${word} ${someOf(values)}`)];
-    return [...change('added', come), ...change('removed', gone)];
-  });
-}
-
-function entryCount(list: RuleList | undefined): string | null {
-  if (list === undefined) return null;
-  return list.values.length === 1 ? '1 entry' : `${list.values.length} entries`;
-}
-
-/** Entries that a difference names one by one. */
-const NAMED_ENTRIES_MAX = 20;
-
-function someOf(values: RuleList['values']): string {
-  const named = values.slice(0, NAMED_ENTRIES_MAX).map(valueText).join(', ');
-  const more = values.length - NAMED_ENTRIES_MAX;
-  return more > 0 ? `${named} and ${more} more` : named;
-}
-
-// Rules
 
 type Params = Readonly<Record<string, string>>;
 
@@ -344,21 +174,4 @@ function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
 
 function named<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
   return namedConditions(rules.map(({ condition }) => condition));
-}
-
-function changed(part: DiffPart, name: string, change: string): RuleDifference {
-  return { part, name, kind: 'changed', text: `${name}: ${change}` };
-}
-
-/** Null means that there is no such thing on that side. */
-function valueChange(
-  part: DiffPart,
-  name: string,
-  before: string | null,
-  after: string | null,
-): readonly RuleDifference[] {
-  if (before === after) return [];
-  if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
-  if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];
-  return [changed(part, name, `${before} -> ${after}`)];
 }

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
-import { diffRuleSets, type RuleDifference } from './diff.ts';
+import { diffRuleSets } from './diff.ts';
 import { type DiffExample, diffExamplesWithin } from './examples.ts';
+import type { RuleDifference } from './rule-difference.ts';
 
 /** The search for examples takes less than a second, and is ended after this on a busy node. */
 const SEARCH_MS_MAX = 3000;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type DiffPart, diffRuleSets } from '../../analysis/diff/diff.ts';
+import { diffRuleSets } from '../../analysis/diff/diff.ts';
 import { type DiffExample, diffExamples, type ExampleAnswer } from '../../analysis/diff/examples.ts';
+import type { DiffPart } from '../../analysis/diff/rule-difference.ts';
 import { formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT } from '../exit.ts';
