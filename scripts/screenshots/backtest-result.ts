@@ -69,6 +69,7 @@ export function backtestResult(): BacktestReport {
     },
     undecidable: { count: 0, facts: [] },
     reproduced: null,
+    emptyLists: [],
   };
 }
 

@@ -36,11 +36,15 @@ export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
  */
 export function suggest(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
-  const [nearest] = allowed
+  const nearest = nearestName(name, allowed);
+  return nearest === null ? `; allowed: ${allowed.join(', ')}` : `; did you mean "${nearest}"?`;
+}
+
+/** The name that was probably meant; null when none is near. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  const [nearest] = known
     .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
     .toSorted((a, b) => a.steps - b.steps);
-  return nearest === undefined
-    ? `; allowed: ${allowed.join(', ')}`
-    : `; did you mean "${nearest.candidate}"?`;
+  return nearest?.candidate ?? null;
 }

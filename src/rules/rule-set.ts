@@ -116,6 +116,11 @@ export interface ParsedRules {
   readonly lists: ReadonlyMap<string, RuleList>;
 }
 
+/** The shared lists that a rule set asks about, by name. */
+export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
+  return facts.flatMap(({ list }) => list ?? []);
+}
+
 export type Matchable<Params> = Rule<Params> & { readonly matches: Matcher };
 
 /** Marks what `compile` made; nothing else sets it. */

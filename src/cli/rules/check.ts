@@ -2,17 +2,26 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseCases } from '../../analysis/cases/parse-cases.ts';
 import { prove } from '../../analysis/prove.ts';
+import { type KnownList, sharedListNotes } from '../../analysis/shared-list-notes.ts';
+import type { StoredEntry } from '../../lists/list-entry.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { withLists } from '../lists/with-lists.ts';
 import { print } from '../print.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 const FORMATS = ['text', 'json', 'github'] as const;
 
 type Format = (typeof FORMATS)[number];
+
+interface CheckOptions {
+  readonly format: Format;
+  readonly json?: true;
+  readonly lists?: true;
+}
 
 /** Something to tell about a rule set; its file is a path from the working folder. */
 interface Remark extends Location {
@@ -37,22 +46,37 @@ export function checkCommand(rules: Command): void {
     .description('every problem of rule sets, with file, line and column; without folders: all of them')
     .addOption(new Option('--format <format>', 'how to print').choices(FORMATS).default('text'))
     .option('--json', 'the same as --format json')
-    .action((folders: string[], { format, json }: { format: Format; json?: true }) =>
-      check(folders, json === true ? 'json' : format),
+    .option('--lists', 'look in the store, too, whether anything is on the shared lists that rules ask about')
+    .action((folders: string[], { format, json, lists }: CheckOptions) =>
+      check(folders, json === true ? 'json' : format, lists === true),
     );
 }
 
-function check(chosen: readonly string[], format: Format): void {
+async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
   const folders = chosenFolders(chosen);
   if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
-  const checked = folders.map(checkFolder);
+  const lists = looksAtLists ? await listsInStore() : null;
+  const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = inFormat(checked, format);
   if (text !== '') print(text);
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
 }
 
-/** A rule set that is sound file by file is also examined as a whole, and its cases are read. */
-export function checkFolder(folder: string): Checked {
+function listsInStore(): Promise<readonly KnownList[]> {
+  return withLists(async ({ node, clock }) => {
+    const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > clock();
+    return node.copy.lists().flatMap((entries) => {
+      const [first] = entries.values();
+      return first === undefined ? [] : [{ name: first.list, isInForce: entries.values().some(isInForce) }];
+    });
+  });
+}
+
+/**
+ * A rule set that is sound file by file is also examined as a whole, and its cases are read. `lists` are those of a
+ * store; null when nobody has looked.
+ */
+export function checkFolder(folder: string, lists: readonly KnownList[] | null = null): Checked {
   const name = fromHere(folder);
   const remarks = (problems: readonly ProblemWithExample[]) =>
     sortProblems(problems).map((problem) => remark(name, problem));
@@ -67,7 +91,7 @@ export function checkFolder(folder: string): Checked {
     folder: name,
     ruleCount: countRules(ruleSet),
     problems: remarks([...findings, ...caseProblems]),
-    notes: remarks(notes),
+    notes: remarks([...notes, ...sharedListNotes(ruleSet, lists)]),
   };
 }
 

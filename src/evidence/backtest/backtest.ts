@@ -1,5 +1,5 @@
 import { textOf } from '../../archive/duck.ts';
-import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
+import { type RuleSet, type RuleVersion, sharedListsOf } from '../../rules/rule-set.ts';
 import {
   areaUnderCurve,
   brierScore,
@@ -76,6 +76,8 @@ export interface BacktestReport extends Comparison {
    * set; null when recorded.
    */
   readonly reproduced: number | null;
+  /** Shared lists that its rule sets ask about and that nobody was on, because inputs do not tell; in closed-loop alone. */
+  readonly emptyLists: readonly string[];
 }
 
 /** Decisions that are done, of all. */
@@ -123,6 +125,7 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
     otherwise: null,
     undecidable: { count: undecidable, facts: [...missing].toSorted() },
     reproduced: null,
+    emptyLists: [],
   };
 }
 
@@ -173,7 +176,7 @@ async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<Back
   const other: OutcomeAssumption = ask.outcomes === 'all' ? 'granted' : 'all';
   const table = await AnswerTable.create(evidence.duck, 4);
   const examples = new Examples();
-  const reproduced = await liveAgain(ask, evidence, [ask.outcomes, other], table, examples);
+  const lived = await liveAgain(ask, evidence, [ask.outcomes, other], table, examples);
   table.close();
   const aftermath = await Aftermath.join(evidence.duck, table, 4);
   return {
@@ -185,19 +188,24 @@ async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<Back
       outcomes: await outcomesOf(aftermath, 2 + BASE, 2 + CANDIDATE),
     },
     undecidable: { count: 0, facts: [] },
-    reproduced,
+    ...lived,
   };
 }
 
-/** Base and candidate under each assumption are four sides of the table. Gives what `reproduced` says. */
+/** Base and candidate under each assumption are four sides of the table. */
 async function liveAgain(
   { candidate, against, rulesOf, signal, onProgress }: Backtest,
   evidence: Evidence,
   assumptions: readonly OutcomeAssumption[],
   table: AnswerTable,
   examples: Examples,
-): Promise<number> {
-  const rulesThen: RulesOfRequest = against === null ? rulesOf : () => against;
+): Promise<Pick<BacktestReport, 'reproduced' | 'emptyLists'>> {
+  const decided = new Set([candidate]);
+  const rulesThen: RulesOfRequest = (asked) => {
+    const rules = against ?? rulesOf(asked);
+    decided.add(rules);
+    return rules;
+  };
   const sides = assumptions.flatMap((outcomes) => [
     { rulesOf: rulesThen, outcomes },
     { rulesOf: () => candidate, outcomes },
@@ -217,12 +225,12 @@ async function liveAgain(
     }
     onProgress?.(table.rows, evidence.span.decisions);
   }
-  return reproduced;
+  return { reproduced, emptyLists: [...new Set([...decided].flatMap(sharedListsOf))] };
 }
 
 type SameInBothModes = Omit<
   BacktestReport,
-  'assumption' | 'waits' | 'otherwise' | 'undecidable' | 'reproduced'
+  'assumption' | 'waits' | 'otherwise' | 'undecidable' | 'reproduced' | 'emptyLists'
 >;
 
 async function reportOf(

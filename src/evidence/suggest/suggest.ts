@@ -2,7 +2,7 @@ import { runCases } from '../../analysis/cases/cases.ts';
 import { prove } from '../../analysis/prove.ts';
 import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { shareUpperBound } from '../../statistics/share-interval.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
@@ -50,6 +50,8 @@ export interface Suggestion {
   readonly effects: readonly SuggestedEffect[];
   /** Why nothing is suggested; null when something is. */
   readonly nothing: string | null;
+  /** Shared lists that its rules ask about and that nobody was on, because inputs do not tell. */
+  readonly emptyLists: readonly string[];
 }
 
 export interface SuggestAsk {
@@ -102,6 +104,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     rejected,
     effects: trials.flatMap(({ outcomes, result }) => effectOf(outcomes, result, kept)),
     nothing,
+    emptyLists: sharedListsOf(present),
   };
   const described = chosen.map((one, place) => ({
     ...one,

@@ -29,6 +29,8 @@ export interface SweepReport {
   readonly parts: Readonly<Record<PartName, TimePart>>;
   /** The version as it is comes first. */
   readonly combinations: readonly SweptCombination[];
+  /** Shared lists that its rules ask about and that nobody was on, because inputs do not tell. */
+  readonly emptyLists: readonly string[];
 }
 
 export interface Sweep {
@@ -66,6 +68,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
     span: evidence.span,
     splitAt,
     parts: first.parts,
+    emptyLists: first.emptyLists,
     combinations: tried.flatMap((tradeOff, place) => {
       const combination = combinations[place];
       if (combination === undefined) return [];

@@ -1,4 +1,4 @@
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { Aftermath } from '../backtest/aftermath.ts';
 import { AnswerTable } from '../backtest/answer-table.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
@@ -24,6 +24,8 @@ export interface TrialResult {
   readonly parts: Readonly<Record<PartName, TimePart>>;
   /** In the order of the rule sets. */
   readonly tradeOffs: readonly Readonly<Record<PartName, TradeOff>>[];
+  /** Shared lists that the present rules ask about and that nobody was on, because inputs do not tell. */
+  readonly emptyLists: readonly string[];
 }
 
 /** Lives through all inputs with several rule sets and tells what each did to the orders of two parts of the time. */
@@ -45,6 +47,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
       const after = later[side];
       return after === undefined ? [] : [{ earlier: before, later: after }];
     }),
+    emptyLists: sharedListsOf(trial.present),
   };
 }
 

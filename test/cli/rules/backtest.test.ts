@@ -18,6 +18,11 @@ describe('rules backtest', () => {
       from: 'clientsOnFingerprint, params: { window: 24h }',
       to: 'clientsOnFingerprint, params: { window: 48h }',
     });
+    place.draft('p2.v17', {
+      file: 'verdicts.yaml',
+      from: '{ fact: attemptOpen, operator: equal, value: true }',
+      to: '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
+    });
     place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 5m, 30m]' });
   });
   after(() => place.end());
@@ -113,6 +118,7 @@ describe('rules backtest', () => {
       'otherwise',
       'undecidable',
       'reproduced',
+      'emptyLists',
     ]);
     expect([printed.mode, printed.against, printed.changed]).to.deep.equal(['closed-loop', null, 2]);
   });
@@ -122,6 +128,15 @@ describe('rules backtest', () => {
     expect(code).to.equal(0);
     expect(stdout).to.include(
       'Note: 13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts anew.\n\nThere is no decision to compare.\n',
+    );
+  });
+
+  it('says what history does not tell of shared lists', async () => {
+    expect((await run('p2.v17')).stdout).to.include(
+      'Note: 13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
+    );
+    expect((await run('p2.v17', '--mode', 'closed-loop')).stdout).to.include(
+      'Note: In what is lived through again nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',
     );
   });
 

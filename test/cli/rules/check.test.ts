@@ -27,7 +27,11 @@ describe('rules check', function () {
   afterEach(() => rules.remove());
 
   const check = (...options: readonly string[]): Promise<EndedProcess> =>
-    scoring(['rules', 'check', ...options], { RULES_DIR: rules.folder }, rules.folder);
+    scoring(
+      ['rules', 'check', ...options],
+      { RULES_DIR: rules.folder, DATA_DIR: rules.folder },
+      rules.folder,
+    );
 
   it('says that a rule set is sound', async () => {
     editedCopy(rules, 'p1.v1', {});
@@ -74,6 +78,25 @@ describe('rules check', function () {
         'p1.v1/verdicts.yaml:71:1  note: "otherwise" is never reached: some rule always matches\np1.v1: sound, 27 rules\n',
       stderr: '',
     });
+  });
+
+  it('looks on request in the store whether anything is on a shared list', async () => {
+    const listed = COVERED.replace(
+      EARLY,
+      '{ fact: listed, params: { list: blocked }, operator: equal, value: true }',
+    );
+    editedCopy(rules, 'p1.v1', { 'verdicts.yaml': swap('\notherwise:', `\n${listed}otherwise:`) });
+    const note = (text: string) => `p1.v1/verdicts.yaml:70:54  note: ${text}\np1.v1: sound, 27 rules\n`;
+    expect((await check()).stdout).to.equal(
+      note('whether anything is on the shared list "blocked" is in the store; --lists looks there'),
+    );
+    expect(await check('--lists')).to.deep.include({
+      exitCode: 0,
+      stdout: note('nothing is on the shared list "blocked", for no platform'),
+    });
+    const add = ['add', 'blocked', 'ann', '--kind', 'client', '--platform', 'shop', '--reason', 'a ring'];
+    await scoring(['lists', ...add], { DATA_DIR: rules.folder });
+    expect((await check('--lists')).stdout).to.equal('p1.v1: sound, 27 rules\n');
   });
 
   it('checks all versions, and one by the path of its folder', async () => {

@@ -42,6 +42,11 @@ describe('a backtest', () => {
         to: '{ fact: currency, operator: equal, value: USD }',
       },
     );
+    place.draft('p2.v17', {
+      file: 'verdicts.yaml',
+      from: '{ fact: attemptOpen, operator: equal, value: true }',
+      to: '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
+    });
     place.draft('p2.v15', { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 5' });
   });
   after(() => place.end());
@@ -83,6 +88,17 @@ describe('a backtest', () => {
 
   it('repeats every recorded verdict when it lives through the journal', async () => {
     expect((await run('p2.v10', 'closed-loop')).reproduced).to.equal(13);
+  });
+
+  it('tells in closed-loop alone which shared lists nobody was on', async () => {
+    expect((await run('p2.v17', 'closed-loop')).emptyLists).to.deep.equal(['blocked-devices']);
+    expect((await run('p2.v10', 'closed-loop', 'p2.v17')).emptyLists).to.deep.equal(['blocked-devices']);
+    expect((await run('p2.v10', 'closed-loop')).emptyLists).to.deep.equal([]);
+    const { emptyLists, undecidable } = await run('p2.v17', 'recorded');
+    expect({ emptyLists, undecidable }).to.deep.equal({
+      emptyLists: [],
+      undecidable: { count: 13, facts: ['listed(blocked-devices)'] },
+    });
   });
 
   it('tells a changed verdict by rule with the order it happened to', async () => {

@@ -43,6 +43,7 @@ describe('a sweep', () => {
       ['2', 3, 1, 0],
       ['3', 2, 1, 0],
     ]);
+    expect(report.emptyLists).to.deep.equal([]);
     const { earlier, later } = report.parts;
     expect([earlier.orders, later.orders]).to.deep.equal([
       { paid: 1, unpaid: 4, unknown: 0 },

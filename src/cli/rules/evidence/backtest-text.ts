@@ -1,10 +1,11 @@
 import type { ByOutcome, LadderLevelReport, OrderEffects } from '../../../evidence/backtest/aftermath.ts';
 import type { BacktestReport, OutcomeReport, ScoreQuality } from '../../../evidence/backtest/backtest.ts';
 import type { OutcomeAssumption } from '../../../evidence/backtest/lives.ts';
+import { FACTS } from '../../../facts/catalogue.ts';
 import { VERDICTS } from '../../../rules/rule-set.ts';
 import { shareInterval } from '../../../statistics/share-interval.ts';
 import { table } from '../../table.ts';
-import { countText, ordersText, section, shareText, spanText } from './evidence-text.ts';
+import { countText, emptyListsText, ordersText, section, shareText, spanText } from './evidence-text.ts';
 
 const FATES = ['paid', 'unpaid', 'unknown'] as const satisfies readonly (keyof ByOutcome)[];
 
@@ -56,7 +57,7 @@ function notes(report: BacktestReport, unseen: readonly string[]): readonly stri
   const found: string[] = [];
   if (undecidable.count > 0)
     found.push(
-      `${countText(undecidable.count)} decisions cannot be decided again: their records lack ${undecidable.facts.join(', ')}. Use --mode closed-loop, which counts these facts anew.`,
+      `${countText(undecidable.count)} decisions cannot be decided again: their records lack ${undecidable.facts.join(', ')}. ${wayOn(undecidable.facts)}`,
     );
   if (mode === 'recorded' && unseen.length > 0)
     found.push(
@@ -66,7 +67,16 @@ function notes(report: BacktestReport, unseen: readonly string[]): readonly stri
     found.push(
       `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts (${percent(reproduced, compared)}): the history does not begin with an empty state, clients were erased, or entries were lost.`,
     );
+  found.push(...emptyListsText(report.emptyLists));
   return found.length === 0 ? [] : [found.map((text) => `Note: ${text}`).join('\n')];
+}
+
+/** What to do about facts that records lack. */
+function wayOn(labels: readonly string[]): string {
+  const ofLists = labels.filter((label) => FACTS.get(label.split('(')[0] ?? '')?.kind === 'listed');
+  return ofLists.length === labels.length
+    ? 'Who was on a shared list then is known only where a rule asked; try the version as a shadow.'
+    : 'Use --mode closed-loop, which counts these facts anew.';
 }
 
 const ASSUMED = {

@@ -1,5 +1,6 @@
 import type { OrderCounts } from '../../../evidence/report/rule-report.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
+import { listText } from '../../../rules/condition-text.ts';
 import type { Estimate } from '../../../statistics/bootstrap.ts';
 import type { ShareInterval } from '../../../statistics/share-interval.ts';
 
@@ -48,4 +49,12 @@ export function timeText(at: number): string {
 export function section(title: string, body: string): string {
   const lines = body.split('\n').map((line) => `  ${line}`);
   return [title, ...lines].join('\n');
+}
+
+/** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */
+export function emptyListsText(lists: readonly string[]): readonly string[] {
+  if (lists.length === 0) return [];
+  const names = lists.map((name) => `"${name}"`);
+  const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
+  return [`In what is lived through again nobody is on ${which}: the inputs do not tell who was.`];
 }

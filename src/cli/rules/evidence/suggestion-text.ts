@@ -1,17 +1,26 @@
 import type { SuggestedEffect, Suggestion } from '../../../evidence/suggest/suggest.ts';
 import type { Effect, TradeOff } from '../../../evidence/sweep/trade-off.ts';
 import { table } from '../../table.ts';
-import { countText, ordersText, section, shareText, spanText, timeText } from './evidence-text.ts';
+import {
+  countText,
+  emptyListsText,
+  ordersText,
+  section,
+  shareText,
+  spanText,
+  timeText,
+} from './evidence-text.ts';
 
 /** A suggestion for people; every figure is of the later part. */
 export function suggestionText(suggestion: Suggestion): string {
-  const { version, budget, span, splitAt, parts, rules, rejected, effects, nothing } = suggestion;
+  const { version, budget, span, splitAt, parts, rules, rejected, effects, nothing, emptyLists } = suggestion;
   return [
     [
       `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`,
       ...spanText(span),
       `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
       `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,
+      ...emptyListsText(emptyLists),
     ].join('\n'),
     ...(nothing === null ? [] : [nothing]),
     ...(rules.length === 0

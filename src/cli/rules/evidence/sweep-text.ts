@@ -1,16 +1,25 @@
 import type { SweepReport, SweptCombination } from '../../../evidence/sweep/sweep.ts';
 import { type Effect, PARTS, type PartName, type TimePart } from '../../../evidence/sweep/trade-off.ts';
 import { table } from '../../table.ts';
-import { countText, ordersText, section, shareText, spanText, timeText } from './evidence-text.ts';
+import {
+  countText,
+  emptyListsText,
+  ordersText,
+  section,
+  shareText,
+  spanText,
+  timeText,
+} from './evidence-text.ts';
 
 /** A sweep's report for people. */
 export function sweepText(report: SweepReport): string {
-  const { version, outcomes, span, parts, combinations } = report;
+  const { version, outcomes, span, parts, combinations, emptyLists } = report;
   return [
     [
       `${version} with other constants, each lived through from an empty state; outcomes: ${outcomes}`,
       ...spanText(span),
       `Varied: ${pathsOf(combinations).join(', ')}`,
+      ...emptyListsText(emptyLists),
     ].join('\n'),
     ...PARTS.map((part) => section(partTitle(part, parts[part]), effectsTable(combinations, part))),
     section('Amounts, later part, 95 % by a bootstrap over clients', amountsTable(combinations)),

@@ -1,0 +1,49 @@
+import { type Comparison, comparisonsIn } from '../rules/condition.ts';
+import { listText } from '../rules/condition-text.ts';
+import { nearestName, type Problem } from '../rules/problem.ts';
+import type { ParsedRules } from '../rules/rule-set.ts';
+
+/** A shared list as a store has it; one without entries is not there. */
+export interface KnownList {
+  readonly name: string;
+  /** Some entry is not past its end. */
+  readonly isInForce: boolean;
+}
+
+/**
+ * What is worth knowing about the shared lists that rules ask about: those with nothing on them, so that their
+ * rules cannot take effect yet. Null for lists that nobody has looked at.
+ */
+export function sharedListNotes(rules: ParsedRules, lists: readonly KnownList[] | null): readonly Problem[] {
+  const asked = askedLists(rules);
+  const [first] = asked.values();
+  if (first === undefined) return [];
+  if (lists !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, lists, at));
+  const names = [...asked.keys()].map((name) => `"${name}"`);
+  const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
+  return [{ at: first.at, message: `whether anything is on ${which} is in the store; --lists looks there` }];
+}
+
+/** Each list with the first comparison that asks about it. */
+function askedLists({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, Comparison> {
+  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
+  const asked = new Map<string, Comparison>();
+  for (const comparison of comparisonsIn(rules.map(({ condition }) => condition))) {
+    const { list } = comparison.fact;
+    if (list !== undefined && !asked.has(list)) asked.set(list, comparison);
+  }
+  return asked;
+}
+
+function noteOn(list: string, lists: readonly KnownList[], at: Problem['at']): readonly Problem[] {
+  const known = lists.filter(({ name }) => name === list);
+  if (known.some(({ isInForce }) => isInForce)) return [];
+  if (known.length > 0)
+    return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
+  const nearest = nearestName(
+    list,
+    lists.map(({ name }) => name),
+  );
+  const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
+  return [{ at, message: `nothing is on the shared list "${list}", for no platform${meant}` }];
+}
