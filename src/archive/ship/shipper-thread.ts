@@ -1,3 +1,5 @@
+import { constants, setPriority } from 'node:os';
+import { platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archive } from '../archive.ts';
@@ -19,6 +21,7 @@ if (port !== null) {
     open ??= await openShipper(config, () => {});
     return open.shipper.step();
   };
+  giveWay();
   const archive = new Archive(config.archiveDir);
   const contents = () => archive.contents();
   // The engine is loaded once the service has its start behind it.
@@ -26,6 +29,11 @@ if (port !== null) {
   await keepShipping({ step, contents, clock: Date.now, signal: stop.signal, onReport: tell });
   await closeShipper(open);
   port.close();
+}
+
+/** Callers come first where cores are short. Linux has a priority for each thread; elsewhere it is the process's. */
+function giveWay(): void {
+  if (platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 }
 
 function closeShipper(open: OpenShipper | null): Promise<void> {
