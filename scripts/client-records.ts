@@ -28,6 +28,10 @@ const OPERATIONS = [
   'readRollout',
   'rollOut',
   'rollBack',
+  'readLists',
+  'readListEntries',
+  'putListEntry',
+  'importListEntries',
 ];
 
 /** The library has these otherwise: a refusal is an error, and a line names its report. */
@@ -38,6 +42,7 @@ const NAMED: Readonly<Record<string, readonly [schema: string, member: string]>>
   ClientGroup: ['ScoreAnswer', 'clientGroup'],
   VerdictCommand: ['Decision', 'verdict'],
   OutcomeEffect: ['OutcomeResult', 'result'],
+  ListKind: ['ListEntryBody', 'kind'],
   Place: ['RuleTrace', 'at'],
 };
 
@@ -47,6 +52,8 @@ const RENAMED: Readonly<Record<string, string>> = {
   Client: 'ClientView',
   Condition: 'ConditionTrace',
   DecisionList: 'FoundDecisions',
+  ListEntryBody: 'NewListEntry',
+  ListLine: 'ListChange',
   Node: 'NodeReport',
   OutcomeBody: 'OutcomeReport',
   OverrideBody: 'NewOverride',

@@ -21,6 +21,9 @@ export {
 export {
   type DecisionQuery,
   type HistoryQuery,
+  type ListEffect,
+  type ListEntryQuery,
+  type MadeListChange,
   PlatformClient,
   type ReportedOutcome,
 } from './platform-client.ts';

@@ -9,7 +9,12 @@ import type {
   Explanation,
   Following,
   FoundDecisions,
+  ListChange,
+  ListEntries,
+  ListEntry,
+  ListLineResult,
   NewBinding,
+  NewListEntry,
   NewOverride,
   OutcomeEffect,
   OutcomeReport,
@@ -18,12 +23,18 @@ import type {
   RollbackRequest,
   RolloutRequest,
   RolloutStatus,
+  SharedLists,
 } from './records.ts';
 
-/** What became of one report of many: taken, or refused without stopping the others. */
-export type ReportedOutcome =
-  | { readonly report: OutcomeReport; readonly result: OutcomeEffect }
-  | { readonly report: OutcomeReport; readonly error: string; readonly detail: string };
+/** What became of one line of many: taken, or refused without stopping the others. */
+type LineEnd<Result> = { readonly result: Result } | { readonly error: string; readonly detail: string };
+
+export type ReportedOutcome = { readonly report: OutcomeReport } & LineEnd<OutcomeEffect>;
+
+/** `absent`: it was not there to be removed. */
+export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
+
+export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
 
 export interface DecisionQuery {
   readonly orderRef?: string | undefined;
@@ -40,12 +51,17 @@ export interface HistoryQuery {
   readonly limit?: number | undefined;
 }
 
-type Line =
-  | { readonly line: number; readonly result: OutcomeEffect }
-  | { readonly line: number; readonly error: string; readonly detail: string };
+export interface ListEntryQuery {
+  /** Only the entry for this value. */
+  readonly value?: string | undefined;
+  /** The `change` of the last entry of the page before. */
+  readonly before?: number | undefined;
+  /** From 1 to 500; 100 when absent. */
+  readonly limit?: number | undefined;
+}
 
-const BATCH_REPORTS_MAX = 1000;
-/** For a thousand reports, or until every node follows a rollout. */
+const BATCH_LINES_MAX = 1000;
+/** For a thousand lines, or until every node follows a rollout. */
 const LONG_TIMEOUT_MS = 60_000;
 
 /** What the platform owner tells the service, and may ask of it; every method throws a ScoringError. */
@@ -68,14 +84,8 @@ export class PlatformClient {
     reports: Iterable<OutcomeReport> | AsyncIterable<OutcomeReport>,
     options: CallOptions = {},
   ): AsyncGenerator<ReportedOutcome, void, undefined> {
-    let batch: OutcomeReport[] = [];
-    for await (const report of reports) {
-      batch.push(report);
-      if (batch.length < BATCH_REPORTS_MAX) continue;
-      yield* await this.#reportBatch(batch, options);
-      batch = [];
-    }
-    if (batch.length > 0) yield* await this.#reportBatch(batch, options);
+    for await (const [report, end] of this.#lines<OutcomeReport, OutcomeEffect>('outcomes', reports, options))
+      yield { report, ...end };
   }
 
   /** Throws NotFoundError when nothing is known of the client. */
@@ -129,6 +139,51 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', `${decisionPath(decisionId)}/explanation`, undefined, options));
   }
 
+  /** The lists of the platform and those of the whole installation, as the node that answers holds them. */
+  async lists(options?: CallOptions): Promise<SharedLists> {
+    return jsonOf(await this.#send('GET', 'lists', undefined, options));
+  }
+
+  /** A page of a list, what was changed last first; `before` goes on where a page ended. */
+  async listEntries(list: string, query: ListEntryQuery = {}, options?: CallOptions): Promise<ListEntries> {
+    checkLimit(query);
+    if (query.before !== undefined) checkWholeNumber('before', query.before, 1);
+    return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
+  }
+
+  /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */
+  async putListEntry(
+    list: string,
+    value: string,
+    entry: NewListEntry,
+    options?: CallOptions,
+  ): Promise<ListEntry> {
+    checkKey('value', value);
+    return jsonOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
+  }
+
+  /** Does nothing when the value is not on the list. The audit log keeps the reason. */
+  async removeListEntry(
+    list: string,
+    value: string,
+    { reason }: { readonly reason?: string | undefined } = {},
+    options?: CallOptions,
+  ): Promise<void> {
+    checkKey('value', value);
+    await this.#send('DELETE', entriesPath(list, { value, reason }), undefined, options);
+  }
+
+  /** Any number of changes of a list, sent a thousand at a time; tells of each in the order given. */
+  async *changeList(
+    list: string,
+    changes: Iterable<ListChange> | AsyncIterable<ListChange>,
+    options: CallOptions = {},
+  ): AsyncGenerator<MadeListChange, void, undefined> {
+    const path = entriesPath(list);
+    for await (const [change, end] of this.#lines<ListChange, ListEffect>(path, changes, options))
+      yield { change, ...end };
+  }
+
   async rulesStatus(options?: CallOptions): Promise<RolloutStatus> {
     return jsonOf(await this.#send('GET', 'rules', undefined, options));
   }
@@ -170,15 +225,32 @@ export class PlatformClient {
     );
   }
 
-  async #reportBatch(
-    batch: readonly OutcomeReport[],
+  /** Sends one JSON object a line, a batch at a time, and gives each with what became of it. */
+  async *#lines<Sent extends object, Result>(
+    path: string,
+    all: Iterable<Sent> | AsyncIterable<Sent>,
     options: CallOptions,
-  ): Promise<readonly ReportedOutcome[]> {
-    const text = batch.map((report) => `${jsonText('report', report)}\n`).join('');
+  ): AsyncGenerator<readonly [Sent, LineEnd<Result>], void, undefined> {
+    let batch: Sent[] = [];
+    for await (const one of all) {
+      batch.push(one);
+      if (batch.length < BATCH_LINES_MAX) continue;
+      yield* await this.#sendBatch<Sent, Result>(path, batch, options);
+      batch = [];
+    }
+    if (batch.length > 0) yield* await this.#sendBatch<Sent, Result>(path, batch, options);
+  }
+
+  async #sendBatch<Sent extends object, Result>(
+    path: string,
+    batch: readonly Sent[],
+    options: CallOptions,
+  ): Promise<readonly (readonly [Sent, LineEnd<Result>])[]> {
+    const text = batch.map((one) => `${jsonText('line', one)}\n`).join('');
     const answer = await this.#connection.send(
       {
         method: 'POST',
-        path: '/v1/platform/outcomes',
+        path: `/v1/platform/${path}`,
         body: { type: 'application/x-ndjson', text },
         repeatable: true,
         attemptTimeoutMs: LONG_TIMEOUT_MS,
@@ -188,19 +260,21 @@ export class PlatformClient {
     const lines = answer.text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => jsonOf<Line>(answer, line));
+      .map((line) => jsonOf<{ readonly line: number } & LineEnd<Result>>(answer, line));
     const byNumber = new Map(lines.map((line) => [line.line, line]));
-    return batch.map((report, index) => reported(report, byNumber.get(index + 1)));
+    return batch.map((one, index) => [one, endOf(byNumber.get(index + 1))]);
   }
 }
 
-function reported(report: OutcomeReport, line: Line | undefined): ReportedOutcome {
-  if (line === undefined) {
-    return { report, error: 'no answer', detail: 'The answer broke off before this line; send it again.' };
-  }
-  return 'result' in line
-    ? { report, result: line.result }
-    : { report, error: line.error, detail: line.detail };
+function endOf<Result>(line: LineEnd<Result> | undefined): LineEnd<Result> {
+  if (line === undefined)
+    return { error: 'no answer', detail: 'The answer broke off before this line; send it again.' };
+  return 'result' in line ? { result: line.result } : { error: line.error, detail: line.detail };
+}
+
+/** The value stands in the query, which carries ranges of addresses and what else a path does not. */
+function entriesPath(list: string, query: object = {}): string {
+  return `lists/${pathSegment('list', list)}/entries${queryText(query)}`;
 }
 
 /** The client stands in the query, because URL parsers and proxies rewrite paths, and would make one id of another. */

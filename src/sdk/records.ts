@@ -10,6 +10,9 @@ export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 /** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
 
+/** What the list holds; needed with the first entry alone */
+export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';
+
 /** A place in a rule file */
 export interface Place {
   readonly file: string;
@@ -249,12 +252,66 @@ export interface Ladder {
   readonly waitUntil: number | null;
 }
 
+export interface ListChange {
+  /** What is put on the list, or taken from it */
+  readonly value: string;
+  /** True takes it from the list */
+  readonly remove?: boolean | undefined;
+  /** What the list holds; needed with the first entry alone */
+  readonly kind?: ListKind | undefined;
+  /** Why; needed unless it is removed */
+  readonly reason?: string | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  readonly expiresAt?: string | number | undefined;
+}
+
+/** Entries of a shared list */
+export interface ListEntries {
+  readonly list: string;
+  readonly kind: ListKind | null;
+  readonly total: number;
+  readonly entries: readonly ListEntry[];
+  readonly complete: boolean;
+}
+
+/** One entry of a shared list */
+export interface ListEntry {
+  readonly value: string;
+  readonly reason: string;
+  readonly who: string;
+  readonly addedAt: number;
+  readonly expiresAt: number | null;
+  readonly hasEnded: boolean;
+  readonly change: number;
+}
+
+export type ListLineResult =
+  | {
+      readonly line: number;
+      readonly value: string;
+      readonly result: 'added' | 'changed' | 'unchanged' | 'removed' | 'absent';
+    }
+  | {
+      readonly line: number;
+      readonly error: string;
+      readonly detail: string;
+    };
+
 export interface NewBinding {
   /** Reference to the bound requisite */
   readonly requisiteRef: string;
   readonly acceptorKeys: readonly string[];
   /** The only method that the binding fits; absent: all */
   readonly method?: string | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  readonly expiresAt?: string | number | undefined;
+}
+
+export interface NewListEntry {
+  /** What the list holds; needed with the first entry alone */
+  readonly kind?: ListKind | undefined;
+  /** Why, for whoever reads it later */
+  readonly reason: string;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
   readonly expiresAt?: string | number | undefined;
 }
@@ -446,6 +503,20 @@ export interface ScoreRequest {
         readonly honeypotTriggered?: boolean | undefined;
       }
     | undefined;
+}
+
+/** The shared lists as this node holds them */
+export interface SharedLists {
+  readonly lists: readonly {
+    readonly list: string;
+    readonly kind: ListKind;
+    readonly entries: number;
+    readonly ended: number;
+    readonly changedAt: number;
+    readonly ofInstallation: boolean;
+  }[];
+  readonly ageMs: number | null;
+  readonly isStale: boolean;
 }
 
 /** What was seen of a trial since it began */

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { NotFoundError, PlatformClient, type ReportedOutcome, ScoringClient } from '../../src/sdk/client.ts';
+import {
+  type MadeListChange,
+  NotFoundError,
+  PlatformClient,
+  type ReportedOutcome,
+  ScoringClient,
+} from '../../src/sdk/client.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
@@ -87,6 +93,66 @@ describe('the platform client at a running service', () => {
     expect(lookedAt).to.include({ complete: true });
     expect(await platform.decision(decisionId)).to.deep.equal(found);
     expect((await platform.explanation(decisionId)).reproduced).to.equal(true);
+  });
+
+  it('puts values on a shared list, shows it by page, and takes them off', async () => {
+    const range = '203.0.113.0/24';
+    const put = await platform.putListEntry('rings', range, { kind: 'ip', reason: 'a ring' });
+    expect(put).to.deep.include({ value: range, reason: 'a ring', expiresAt: null, hasEnded: false });
+    await platform.putListEntry('rings', '198.51.100.0/24', { reason: 'another' });
+    const first = await platform.listEntries('rings', { limit: 1 });
+    expect(first).to.deep.include({ list: 'rings', kind: 'ip', total: 2, complete: false });
+    const before = first.entries.at(-1)?.change;
+    const second = await platform.listEntries('rings', { limit: 1, before });
+    expect([first, second].flatMap(({ entries }) => entries.map(({ value }) => value))).to.deep.equal([
+      '198.51.100.0/24',
+      range,
+    ]);
+    const { lists, isStale } = await platform.lists();
+    expect({ isStale, names: lists.map(({ list }) => list) }).to.deep.equal({
+      isStale: false,
+      names: ['rings'],
+    });
+    await platform.removeListEntry('rings', range, { reason: 'cleared' });
+    expect((await platform.listEntries('rings', { value: range })).entries).to.deep.equal([]);
+    await platform.removeListEntry('rings', range);
+    const error = await platform.putListEntry('rings', 'ann', { kind: 'client', reason: 'r' }).catch(String);
+    expect(error).to.include('The list rings holds entries of kind ip, not client.');
+  });
+
+  it('changes a shared list by many lines with a result each', async () => {
+    const changes = Array.from({ length: 1500 }, (_, n) => ({
+      value: n === 1200 ? '' : `client-${n}`,
+      kind: 'client' as const,
+      reason: 'an import',
+    }));
+    const made: MadeListChange[] = [];
+    for await (const one of platform.changeList('many', changes)) made.push(one);
+    expect(made.map(({ change }) => change)).to.deep.equal(changes);
+    expect(made.filter((one) => 'error' in one)).to.deep.equal([
+      { change: changes[1200], error: 'malformed JSON body', detail: '/value must not be empty.' },
+    ]);
+    expect((await platform.listEntries('many', { limit: 1 })).total).to.equal(1499);
+    const ends: MadeListChange[] = [];
+    const off = ['client-0', 'nobody'].map((value) => ({ value, remove: true }));
+    for await (const one of platform.changeList('many', off)) ends.push(one);
+    expect(ends).to.deep.equal([
+      { change: off[0], result: 'removed' },
+      { change: off[1], result: 'absent' },
+    ]);
+  });
+
+  it('refuses before anything is sent what cannot name a list or a page of it', async () => {
+    const refused = await Promise.all([
+      platform.listEntries('..').catch(String),
+      platform.listEntries('rings', { before: 0 }).catch(String),
+      platform.putListEntry('rings', '', { reason: 'r' }).catch(String),
+    ]);
+    expect(refused).to.deep.equal([
+      'InvalidArgumentError: list must not be "." or "..", which cannot stand in a path',
+      'InvalidArgumentError: before must be a whole number of at least 1',
+      'InvalidArgumentError: value must not be empty',
+    ]);
   });
 
   it('tells which version decides, and why a rollout is refused', async () => {
