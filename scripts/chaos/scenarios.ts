@@ -5,6 +5,7 @@ import { redisKills } from './accidents/redis-kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { serviceKills } from './accidents/service-kills.ts';
+import { busySearches } from './attacks/busy-searches.ts';
 import { forgedAddresses } from './attacks/forged-addresses.ts';
 import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   randomBytes,
   slowClients,
   forgedAddresses,
+  busySearches,
   clockJumps,
   rollingRestart,
   diskFull,

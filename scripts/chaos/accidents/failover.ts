@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseDecisionId } from '../../../src/client/client-key.ts';
 import { type RedisServers, startCluster, startSentinel } from '../../../test/servers/redis.ts';
 import { watchStandstills } from '../../../test/servers/standstill.ts';
 import { atLeast, atMost, type Figure, reported } from '../figure.ts';
@@ -116,10 +117,16 @@ export function outage(samples: readonly Sample[], killedAtMs: number) {
  * one acknowledged verdict; one more is a step that was lost.
  */
 export function lostSteps(acknowledged: readonly Sample[], recorded: Recorded) {
-  const numbers = new Set(acknowledged.map(({ decisionId }) => decisionId));
+  const numbers = new Set(acknowledged.map(numberOf));
   const missing = acknowledged.filter(
     ({ orderRef, decisionId }) =>
       !recorded.get(orderRef)?.some((decision) => decision.decisionId === decisionId),
   );
   return { lost: acknowledged.length - numbers.size, neverFound: missing.length };
+}
+
+/** The client and the number of a decision: its id also tells when it was made, so that no two have the same. */
+function numberOf({ decisionId }: Sample): string | null {
+  const place = parseDecisionId(decisionId ?? '');
+  return place === null ? decisionId : `${place.clientHash}.${place.seq}`;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseDecisionId } from '../../../src/client/client-key.ts';
 import type { VerdictAnswer } from '../../../src/decision/decision.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import type { RedisProcess } from '../../../test/servers/redis-process.ts';
@@ -177,6 +178,7 @@ function seenOf(kind: 'verdict' | 'paid', exchange: Exclude<Exchange, 'not sent'
   if (exchange.status !== 200) throw new Error(`answered ${exchange.status}: ${exchange.body}`);
   if (kind === 'paid') return { kind };
   const { verdict, waitSeconds }: VerdictAnswer = JSON.parse(exchange.body);
-  const seq = Number(exchange.headers.get('x-decision-id')?.split('.').at(-1));
-  return { kind, answer: { verdict, waitSeconds: waitSeconds ?? null, seq } };
+  const place = parseDecisionId(exchange.headers.get('x-decision-id') ?? '');
+  if (place === null) throw new Error('a verdict was answered without a decisionId');
+  return { kind, answer: { verdict, waitSeconds: waitSeconds ?? null, seq: place.seq } };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalEntry } from '../../state/store.ts';
 import { Archive, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
@@ -92,7 +93,8 @@ export class ArchiveReader {
           `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC LIMIT ${limit}`;
         const filter = { table, platform: client.platform, to: before };
         const { rows, unreadable } = await this.#rows(filter, sql);
-        return { entries: rows.map((row) => entryOf(table, row)), unreadable };
+        const entries = await searchSteps.map(rows, async (some) => some.map((row) => entryOf(table, row)));
+        return { entries, unreadable };
       }),
     );
     const entries = parts
@@ -126,10 +128,8 @@ export class ArchiveReader {
     const sql = (source: string) =>
       `${select(source, where)} ORDER BY decided_at DESC, seq DESC LIMIT ${limit}`;
     const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
-    const decisions = rows
-      .map(decisionOf)
-      .toSorted((a, b) => b.at - a.at || b.seq - a.seq)
-      .slice(0, limit);
+    const found = await searchSteps.map(rows, async (some) => some.map(decisionOf));
+    const decisions = found.toSorted((a, b) => b.at - a.at || b.seq - a.seq).slice(0, limit);
     return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
   }
 

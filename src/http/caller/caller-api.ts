@@ -7,6 +7,7 @@ import type { ScoringService } from '../../service.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
+import { SEARCH_LIMITS, SearchTurns } from '../operation/search-turns.ts';
 import { answerProblems } from '../request/answer-problems.ts';
 import { limitRate, type RateLimit } from '../request/rate-limit.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -42,6 +43,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     refusesUnknownParameters: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
     whileReading: ({ req }, read) => (req.complete ? read() : workLimit.aside(read)),
+    searches: new SearchTurns(SEARCH_LIMITS),
   });
 
   const app = new Koa<RequestState>();

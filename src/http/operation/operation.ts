@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
+import { searchSteps } from '../../state/paced-steps.ts';
 import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
+import type { SearchTurns } from './search-turns.ts';
 
 /** One operation of a listener: all that its route and its place in the API document are made from. */
 export interface OperationSpec {
@@ -44,6 +46,8 @@ export interface Listener {
   readonly refusesUnknownParameters: boolean;
   /** Goes around the reading of every body. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
+  /** Whose turn it is to search. */
+  readonly searches: SearchTurns;
 }
 
 /** A request whose key was granted the operation. */
@@ -59,26 +63,38 @@ export interface Asked<Body> {
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: Grant;
   readonly body?: RequestBody<Body>;
+  /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
+  readonly isSearch?: true;
   readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
 }
 
 /** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
 export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Operation<Parts> {
-  const { answer, body, grant, ...rest } = spec;
+  const { answer, body, grant, isSearch = false, ...rest } = spec;
   return {
     ...rest,
     grant,
     body: body ?? null,
-    run: async (ctx, parts, { keys, refusesUnknownParameters, whileReading }) => {
+    run: async (ctx, parts, { keys, refusesUnknownParameters, whileReading, searches }) => {
       const key = await authenticate(ctx, keys, grant);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       const read = () => {
         if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
         return whileReading(ctx, () => body.read(ctx.req));
       };
-      return answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
+      const work = () =>
+        answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
+      if (!isSearch) return work();
+      const text = await searches.run(key.platform, async () => inStep(await work()));
+      ctx.type = 'json';
+      return text;
     },
   };
+}
+
+/** Half a megabyte takes some milliseconds to write, which count against those who search. */
+function inStep(answer: unknown): Promise<string> {
+  return searchSteps.run(async () => JSON.stringify(answer));
 }
 
 interface OpenSpec<Parts> extends OperationSpec {

@@ -67,7 +67,7 @@ export const OVERLOADED = refusal('overloaded', 'The service has more to do than
 
 export const TOO_MANY_AT_ONCE = refusal(
   'tooManyAtOnce',
-  'Too many requests of the address or of the access key are under way on the listener of the platform.',
+  'Too many requests of the address, the access key or, when it searches, the platform are under way on the listener of the platform.',
   (whose: string) =>
     new HttpProblem(
       429,

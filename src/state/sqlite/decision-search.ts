@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
+import { searchSteps } from '../paced-steps.ts';
 import type { RunCall } from '../run-call.ts';
 import type { Store } from '../store.ts';
 import type { RecordReader } from '../stored-record.ts';
@@ -21,7 +22,7 @@ export function sqliteDecisionSearch(
         const rows = older.all(platform, before.at, before.rowid, PAGE_DECISIONS_MAX);
         const last = rows.at(-1);
         if (last !== undefined) before = { at: Number(last['at']), rowid: Number(last['rowid']) };
-        return reader.decisions(rows.map(storedRecord));
+        return searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
       });
     return findInPages(nextPage, filter, limit);
   };

@@ -9,6 +9,7 @@ import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
 import { journalText } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
+import { searchSteps } from '../paced-steps.ts';
 import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import { answerOf, readAnswer, readSnapshot, textOf } from '../snapshot.ts';
@@ -173,7 +174,9 @@ class SqliteStore implements Store {
     return run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
-      const entries = await wholeEntries(this.#sql, this.#reader, rows.slice(0, limit));
+      const entries = await searchSteps.map(rows.slice(0, limit), (some) =>
+        wholeEntries(this.#sql, this.#reader, some),
+      );
       return {
         entries: entries.filter((entry) => entry.kind !== 'erasure' && entry.kind !== 'lost'),
         complete: rows.length <= limit,
@@ -228,7 +231,7 @@ class SqliteStore implements Store {
   }
 
   #decisions(rows: readonly Record<string, unknown>[]): Promise<readonly Decision[]> {
-    return this.#reader.decisions(rows.map(storedRecord));
+    return searchSteps.map(rows.map(storedRecord), (some) => this.#reader.decisions(some));
   }
 
   async #tryToWrite(): Promise<string | null> {

@@ -49,6 +49,7 @@ export const readClientHistory = clientOperation({
   description:
     'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing are left out. Fingerprints and IPs are not kept.',
   grant: 'clients',
+  isSearch: true,
   parameters: [LIMIT],
   answers: jsonAnswer(
     'As far back as is kept and wanted; `complete` says whether that is all',

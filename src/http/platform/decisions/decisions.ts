@@ -68,6 +68,7 @@ export const listDecisions = operation<DecisionParts>({
     'Newest first: of an order, of a client, or with neither of all. verdict, rule and ruleVersion leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
   tag: 'Decisions',
   grant: 'decisions',
+  isSearch: true,
   parameters: [ORDER_REF, CLIENT_ID_KEY, VERDICT, RULE, RULE_VERSION, LIMIT],
   answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
     decisions: [DECISION_EXAMPLE],
@@ -85,6 +86,7 @@ export const readDecision = operation<DecisionParts>({
   description: 'The record of one answered verdict.',
   tag: 'Decisions',
   grant: 'decisions',
+  isSearch: true,
   parameters: [DECISION_ID],
   answers: jsonAnswer('The record', DecisionSchema, DECISION_EXAMPLE),
   refusals: [UNKNOWN_DECISION],

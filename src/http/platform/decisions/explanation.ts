@@ -3,6 +3,7 @@ import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
 import type { RuleSource } from '../../../rollout/rule-source.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
+import { searchSteps } from '../../../state/paced-steps.ts';
 import { DECISION_EXAMPLE, DecisionSchema, ladderMembers } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { word, yesNo } from '../../openapi/words.ts';
@@ -55,6 +56,7 @@ export const explainDecision = operation<ExplanationParts>({
     'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
   tag: 'Decisions',
   grant: 'decisions',
+  isSearch: true,
   parameters: [DECISION_ID],
   answers: jsonAnswer(
     'The explanation; without rules when this node does not have the rule set that decided',
@@ -68,6 +70,6 @@ export const explainDecision = operation<ExplanationParts>({
     const rules = ruleSource.ruleSetOf(decision.ruleVersion, decision.digest);
     return rules === null
       ? explainWithout(decision, 'this node has not loaded it')
-      : explain(rules, decision);
+      : searchSteps.run(async () => explain(rules, decision));
   },
 });

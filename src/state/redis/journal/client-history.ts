@@ -1,4 +1,5 @@
 import type { ClientKey } from '../../../client/client-key.ts';
+import { searchSteps } from '../../paced-steps.ts';
 import type { RunCall } from '../../run-call.ts';
 import type { ClientJournal, JournalEntry } from '../../store.ts';
 import type { RedisCommands } from '../connection/connection.ts';
@@ -7,8 +8,8 @@ import type { JournalEntries } from './entries.ts';
 
 const historyScript = new RedisScript('journal/client-history-1.lua');
 
-/** Entries that one command looks at: about a millisecond, in which no other request is served. */
-const BATCH_ENTRIES_MAX = 200;
+/** Entries that one command looks at: about half a millisecond, in which Redis serves no other request. */
+const BATCH_ENTRIES_MAX = 100;
 
 /** Entries that are looked at in all; a partition's share of the journal is less. */
 const LOOKED_AT_ENTRIES_MAX = 20_000;
@@ -32,13 +33,15 @@ export class RedisClientHistory {
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
       // One more than is wanted tells whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
-      const stretch = readStretch(
-        await this.#runOn(journal)(() => historyScript.run(this.#commands, [journal], args)),
-      );
-      for (const entry of await this.#entries.ofClient(hash, stretch.texts)) found.push(entry);
+      const { next, entries } = await searchSteps.run(async () => {
+        const reply = await this.#runOn(journal)(() => historyScript.run(this.#commands, [journal], args));
+        const stretch = readStretch(reply);
+        return { next: stretch.next, entries: await this.#entries.ofClient(hash, stretch.texts) };
+      });
+      found.push(...entries);
       if (found.length > limit) break;
-      if (stretch.next === '') return { entries: found, complete: true };
-      from = stretch.next;
+      if (next === '') return { entries: found, complete: true };
+      from = next;
     }
     return { entries: found.slice(0, limit), complete: false };
   }

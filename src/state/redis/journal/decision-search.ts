@@ -3,10 +3,11 @@ import type { Decision } from '../../../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filter.ts';
 import type { FoundDecisions } from '../../decision-search.ts';
 import { journalKey } from '../../keys.ts';
+import { STEP_ITEMS_MAX, searchSteps } from '../../paced-steps.ts';
 import type { RunCall } from '../../run-call.ts';
 import type { RedisCommands } from '../connection/connection.ts';
 import type { JournalEntries } from './entries.ts';
-import { BATCH_ENTRIES_MAX, batchFor, type JournalRow, rowOf } from './journal.ts';
+import { batchFor, type JournalRow, rowOf } from './journal.ts';
 
 /**
  * Entries that are looked at for decisions that fit a filter. Fewer than one partition keeps, so that what
@@ -25,7 +26,7 @@ interface Search {
   ended: boolean;
 }
 
-/** `findDecisions` over the partitions of the journal: all of them backwards side by side. */
+/** `findDecisions` over the partitions of the journal: all of them backwards, some in each step. */
 export class RedisDecisionSearch {
   readonly #commands: RedisCommands;
   readonly #runOn: (key: string) => RunCall;
@@ -49,14 +50,20 @@ export class RedisDecisionSearch {
     const searches = this.#partitions().map(
       (partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }),
     );
-    let batch = batchFor(limit);
+    let batch = Math.min(batchFor(limit), STEP_ITEMS_MAX);
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; ) {
       const open = unfinished(searches, limit);
       if (open.length === 0) break;
       const count = Math.min(batch, Math.ceil((LOOKED_AT_ENTRIES_MAX - lookedAt) / open.length));
-      await Promise.all(open.map((search) => this.#searchOn(search, platform, count, filter)));
+      const together = Math.max(1, Math.floor(STEP_ITEMS_MAX / count));
+      for (let start = 0; start < open.length; start += together) {
+        const some = open.slice(start, start + together);
+        await searchSteps.run(() =>
+          Promise.all(some.map((search) => this.#searchOn(search, platform, count, filter))),
+        );
+      }
       lookedAt += open.length * count;
-      batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
+      batch = Math.min(2 * batch, STEP_ITEMS_MAX);
     }
     return foundIn(searches, limit);
   }

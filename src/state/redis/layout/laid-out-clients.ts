@@ -1,6 +1,7 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../../client/client-key.ts';
 import { type Decision, isNamed } from '../../../decision/decision.ts';
 import { partitionOf, stateKey } from '../../keys.ts';
+import { searchSteps } from '../../paced-steps.ts';
 import {
   type Change,
   type LoadAlso,
@@ -95,7 +96,9 @@ export class LaidOutClients {
   async decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
     const { layout, orders, earlier, records } = this.#parts;
     const places = await orders.placesOf(platform, orderRef);
-    const found = await Promise.all(places.map((place) => records.at([place])));
+    const found = await searchSteps.map(places, (some) =>
+      Promise.all(some.map((place) => records.at([place]))),
+    );
     const before = layout.hasEarlier ? await earlier.decisionsOfOrder(platform, orderRef) : [];
     return [...found.flat(), ...before]
       .filter((decision) => decision !== null)
@@ -108,10 +111,8 @@ export class LaidOutClients {
     const { state } = await this.load(client, {});
     const newest = Math.min(state.seq, beforeSeq - 1);
     const count = Math.max(0, Math.min(limit, newest));
-    return this.#decisions(
-      client.hash,
-      Array.from({ length: count }, (_, index) => newest - index),
-    );
+    const numbers = Array.from({ length: count }, (_, index) => newest - index);
+    return searchSteps.map(numbers, (some) => this.#decisions(client.hash, some));
   }
 
   /** Where the state of a client lies. */

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startNode } from '../../../test/servers/node-process.ts';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { Tenant } from '../../../test/service/tenant.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { missingPrograms } from '../processes/missing-programs.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
+import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { loadDuring } from '../traffic/load-during.ts';
+
+const SEARCHER = 'scripts/chaos/processes/searcher.ts';
+/** How many of each kind of search run side by side. */
+const SIDE_BY_SIDE = 4;
+const PAYERS = 50;
+/** What the searching tenant has decided: as much as one look back goes through. */
+const DECISIONS = { full: 10_000, quick: 5_000 } as const;
+/** Windows without and with searches take turns, so that a machine that becomes busier meets both. */
+const ROUNDS = { full: 5, quick: 3 } as const;
+const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
+const FILL_CONNECTIONS = 32;
+const LOOK_MS = 50;
+
+/** One tenant looks through all of its decisions, over and over, beside another's callers. */
+export const busySearches: Scenario = {
+  name: 'busy-searches',
+  does: "one tenant looks for decisions, histories and explanations without a pause: another's verdicts take at most twice their p99",
+  limitSeconds: 600,
+  run: async (run) => {
+    const sqlite = await searchesBeside('SQLite', undefined, run);
+    const missing = missingPrograms(['redis-server'], run);
+    if (missing !== null) return [...sqlite, missing];
+    const { url } = await startStandalone();
+    return [...sqlite, ...(await searchesBeside('Redis', url, run))];
+  },
+};
+
+async function searchesBeside(
+  store: string,
+  redisUrl: string | undefined,
+  { quick, report }: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const size = quick ? 'quick' : 'full';
+  const dataDir = temporaryDirectory();
+  const key = await issueKey({ dataDir, redisUrl }, 'searching');
+  const service = await startServiceNode({ dataDir, ...(redisUrl === undefined ? {} : { redisUrl }) });
+  const searching = new Tenant(service, key);
+  const filled = await fill({ ...service, key }, DECISIONS[size]);
+  report(`${store}: ${filled.length} decisions of the tenant that searches`);
+  const paths = await searchPaths(searching);
+  await loadDuring(service, () => delay(WINDOW_MS[size]));
+  const alone: Sample[] = [];
+  const beside: Sample[] = [];
+  let answered = 0;
+  for (let round = 0; round < ROUNDS[size]; round++) {
+    alone.push(...(await loadDuring(service, () => delay(WINDOW_MS[size]))).samples);
+    const during = await loadDuring(service, () => searchFor(WINDOW_MS[size], searching, paths));
+    beside.push(...during.samples);
+    answered += during.result;
+    const p99s = [alone, beside].map((samples) => `${latencyPercentile(samples, 99).toFixed(1)} ms`);
+    report(`${store}, round ${round + 1}: p99 ${p99s.join(' without, ')} with searches`);
+  }
+  await service.kill();
+  const usualMs = latencyPercentile(alone, 99);
+  return [
+    atLeast(`${store}: searches answered`, answered, 1),
+    never(`${store}: verdicts not answered 200`, failed(beside).length),
+    reported(`${store}: usual p99`, `${usualMs.toFixed(1)} ms`),
+    atMost(`${store}: p99 beside searches against that`, latencyPercentile(beside, 99) / usualMs, 2, 'x'),
+    reported(`${store}: slowest beside them`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
+  ];
+}
+
+/** Lets so many verdicts be decided, as fast as the service does it. */
+async function fill(target: ServiceNode, count: number): Promise<readonly Sample[]> {
+  const ask = payersInTurn(PAYERS);
+  const settings = { target, connections: FILL_CONNECTIONS, ratePerSecond: null, ask, mostSamples: count };
+  const load = new Load(settings);
+  while (load.samples.length < count) await delay(LOOK_MS);
+  return load.stop();
+}
+
+/** Every kind of search, several times: by a rule that decided nothing, so that all is looked through, and what is long. */
+async function searchPaths(searching: Tenant): Promise<readonly string[]> {
+  const [newest] = await searching.decisions({ limit: '1' });
+  if (newest === undefined) throw new Error('there is no decision to search for');
+  const client = `clientIdKey=${newest.clientIdKey}`;
+  const kinds = [
+    'decisions?rule=decided-nothing&limit=500',
+    'decisions?limit=500',
+    `decisions?${client}&rule=decided-nothing`,
+    `decisions?orderRef=${newest.orderRef}`,
+    `client/history?${client}&limit=500`,
+    `decisions/${newest.decisionId}/explanation`,
+  ];
+  return Array.from({ length: SIDE_BY_SIDE }, () => kinds).flat();
+}
+
+/** Searches for so long; gives how many were answered. */
+async function searchFor(
+  forMs: number,
+  { platformUrl, key }: Tenant,
+  paths: readonly string[],
+): Promise<number> {
+  const searcher = startNode([SEARCHER, platformUrl, ...paths], {
+    env: { ...process.env, SEARCH_KEY: key },
+    cwd: process.cwd(),
+  });
+  await delay(forMs);
+  searcher.child.kill('SIGKILL');
+  return searcher
+    .stdout()
+    .split('\n')
+    .filter((status) => status === '200').length;
+}

@@ -1,0 +1,49 @@
+import { setTimeout as rest } from 'node:timers/promises';
+
+/** After a step, so many times as long as it took are left to everybody else. */
+const REST_SHARE = 3;
+
+/** A step that the machine held up is no reason to rest for as long again. */
+const REST_MS_MAX = 30;
+
+/** What is read of the store in one step: a millisecond or two of this thread, or of Redis. */
+export const STEP_ITEMS_MAX = 32;
+
+/**
+ * Work that may wait, beside requests that may not: short steps, one at a time however many ask, each followed by a
+ * rest. All of it together has a quarter of the thread, and a request waits for one step at most. A step must not
+ * ask for another, which would wait for the first.
+ */
+export class PacedSteps {
+  #free: Promise<void> = Promise.resolve();
+
+  /** Runs one step when its turn has come; what it throws is thrown, after which the next has its turn. */
+  async run<T>(step: () => Promise<T>): Promise<T> {
+    const before = this.#free;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#free = promise;
+    await before;
+    const startedMs = performance.now();
+    try {
+      return await step();
+    } finally {
+      const restMs = Math.min(REST_MS_MAX, REST_SHARE * (performance.now() - startedMs));
+      rest(restMs).then(resolve);
+    }
+  }
+
+  /** Makes something of many things, a few in each step; few enough for one step are made at once. */
+  async map<From, To>(
+    from: readonly From[],
+    make: (some: readonly From[]) => Promise<readonly To[]>,
+  ): Promise<readonly To[]> {
+    if (from.length <= STEP_ITEMS_MAX) return make(from);
+    const made: To[] = [];
+    for (let start = 0; start < from.length; start += STEP_ITEMS_MAX)
+      made.push(...(await this.run(() => make(from.slice(start, start + STEP_ITEMS_MAX)))));
+    return made;
+  }
+}
+
+/** Everything that searches in this process, whichever store it reads: they share its thread. */
+export const searchSteps = new PacedSteps();

@@ -1,0 +1,60 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { PacedSteps, STEP_ITEMS_MAX } from '../../src/state/paced-steps.ts';
+
+describe('steps that hold up nobody', () => {
+  it('run one at a time, in the order in which they were asked for', async () => {
+    const steps = new PacedSteps();
+    const told: string[] = [];
+    const step = (name: string) =>
+      steps.run(async () => {
+        told.push(`${name} begins`);
+        await pause();
+        told.push(`${name} ends`);
+      });
+    await Promise.all([step('first'), step('second')]);
+    expect(told).to.deep.equal(['first begins', 'first ends', 'second begins', 'second ends']);
+  });
+
+  it('leave the thread to others after each', async () => {
+    const steps = new PacedSteps();
+    const told: string[] = [];
+    const first = steps.run(async () => told.push('first'));
+    const second = steps.run(async () => told.push('second'));
+    await first;
+    await pause();
+    told.push('somebody else');
+    await second;
+    expect(told).to.deep.equal(['first', 'somebody else', 'second']);
+  });
+
+  it('go on after one that failed, whose error its caller gets', async () => {
+    const steps = new PacedSteps();
+    const failed = steps.run(async () => {
+      throw new Error('the store is away');
+    });
+    const next = steps.run(async () => 'done');
+    expect(await failed.catch(String)).to.equal('Error: the store is away');
+    expect(await next).to.equal('done');
+  });
+
+  it('make something of many things a few at a time, in their order', async () => {
+    const sizes: number[] = [];
+    const from = Array.from({ length: 2 * STEP_ITEMS_MAX + 1 }, (_, index) => index);
+    const made = await new PacedSteps().map(from, async (some) => {
+      sizes.push(some.length);
+      return some.map((index) => index * 10);
+    });
+    expect(sizes).to.deep.equal([STEP_ITEMS_MAX, STEP_ITEMS_MAX, 1]);
+    expect(made).to.deep.equal(from.map((index) => index * 10));
+  });
+
+  it('make few things at once, also while others have their turn', async () => {
+    const steps = new PacedSteps();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const long = steps.run(() => promise);
+    expect(await steps.map([1, 2], async (some) => some)).to.deep.equal([1, 2]);
+    resolve();
+    await long;
+  });
+});
