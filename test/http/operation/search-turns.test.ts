@@ -37,6 +37,7 @@ describe('turns of searches', () => {
     const { begun, ask, end } = searches(new SearchTurns({ underWayMax: 1, platformMax: 1, waitingMax: 8 }));
     const all = ['a1', 'a2', 'a3'].map((name) => ask('a', name));
     all.push(ask('b', 'b1'));
+    await pause();
     for (const name of ['a1', 'a2', 'b1', 'a3']) await end(name);
     await Promise.all(all);
     expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
