@@ -66,6 +66,8 @@ export interface Application {
   /** Where callers reach it, with the base path: `http://127.0.0.1:8080`. */
   readonly callerUrl: string;
   readonly platformUrl: string;
+  /** Changes of shared lists may be missing, because the store could not be asked for too long. */
+  hasStaleLists(): boolean;
   /**
    * Answers what is under way and closes the listeners; the store stays open. For `graceMs` before that,
    * requests that are already on their way are still taken, each as the last one of its connection.
@@ -104,6 +106,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const lists = new ListNode({ listLog, clock, onTrouble });
   await lists.start();
   metrics.watchLists(() => lists.report());
+  const hasStaleLists = () => lists.report().isStale;
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(parts.signalSecret) };
   const service = new ScoringService({ ...parts, ...decides, pseudonym, formerPseudonym, metrics });
@@ -112,7 +115,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
     const health = await watch.health();
-    const texts = [...healthTexts(health), ...(lists.report().isStale ? [STALE_LISTS] : [])];
+    const texts = [...healthTexts(health), ...(hasStaleLists() ? [STALE_LISTS] : [])];
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
@@ -157,5 +160,5 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
   };
-  return { keys, callerUrl, platformUrl, drain };
+  return { keys, callerUrl, platformUrl, hasStaleLists, drain };
 }

@@ -54,6 +54,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
       log,
       peers,
     });
+    node.watchLists(application.hasStaleLists);
     log.info(followed(node.rollout), FOLLOWING);
     stopOnSignal({ config, application, node, store, shipping, peers, log });
     await peers.ready(announcement(application, store, node.active));

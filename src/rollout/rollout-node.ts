@@ -59,6 +59,7 @@ export class RolloutNode implements RuleSource {
   #following: LoadedRollout;
   #trouble: string | null = null;
   #counts: TrialCounts | null = null;
+  #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
   #refreshing: Promise<void> | null = null;
@@ -155,7 +156,13 @@ export class RolloutNode implements RuleSource {
       trouble: this.#trouble,
       counts: this.#counts,
       layout: LAYOUT,
+      hasStaleLists: this.#hasStaleLists(),
     };
+  }
+
+  /** Reports from now on, too, whether this process holds shared lists that are too old. */
+  watchLists(isStale: () => boolean): void {
+    this.#hasStaleLists = isStale;
   }
 
   /** Takes up new and changed folders, however long that takes; the pointer and the report do not wait for it. */

@@ -158,6 +158,7 @@ export interface Explanation {
       readonly words: string;
     };
   };
+  readonly sharedLists: readonly string[];
   readonly reproduced: boolean;
   readonly differences: readonly {
     readonly member: string;
@@ -349,6 +350,7 @@ export interface NodeReport {
     readonly problems: readonly string[];
   }[];
   readonly trouble: string | null;
+  readonly hasStaleLists?: boolean;
 }
 
 export interface OutcomeReport {

@@ -123,6 +123,15 @@ function describeFleet(open: () => Promise<Store>): void {
 
   const actives = () => fleet.nodes.map((node) => node.active.version);
 
+  it('tells which node holds shared lists that are too old', async () => {
+    await twoNodes();
+    fleet.nodes[1]?.watchLists(() => true);
+    await fleet.look();
+    const { nodes } = await fleet.status();
+    const stale = nodes?.filter(({ hasStaleLists }) => hasStaleLists).map(({ nodeId }) => nodeId);
+    expect(stale).to.deep.equal([fleet.nodes[1]?.nodeId]);
+  });
+
   it('has one active version, written by its first node', async () => {
     await twoNodes();
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);

@@ -19,6 +19,8 @@ export interface Explanation {
   /** What the rules say of the recorded facts; null when the rule set that decided is not at hand. */
   readonly rules: RulesAccount | null;
   readonly ladder: { readonly before: LadderAccount; readonly after: LadderAccount };
+  /** The shared lists that the request was on then, of those that the rules ask about. */
+  readonly sharedLists: readonly string[];
   /** Asked again with the recorded facts, the rule set gives this very decision. */
   readonly reproduced: boolean;
   /** Where it does not. */
@@ -120,10 +122,17 @@ function bare(decision: Decision): Explanation {
       before: { ...ladderBefore, words: ladderInWords(ladderBefore, at) },
       after: { ...ladderAfter, words: after },
     },
+    sharedLists: sharedListsOn(decision),
     reproduced: false,
     differences: [],
     verification: '',
   };
+}
+
+/** What the record says of shared lists: `listed(blocked-devices)` is true. */
+function sharedListsOn({ facts }: Decision): readonly string[] {
+  const on = Object.entries(facts).filter(([, value]) => value === true);
+  return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
 }
 
 /** The facts whose recorded values the rules cannot be asked with. */

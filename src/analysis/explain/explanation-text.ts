@@ -1,5 +1,5 @@
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
-import { nameText, quoted } from '../../rules/condition-text.ts';
+import { listText, nameText, quoted } from '../../rules/condition-text.ts';
 import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
 import { type Paint, PLAIN, ruleLines } from './trace-text.ts';
 
@@ -8,10 +8,11 @@ import { type Paint, PLAIN, ruleLines } from './trace-text.ts';
  * which values, what it did to the ladder, and whether it can be reproduced.
  */
 export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN): string {
-  const { decision, rules, ladder } = explanation;
+  const { decision, rules, ladder, sharedLists } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
     ...decisionLines(decision, title),
+    ...listsLine(sharedLists),
     '',
     ...(rules === null ? withoutRules(decision, title) : rulesLines(rules, paint)),
     '',
@@ -33,6 +34,13 @@ function decisionLines(decision: Decision, title: (text: string) => string): rea
     `  On ${timeInWords(at)} client ${nameText(clientIdKey)} of platform ${platform} asked at ${nameText(sellPointKey)} for order ${nameText(orderRef)}.`,
     `  The answer was ${answerInWords(decision)}: ${quoted(decision.reason)}`,
     `  It came from ${source} in ${ruleVersion} (digest ${shortDigest(digest)})${role}.`,
+  ];
+}
+
+function listsLine(lists: readonly string[]): readonly string[] {
+  if (lists.length === 0) return [];
+  return [
+    `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${listText(lists, 'and')}.`,
   ];
 }
 

@@ -4,6 +4,7 @@ import { formatExplanation } from '../../../src/analysis/explain/explanation-tex
 import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import { ListMembership } from '../../../src/decision/lists/shared-lists.ts';
 import type { VerdictRequest } from '../../../src/decision/requests.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -225,6 +226,26 @@ describe('the text of an explanation', () => {
       'Reproduced: yes',
       '  Asked again with the recorded facts, p2.v10 (digest digest) gives the same answer.',
     ]);
+  });
+
+  it('names the shared lists that the request was on, also when the rule set is missing', async () => {
+    const onList = (list: string) =>
+      `{ fact: listed, params: { list: ${list} }, operator: equal, value: true }`;
+    const asked = ['blocked', 'watched', 'known'].map(onList).join(', ');
+    const rule = `  - { name: on-a-list, priority: 99, conditions: { any: [${asked}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
+    const set = edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
+    const lists = new ListMembership();
+    const entry = { owner: platformName('demo'), kind: 'client', expiresAt: null } as const;
+    for (const list of ['blocked', 'watched'])
+      lists.add({ ...entry, list, value: 'payer-1', keys: ['payer-1'] });
+    const simulation = new Simulation(set, platformName('demo'), lists);
+    const explanation = await explain(set, simulation.verdict('payer-1', REQUEST, BEGIN));
+    expect(explanation.sharedLists).to.deep.equal(['blocked', 'watched']);
+    expect(explainWithout(explanation.decision, 'gone').sharedLists).to.deep.equal(['blocked', 'watched']);
+    expect(formatExplanation(explanation)).to.include(
+      '\n  The request was on the shared lists blocked and watched.\n',
+    );
+    expect((await explain(rules, TOO_EARLY)).sharedLists).to.deep.equal([]);
   });
 
   it('lists the differences beside each other', async () => {

@@ -28,6 +28,10 @@ export const ExplanationSchema = named(
     decision: DecisionSchema,
     rules: nullable(RulesAccountSchema),
     ladder: shape('Before and after', { before: ladderInWords, after: ladderInWords }),
+    sharedLists: list(
+      Type.String(),
+      'The shared lists that the request was on then, of those that the rules ask about',
+    ),
     reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
     differences: list(difference, 'Where it does not'),
     verification: word('The same in a sentence'),
@@ -41,6 +45,7 @@ const EXPLANATION_EXAMPLE = {
     before: { ...DECISION_EXAMPLE.ladderBefore, words: 'no wait so far' },
     after: { ...DECISION_EXAMPLE.ladderAfter, words: 'a requisite was granted and is not paid yet' },
   },
+  sharedLists: [],
   reproduced: false,
   differences: [],
   verification: 'The rule set that decided is not here.',

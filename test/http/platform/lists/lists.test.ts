@@ -54,7 +54,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       'GET',
       `decisions/${blocked?.decisionId}/explanation`,
     );
-    expect(explanation.body).to.deep.include({ reproduced: true });
+    expect(explanation.body).to.deep.include({ reproduced: true, sharedLists: ['blocked'] });
   });
 
   it('hold ranges of addresses against what a score showed before', async () => {

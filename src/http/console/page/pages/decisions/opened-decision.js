@@ -30,7 +30,7 @@ export function OpenedDecision({ decisionId, session }) {
 
 /** @param {{ explanation: Explanation, session: Session }} props */
 function Explained({ explanation, session }) {
-  const { decision, rules, ladder, reproduced, differences, verification } = explanation;
+  const { decision, rules, ladder, sharedLists, reproduced, differences, verification } = explanation;
   const link = `${location.origin}${location.pathname}${toDecision(decision.decisionId)}`;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
@@ -38,6 +38,7 @@ function Explained({ explanation, session }) {
       <h2 class="decision-title"><${Verdict} ...${decision} /> <span>${decision.reason}</span></h2>
       <${Figures} items=${figuresOf(decision)} />
       <p>
+        ${sharedLists.map((list) => html`<${Pill}>on the shared list ${list}<//> `)}
         <${Pill} tone=${proof}>${reproduced ? '✓ reproduced' : '✗ not reproduced'}<//> ${verification}
       </p>
       ${differences.length > 0 && html`<${Differences} differences=${differences} />`}

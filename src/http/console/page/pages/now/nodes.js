@@ -23,11 +23,12 @@ export function Nodes({ rollout, nodes }) {
 
 /** @param {{ node: NodeReport, rollout: Rollout | null }} props */
 function NodeRow({ node, rollout }) {
-  const { host, pid, trouble, revision, versions, refused, seenAt } = node;
+  const { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists } = node;
   return html`<tr>
     <td><b>${host}</b>/<span class="num">${pid}</span></td>
     <td>
       ${trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${trouble}</span>`}
+      ${hasStaleLists === true && html`<${Pill} tone="bad">old shared lists<//>`}
     </td>
     <td class="when">${revision} of ${rollout?.revision ?? '–'}</td>
     <td>

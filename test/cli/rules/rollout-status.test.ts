@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { formatStatus } from '../../../src/cli/rules/rollout-status.ts';
+import { joinReports, type NodeReport } from '../../../src/rollout/fleet.ts';
+import { currentRules } from '../../service/current-rules.ts';
+
+const { version, digest } = currentRules();
+const ACTIVE = { version, digest };
+
+/** What a process tells of itself. */
+function report(pid: number, hasStaleLists?: boolean): NodeReport {
+  const told = hasStaleLists === undefined ? {} : { hasStaleLists };
+  return {
+    ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
+    ...{ versions: [], refused: [], trouble: null, counts: null, ...told },
+  };
+}
+
+const status = (...nodes: readonly NodeReport[]) =>
+  formatStatus(
+    {
+      rollout: { revision: 1, active: ACTIVE, candidate: null, history: [] },
+      unreadable: false,
+      nodes,
+      trial: null,
+    },
+    1000,
+  );
+
+describe('rules status', () => {
+  it('tells which nodes hold shared lists that are too old', () => {
+    expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
+      'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
+    ]);
+  });
+
+  it('says nothing of shared lists while every node follows them', () => {
+    expect(status(report(1), report(2, false))).not.to.include('Shared lists');
+  });
+
+  it('takes the lists of a node for old when one of its processes holds old ones', () => {
+    const own = report(1, false);
+    expect(joinReports(own, [own, report(2, true)]).hasStaleLists).to.equal(true);
+    expect(joinReports(own, [own, report(2, false)]).hasStaleLists).to.equal(false);
+    expect(joinReports(report(1, true), []).hasStaleLists).to.equal(true);
+  });
+});
