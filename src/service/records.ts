@@ -1,3 +1,4 @@
+import type { OrderFate } from '../archive/order-fate.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import {
@@ -140,6 +141,16 @@ export class Records {
   /** The platform's newest decisions that fit, and how far was looked for them. */
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     return this.#decisions.find(platform, filter, limit);
+  }
+
+  /** The same for orders that came to this; null where this node has no archive to tell it from. */
+  findDecisionsByFate(
+    platform: PlatformName,
+    filter: DecisionFilter,
+    fate: OrderFate,
+    limit: number,
+  ): Promise<FoundDecisions | null> {
+    return this.#decisions.findByFate(platform, filter, fate, limit);
   }
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {

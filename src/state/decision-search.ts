@@ -23,7 +23,8 @@ export const PAGE_DECISIONS_MAX = 200;
 
 /**
  * Looks through pages of at most PAGE_DECISIONS_MAX decisions, newest first, until `limit` of them fit, nothing is
- * left, or LOOKED_AT_DECISIONS_MAX were looked at. A page that is not full is the last one.
+ * left, or LOOKED_AT_DECISIONS_MAX were looked at. A page that is not full is the last one,
+ * and so is one that reaches past `from`.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
@@ -36,15 +37,17 @@ export async function findInPages(
   for (;;) {
     const page = await nextPage();
     const start = decisions;
-    for (const decision of page) {
+    const { from = Number.NEGATIVE_INFINITY } = filter;
+    const within = page.filter(({ at }) => at >= from);
+    for (const decision of within) {
       if (found.length === limit) break;
       decisions++;
       backTo = decision.at;
       if (fitsFilter(decision, filter)) found.push(decision);
     }
-    const isLast = page.length < PAGE_DECISIONS_MAX;
+    const isLast = within.length < PAGE_DECISIONS_MAX;
     if (isLast || found.length === limit || decisions >= LOOKED_AT_DECISIONS_MAX) {
-      const complete = isLast && decisions - start === page.length;
+      const complete = isLast && decisions - start === within.length;
       return { decisions: found, lookedAt: { decisions, backTo, complete } };
     }
     await pause();

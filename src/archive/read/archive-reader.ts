@@ -8,6 +8,7 @@ import { Archive, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
+import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES, TABLES } from '../tables.ts';
 import { OrderFilters } from './order-filters.ts';
 
@@ -66,17 +67,30 @@ export class ArchiveReader {
   /** The newest decisions before a time that fit. */
   async findDecisions(
     platform: PlatformName,
-    { verdict, rule, ruleVersion }: DecisionFilter,
+    filter: DecisionFilter,
     before: number,
     limit: number,
+    fate: OrderFate | null = null,
   ): Promise<ArchivedDecisions> {
+    const to = Math.min(before, filter.to ?? before);
     const conditions = [
-      `decided_at < make_timestamp_ms(${before})`,
-      ...(verdict === undefined ? [] : [`verdict = ${quote(verdict)}`]),
-      ...(rule === undefined ? [] : [`rule = ${quote(rule)}`]),
-      ...(ruleVersion === undefined ? [] : [`rule_version = ${quote(ruleVersion)}`]),
+      ...conditionsOf({ ...filter, to }),
+      ...(fate === null ? [] : [this.#fateCondition(platform, fate)]),
     ];
-    return this.#decisions({ table: 'decisions', platform, to: before }, conditions.join(' AND '), limit);
+    const { from } = filter;
+    const segments = { table: 'decisions', platform, to, ...(from === undefined ? {} : { from }) } as const;
+    return this.#decisions(segments, conditions.join(' AND '), limit);
+  }
+
+  /** SQL: what became of a decision's order, by the outcomes that were shipped. */
+  #fateCondition(platform: PlatformName, fate: OrderFate): string {
+    const segments = this.#archive.segments(this.#archive.read(), { table: 'outcomes', platform });
+    if (segments.length === 0) return String(fate === 'UNKNOWN');
+    const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report
+      FROM ${this.#archive.source(segments)} GROUP BY ALL`;
+    const order = 'row(client_hash, order_ref)';
+    if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
+    return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${fateSql('report')} = ${quote(fate)})`;
   }
 
   /** What happened to a client before a time, newest first. */
@@ -186,6 +200,31 @@ export class ArchiveReader {
     this.#duck ??= Duck.open({ ...READER_LIMITS, temporaryFolder });
     return this.#duck;
   }
+}
+
+function conditionsOf({
+  verdict,
+  rule,
+  ruleVersion,
+  clientGroup,
+  signal,
+  amountMin,
+  amountMax,
+  from,
+  to,
+}: DecisionFilter): readonly string[] {
+  return [
+    'true',
+    ...(verdict === undefined ? [] : [`verdict = ${quote(verdict)}`]),
+    ...(rule === undefined ? [] : [`rule = ${quote(rule)}`]),
+    ...(ruleVersion === undefined ? [] : [`rule_version = ${quote(ruleVersion)}`]),
+    ...(clientGroup === undefined ? [] : [`client_group = ${quote(clientGroup)}`]),
+    ...(signal === undefined ? [] : [`list_contains(signals, ${quote(signal)})`]),
+    ...(amountMin === undefined ? [] : [`fact_amount >= ${amountMin}`]),
+    ...(amountMax === undefined ? [] : [`fact_amount <= ${amountMax}`]),
+    ...(from === undefined ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
+    ...(to === undefined ? [] : [`decided_at < make_timestamp_ms(${to})`]),
+  ];
 }
 
 function select(source: string, where: string): string {

@@ -4,6 +4,7 @@ import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { FoundDecisions } from '../../state/decision-search.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
+import type { OrderFate } from '../order-fate.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
 /**
@@ -69,6 +70,24 @@ export class DecisionLookup {
       decisions: shown,
       lookedAt: { decisions: hot.lookedAt.decisions + decisions.length, backTo, complete },
     };
+  }
+
+  /**
+   * The platform's newest decisions that fit and whose order came to this, from the archive alone: nothing else knows
+   * the outcomes of many orders. Null without an archive.
+   */
+  async findByFate(
+    platform: PlatformName,
+    filter: DecisionFilter,
+    fate: OrderFate,
+    limit: number,
+  ): Promise<FoundDecisions | null> {
+    if (this.#archive === null) return null;
+    const found = await this.#archive.findDecisions(platform, filter, TIME_MAX_MS, limit + 1, fate);
+    const decisions = found.decisions.slice(0, limit);
+    const complete = found.decisions.length <= limit && found.unreadable.length === 0;
+    const backTo = complete ? found.from : (decisions.at(-1)?.at ?? null);
+    return { decisions, lookedAt: { decisions: decisions.length, backTo, complete } };
   }
 
   /** What happened to a client, newest first, and whether there is nothing older. */

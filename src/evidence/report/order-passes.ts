@@ -1,13 +1,8 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import {
-  fateSql,
-  GRANTED_SQL,
-  ORDER_KEY_SQL,
-  type OrderFate,
-  REPORT_NUMBER_SQL,
-} from '../source/order-views.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../source/order-views.ts';
 import type { Judgement } from './judgement.ts';
 import type { VectorCode } from './vector-codes.ts';
 

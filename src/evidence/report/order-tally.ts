@@ -1,5 +1,5 @@
+import type { OrderFate } from '../../archive/order-fate.ts';
 import { shareInterval } from '../../statistics/share-interval.ts';
-import type { OrderFate } from '../source/order-views.ts';
 import type { OrderCounts, RuleFigures } from './rule-report.ts';
 
 /** Sums up decisions and orders of one rule. */

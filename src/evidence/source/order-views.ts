@@ -1,23 +1,8 @@
 import type { Duck } from '../../archive/duck.ts';
-
-/** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
-export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
+import { fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 
 /** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
-
-/**
- * A report in one number, so that the largest of an order is the one that holds: the last one, and of two of the
- * same moment the one that is found out later, as a rule (see client/order.ts).
- */
-export const REPORT_NUMBER_SQL = `epoch_ms(reported_at) * 4 +
-  CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'REVERSED' THEN 3 WHEN cause = 'TECHNICAL' THEN 1 ELSE 0 END`;
-
-/** The fate behind the largest report number of an order; null is an order that nothing was reported about. */
-export function fateSql(reportNumber: string): string {
-  return `CASE WHEN ${reportNumber} IS NULL THEN 'UNKNOWN'
-    ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
-}
 
 /** Whether a decision let a requisite be shown. */
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";

@@ -1,4 +1,5 @@
 import type { ParameterizedContext } from 'koa';
+import { toEpochMs } from '../../client/instant.ts';
 import { KEY_CHARACTERS_MAX } from '../../shapes.ts';
 import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -75,6 +76,44 @@ export function queryChoice<const T extends string>(
     },
   };
 }
+
+/** A moment: RFC 3339, or milliseconds since 1970; null when it is absent. */
+export function queryInstant(name: string, description: string): Parameter<number | null> {
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description: `${description}; RFC 3339, or milliseconds since 1970`,
+    schema: { type: 'string' },
+    read: (ctx) => {
+      const text = textOf(ctx, name);
+      if (text === null) return null;
+      const at = toEpochMs(/^\d+$/.test(text) ? Number(text) : text);
+      if (at !== null) return at;
+      throw badParameter(
+        `The parameter ${name} must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.`,
+      );
+    },
+  };
+}
+
+/** A decimal number from 0; null when it is absent. */
+export function queryAmount(name: string, description: string): Parameter<number | null> {
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'string', pattern: AMOUNT.source },
+    read: (ctx) => {
+      const text = textOf(ctx, name);
+      if (text === null || AMOUNT.test(text)) return text === null ? null : Number(text);
+      throw badParameter(`The parameter ${name} must be a decimal number like 25 or 25.00.`);
+    },
+  };
+}
+
+const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** How many an answer lists: a whole number up to a bound. */
 export function queryLimit(bounds: { readonly default: number; readonly max: number }): Parameter<number> {

@@ -4,6 +4,7 @@ import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { type ClientKey, clientKey } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import { fitsFilter } from '../../../src/decision/decision-filter.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -82,6 +83,35 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect(all.lookedAt.complete).to.equal(true);
     expect((await cold.find(platform, { verdict: 'BLOCK' }, 10)).decisions).to.deep.equal([]);
     expect((await hot.find(platform, { rule: 'otherwise' }, 10)).decisions).to.deep.equal(decisions);
+  });
+
+  it('are found by what became of their order, from the archive', async () => {
+    for (const lookup of [hot, cold]) {
+      const paid = await lookup.findByFate(platform, {}, 'PAID', 10);
+      expect(paid?.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-1']);
+      const unknown = await lookup.findByFate(platform, { from: T0 + 3, to: T0 + 5 }, 'UNKNOWN', 10);
+      expect(unknown?.decisions).to.deep.equal([decisions[1], decisions[2]]);
+      expect((await lookup.findByFate(platform, {}, 'UNPAID', 10))?.decisions).to.deep.equal([]);
+    }
+    expect(await new DecisionLookup(forgetful, null).findByFate(platform, {}, 'PAID', 10)).to.equal(null);
+  });
+
+  it('fit a filter in the archive as they do in the hot store', async () => {
+    const [newest] = decisions;
+    const filters = [
+      { clientGroup: newest?.clientGroup ?? 'NEW' },
+      { signal: 'honeypot' },
+      { from: T0 + 2, to: T0 + 4 },
+      { amountMin: 1, amountMax: 1_000_000 },
+      { amountMin: 1_000_000 },
+    ] as const;
+    for (const filter of filters) {
+      const [fromHot, fromCold] = await Promise.all(
+        [hot, cold].map(async (lookup) => (await lookup.find(platform, filter, 10)).decisions),
+      );
+      expect(fromCold, JSON.stringify(filter)).to.deep.equal(fromHot);
+      expect(fromHot).to.deep.equal(decisions.filter((decision) => fitsFilter(decision, filter)));
+    }
   });
 
   it('stand in the story of a client with its outcomes', async () => {

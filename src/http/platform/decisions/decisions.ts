@@ -1,3 +1,4 @@
+import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
@@ -11,7 +12,9 @@ import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
   type Parameter,
+  queryAmount,
   queryChoice,
+  queryInstant,
   queryLimit,
   queryText,
   type RouteContext,
@@ -42,6 +45,17 @@ const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside a
 const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
 const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
 const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10');
+const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
+const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
+const OUTCOME = queryChoice(
+  'outcome',
+  ['PAID', 'UNPAID', 'UNKNOWN'] as const,
+  'Only decisions whose order came to this, by the archive; beside neither orderRef nor clientIdKey',
+);
+const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
+const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');
+const FROM = queryInstant('from', 'Only decisions from this time on');
+const TO = queryInstant('to', 'Only decisions before this time; the time of the last one listed leads on');
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 export const DECISION_ID: Parameter<string> = {
@@ -65,11 +79,25 @@ export const listDecisions = operation<DecisionParts>({
   operationId: 'listDecisions',
   summary: 'Decisions of an order or a client',
   description:
-    'Newest first: of an order, of a client, or with neither of all. verdict, rule and ruleVersion leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
+    'Newest first: of an order, of a client, or with neither of all. The other parameters leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
   tag: 'Decisions',
   grant: 'decisions',
   isSearch: true,
-  parameters: [ORDER_REF, CLIENT_ID_KEY, VERDICT, RULE, RULE_VERSION, LIMIT],
+  parameters: [
+    ORDER_REF,
+    CLIENT_ID_KEY,
+    VERDICT,
+    RULE,
+    RULE_VERSION,
+    GROUP,
+    SIGNAL,
+    OUTCOME,
+    AMOUNT_MIN,
+    AMOUNT_MAX,
+    FROM,
+    TO,
+    LIMIT,
+  ],
   answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
     decisions: [DECISION_EXAMPLE],
     lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
@@ -107,9 +135,27 @@ function listed(
   const orderRef = ORDER_REF.read(ctx);
   const clientIdKey = CLIENT_ID_KEY.read(ctx);
   const filter = filterOf(ctx);
+  const outcome = OUTCOME.read(ctx);
+  if (outcome !== null) {
+    if (orderRef !== null || clientIdKey !== null)
+      throw BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
+    return ofOutcome(platform, outcome, { records, filter, limit });
+  }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
   if (clientIdKey !== null) return ofClient(platform, clientIdKey, { records, filter, limit });
   return records.findDecisions(platform, filter, limit);
+}
+
+async function ofOutcome(
+  platform: PlatformName,
+  outcome: 'PAID' | 'UNPAID' | 'UNKNOWN',
+  { records, filter, limit }: Search & DecisionParts,
+): Promise<FoundDecisions> {
+  const found = await records.findDecisionsByFate(platform, filter, outcome, limit);
+  if (found !== null) return found;
+  throw BAD_PARAMETER.problem(
+    'The parameter outcome needs an archive, and this node keeps none (ARCHIVE_DIR=off).',
+  );
 }
 
 interface Search {
@@ -150,7 +196,16 @@ function filterOf(ctx: RouteContext): DecisionFilter {
   const ruleVersion = RULE_VERSION.read(ctx);
   if (ruleVersion !== null && !isRuleVersion(ruleVersion))
     throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
+  const [clientGroup, signal] = [GROUP.read(ctx), SIGNAL.read(ctx)];
+  const [amountMin, amountMax] = [AMOUNT_MIN.read(ctx), AMOUNT_MAX.read(ctx)];
+  const [from, to] = [FROM.read(ctx), TO.read(ctx)];
   return {
+    ...(clientGroup === null ? {} : { clientGroup }),
+    ...(signal === null ? {} : { signal }),
+    ...(amountMin === null ? {} : { amountMin }),
+    ...(amountMax === null ? {} : { amountMax }),
+    ...(from === null ? {} : { from }),
+    ...(to === null ? {} : { to }),
     ...(verdict === null ? {} : { verdict }),
     ...(rule === null ? {} : { rule }),
     ...(ruleVersion === null ? {} : { ruleVersion }),

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { until } from '../../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Decisions", (tab) => {
+  const shownRows = () => tab.page.locator('.decisions tbody tr').count();
+
   it('are filtered, and the filter is part of the address', async () => {
     await tab.open('#/decisions');
     await tab.page.getByLabel('verdict').selectOption('BLOCK');
@@ -50,12 +53,38 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
 
-  it('are listed up to a hundred, and more when asked for', async () => {
+  it('are listed a hundred at a time, each once, until there is nothing older', async () => {
     await tab.open('#/decisions');
     await tab.page.getByText(/^The newest 100, back to /).waitFor();
-    await tab.button('Show up to 500').click();
-    await tab.page.getByText(/^All \d+ that are kept$|^The newest 500, back to /).waitFor();
-    expect(await tab.page.locator('.decisions tbody tr').count()).to.be.above(100);
+    await tab.button('Show older ones').click();
+    await tab.page.getByText(/^The newest (199|200), back to /).waitFor();
+    for (let rows = 0; (await tab.button('Show older ones').count()) > 0; ) {
+      await tab.button('Show older ones').click();
+      await until('there are more rows', async () => (await shownRows()) > rows);
+      rows = await shownRows();
+    }
+    const links = await tab.page.locator('.decisions tbody a[href^="#/decisions/"]').all();
+    const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
+    expect(addresses.length).to.be.above(400);
+    expect(new Set(addresses).size).to.equal(addresses.length);
+  });
+
+  it('are found by group, signal, amount, day and what became of the order', async () => {
+    await tab.open('#/decisions');
+    const { page } = tab;
+    await page.locator('select[name=clientGroup]').selectOption('NEW');
+    await page.getByLabel('amount from').fill('100');
+    await page.getByLabel('amount to').fill('120.00');
+    await page.locator('select[name=outcome]').selectOption('UNPAID');
+    await page.getByLabel('from day').fill(new Date(Date.now() - 86_400_000).toISOString().slice(0, 10));
+    await tab.button('Show').click();
+    await page.getByText(/^[1-9]\d* of all \d+ that are kept$/).waitFor();
+    const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
+    for (const amount of amounts) expect(Number.parseFloat(amount)).to.be.within(100, 120);
+    const groups = await page.locator('.decisions tbody td:nth-child(9)').allTextContents();
+    for (const group of groups) expect(group).to.match(/^NEW/);
+    await tab.visit('#/decisions?signal=honeypot');
+    await page.getByRole('link', { name: 'trap-tom' }).first().waitFor();
   });
 
   it('open to the explanation with the values that were seen, reproduced, and with a link to hand on', async () => {

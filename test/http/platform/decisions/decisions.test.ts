@@ -5,6 +5,8 @@ import { type RunningService, startService } from '../../../service/running-serv
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
+const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.';
+
 describeOnStores('looking for decisions', function (store) {
   this.timeout(30_000);
   let service: RunningService;
@@ -37,11 +39,24 @@ describeOnStores('looking for decisions', function (store) {
       [{ ruleVersion: 'p2.v10' }, () => true],
       [{ ruleVersion: 'p2.v9' }, () => false],
       [{ verdict: 'WAIT', rule: 'otherwise' }, () => false],
+      [{ clientGroup: 'NEW' }, ({ clientGroup }: Decision) => clientGroup === 'NEW'],
+      [{ clientGroup: 'TRUSTED' }, () => false],
+      [{ signal: 'honeypot' }, () => false],
+      [{ amountMin: '1', amountMax: '1000000' }, () => true],
+      [{ amountMin: '1000000.01' }, () => false],
+      [{ to: String(all[4]?.at) }, ({ at }: Decision) => at < (all[4]?.at ?? 0)],
     ] as const) {
       const found = await find(query);
       expect(ids(found.decisions), JSON.stringify(query)).to.deep.equal(ids(all.filter(fits)));
       expect(found.lookedAt).to.deep.equal(lookedAt);
     }
+  });
+
+  it('finds those from a time on, and says that there are no more', async () => {
+    const from = all[3]?.at ?? 0;
+    const { decisions, lookedAt } = await find({ from: new Date(from).toISOString() });
+    expect(ids(decisions)).to.deep.equal(ids(all.slice(0, 4)));
+    expect(lookedAt.complete).to.equal(true);
   });
 
   it('ends at the limit, and says back to when was looked', async () => {
@@ -67,6 +82,17 @@ describeOnStores('looking for decisions', function (store) {
     for (const [query, detail] of [
       [{ verdict: 'wait' }, 'The parameter verdict must be one of GET_NEW, GET_SAME_STICKY, WAIT, BLOCK.'],
       [{ ruleVersion: 'v10' }, 'The parameter ruleVersion must be p<number>.v<number>, like p2.v10.'],
+      [{ from: 'yesterday' }, `The parameter from ${MOMENT}`],
+      [{ to: '2026-11-21' }, `The parameter to ${MOMENT}`],
+      [{ amountMin: '-1' }, 'The parameter amountMin must be a decimal number like 25 or 25.00.'],
+      [
+        { outcome: 'PAID', orderRef: 'a' },
+        'The parameter outcome goes with neither orderRef nor clientIdKey.',
+      ],
+      [
+        { outcome: 'PAID' },
+        'The parameter outcome needs an archive, and this node keeps none (ARCHIVE_DIR=off).',
+      ],
       [{ rule: '' }, 'rule must have 1 to 256 characters of well-formed Unicode.'],
     ] as const) {
       const { status, body } = await shop.ask('GET', `decisions?${new URLSearchParams(query)}`);

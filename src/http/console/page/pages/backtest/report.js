@@ -49,7 +49,7 @@ function figuresOf(report) {
       html`${count(bots.base)} → ${count(bots.candidate)}${' '}
         <span class="faint">+${count(bots.gained)} −${count(bots.lost)}</span>`,
     ],
-    ['journal', html`${times[0]} to ${times[1]}`],
+    ['decided', html`${times[0]} to ${times[1]}`],
     ['digest', html`<code>${shortDigest(report.digest)}</code>`],
     ...(waits ? [['waits', `${count(waits.longer)} longer, ${count(waits.shorter)} shorter`]] : []),
     ...(undecidable.count > 0 ? [['undecidable', count(undecidable.count)]] : []),

@@ -1,20 +1,20 @@
-import { useAnswer } from '../../api.js';
+import { ask, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { count, dateTime } from '../../parts/format.js';
-import { Answered, Empty } from '../../parts/notice.js';
+import { Answered, Empty, Trouble } from '../../parts/notice.js';
 import { decisions } from '../../questions.js';
 import { DecisionTable } from './decision-table.js';
 import { Export } from './export.js';
-import { Filters, filterOf } from './filters.js';
+import { asked, Filters, filterOf } from './filters.js';
 import { OpenedDecision } from './opened-decision.js';
 
 /**
  * @import { FoundDecisions, Session } from '../../answers.d.ts'
+ * @import { Refusal } from '../../api.js'
  * @import { PageProps } from '../../page-props.d.ts'
  */
 
-const LISTED_AT_FIRST = 100;
-const LISTED_MAX = 500;
+const PAGE_DECISIONS = 100;
 
 /**
  * The newest decisions with a filter, or one of them opened.
@@ -30,15 +30,45 @@ export function DecisionsPage({ place, session }) {
 /** @param {{ query: URLSearchParams, session: Session }} props */
 function DecisionList({ query, session }) {
   const filter = filterOf(query);
-  const [limit, setLimit] = useState(LISTED_AT_FIRST);
-  const answer = useAnswer(decisions(new URLSearchParams([['limit', String(limit)], ...filter])));
-  const showMore = () => setLimit(LISTED_MAX);
-  const listed = (/** @type {FoundDecisions} */ found) =>
-    html`<${Matching} found=${found} filtered=${filter.size > 0} limit=${limit} showMore=${showMore} />`;
+  const question = asked(filter);
+  question.set('limit', String(PAGE_DECISIONS));
+  const answer = useAnswer(decisions(question));
+  const page = { key: question.toString(), question, filtered: filter.size > 0 };
+  const listed = (/** @type {FoundDecisions} */ found) => html`<${Pages} ...${page} first=${found} />`;
   return html`
     <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${answer.reload} />
     <${Answered} answer=${answer}>${listed}<//>
     ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
+}
+
+/**
+ * The first page and those that were asked for after it: each begins where the one before ended.
+ * @param {{ first: FoundDecisions, question: URLSearchParams, filtered: boolean }} props
+ */
+function Pages({ first, question, filtered }) {
+  const [more, setMore] = useState(/** @type {FoundDecisions[]} */ ([]));
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const found = together([first, ...more]);
+  const older = () => {
+    const next = new URLSearchParams(question);
+    // The same millisecond again: what is listed already is left out.
+    next.set('to', String((found.lookedAt.backTo ?? 0) + 1));
+    setError(null);
+    ask('GET', decisions(next)).then((page) => setMore([...more, page]), setError);
+  };
+  return html`<${Matching} found=${found} filtered=${filtered} older=${older} />
+    ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
+}
+
+/**
+ * @param {readonly FoundDecisions[]} pages
+ * @returns {FoundDecisions}
+ */
+function together(pages) {
+  const byId = new Map(pages.flatMap((page) => page.decisions.map((one) => [one.decisionId, one])));
+  const { backTo = null, complete = true } = pages.at(-1)?.lookedAt ?? {};
+  const lookedAt = pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0);
+  return { decisions: [...byId.values()], lookedAt: { decisions: lookedAt, backTo, complete } };
 }
 
 /**
@@ -52,26 +82,24 @@ function Newest({ found: { decisions }, session }) {
   return html`<${OpenedDecision} key=${decisionId} decisionId=${decisionId} session=${session} />`;
 }
 
-/** @param {{ found: FoundDecisions, filtered: boolean, limit: number, showMore: () => void }} props */
-function Matching({ found: { decisions, lookedAt }, filtered, limit, showMore }) {
+/** @param {{ found: FoundDecisions, filtered: boolean, older: () => void }} props */
+function Matching({ found: { decisions, lookedAt }, filtered, older }) {
   if (decisions.length === 0 && !filtered && lookedAt.complete)
     return html`<${Empty} title="No decision yet">
       Each POST /v1/client/verdict becomes one, and is kept for 90 days.
     <//>`;
   if (decisions.length === 0)
-    return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>`;
-  const full = decisions.length === limit && !lookedAt.complete;
-  return html`<p class="faint" role="status">${howMany(decisions.length, full, filtered, lookedAt)}</p>
+    return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
+      ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
+  return html`<p class="faint" role="status">${howMany(decisions.length, filtered, lookedAt)}</p>
     <${DecisionTable} decisions=${decisions} />
     <${Export} decisions=${decisions} />
-    ${
-      full &&
-      (limit < LISTED_MAX
-        ? html`<button type="button" onClick=${showMore}>Show up to ${LISTED_MAX}</button>`
-        : html`<p class="faint">
-            More are not listed. An orderRef or a clientIdKey leads to older ones.
-          </p>`)
-    }`;
+    ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
+}
+
+/** @param {{ older: () => void }} props */
+function Older({ older }) {
+  return html`<div><button type="button" onClick=${older}>Show older ones</button></div>`;
 }
 
 /** @param {FoundDecisions['lookedAt']} lookedAt */
@@ -79,17 +107,17 @@ function nothingFits({ decisions, backTo, complete }) {
   if (decisions === 0) return 'Nothing of this name is kept.';
   if (complete) return `All ${count(decisions)} that are kept were looked at.`;
   const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
-  return `${far}; older ones were not. An orderRef or a clientIdKey looks further back.`;
+  return `${far}; older ones were not.`;
 }
 
 /**
  * @param {number} listed
- * @param {boolean} full
  * @param {boolean} filtered
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
-function howMany(listed, full, filtered, { decisions, backTo, complete }) {
-  if (full) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
+function howMany(listed, filtered, { decisions, backTo, complete }) {
+  const isFull = listed >= PAGE_DECISIONS && !complete;
+  if (isFull) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
   const all = complete
     ? `all ${count(decisions)} that are kept`
     : `the newest ${count(decisions)}, back to ${dateTime(backTo)}; older ones were not looked at`;

@@ -1,7 +1,7 @@
 import { may, useAnswer } from '../../api.js';
 import { html } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
-import { VERDICTS } from '../../parts/verdict.js';
+import { GROUPS, VERDICTS } from '../../parts/verdict.js';
 import { ROLLOUT_STATUS, ruleFolder } from '../../questions.js';
 
 /**
@@ -11,7 +11,24 @@ import { ROLLOUT_STATUS, ruleFolder } from '../../questions.js';
  */
 
 /** An orderRef goes before a clientIdKey. */
-const NAMES = /** @type {const} */ (['orderRef', 'clientIdKey', 'verdict', 'rule', 'ruleVersion']);
+const NAMES = /** @type {const} */ ([
+  'orderRef',
+  'clientIdKey',
+  'verdict',
+  'rule',
+  'ruleVersion',
+  'clientGroup',
+  'signal',
+  'outcome',
+  'amountMin',
+  'amountMax',
+  'from',
+  'to',
+]);
+
+const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
+
+const DAY_MS = 86_400_000;
 
 /**
  * The filter in an address; what the API does not know is left out.
@@ -24,6 +41,25 @@ export function filterOf(query) {
       value === '' ? [] : [/** @type {const} */ ([name, value])],
     ),
   );
+}
+
+/**
+ * The filter as the API takes it: days become the moments at which they begin and end, in the reader's time
+ * zone.
+ * @param {Filter} filter
+ */
+export function asked(filter) {
+  const query = new URLSearchParams([...filter]);
+  const [from, to] = [startOf(filter.get('from')), startOf(filter.get('to'))];
+  if (from !== null) query.set('from', String(from));
+  if (to !== null) query.set('to', String(to + DAY_MS));
+  return query;
+}
+
+/** @param {string | undefined} day */
+function startOf(day) {
+  const at = Date.parse(`${day}T00:00`);
+  return day === undefined || Number.isNaN(at) ? null : at;
 }
 
 /** @param {{ filter: Filter, session: Session, reload: () => void }} props */
@@ -47,11 +83,28 @@ export function Filters({ filter, session, reload }) {
     <${Field} label="rule"><input ...${name('rule')} list="rules" /><//>
     ${may(session, 'rules') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
     <${Field} label="ruleVersion"><input ...${name('ruleVersion')} ...${version} placeholder="p2.v10" /><//>
+    <${Field} label="group">
+      <${Choice}
+        name="clientGroup"
+        chosen=${filter.get('clientGroup')}
+        values=${GROUPS.map((one) => one.name)}
+      />
+    <//>
+    <${Field} label="signal"><input ...${name('signal')} list="signals" /><//>
+    <${Field} label="outcome">
+      <${Choice} name="outcome" chosen=${filter.get('outcome')} values=${OUTCOMES} />
+    <//>
+    <${Field} label="amount from"><input ...${name('amountMin')} ...${AMOUNT} /><//>
+    <${Field} label="amount to"><input ...${name('amountMax')} ...${AMOUNT} /><//>
+    <${Field} label="from day"><input type="date" ...${name('from')} /><//>
+    <${Field} label="to day"><input type="date" ...${name('to')} /><//>
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>
   </form>`;
 }
+
+const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
 
 /** @param {{ name: string, chosen: string | undefined, values: readonly string[] }} props */
 function Choice({ name, chosen, values }) {
@@ -69,7 +122,10 @@ function RuleNames({ version }) {
   const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
   const wanted = version ?? status.data?.rollout?.active.version;
   const folder = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
-  const rules = folder.data?.rules.filter(({ at }) => at.file === 'verdicts.yaml') ?? [];
-  const names = [...rules.map(({ name }) => name), 'otherwise'];
-  return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;
+  const named = (/** @type {string} */ file) =>
+    (folder.data?.rules ?? []).filter(({ at }) => at.file === file).map(({ name }) => name);
+  const options = (/** @type {readonly string[]} */ names) =>
+    names.map((name) => html`<option value=${name} />`);
+  return html`<datalist id="rules">${options([...named('verdicts.yaml'), 'otherwise'])}</datalist>
+    <datalist id="signals">${options(named('bot-signals.yaml'))}</datalist>`;
 }

@@ -62,10 +62,24 @@ function money(sum) {
 }
 
 /** @param {{ rule: RuleReport, report: RulesReport }} props */
-function Ways({ rule: { file, name }, report: { version } }) {
-  if (file !== 'verdicts.yaml') return null;
-  const query = new URLSearchParams({ rule: name, ruleVersion: version });
-  return html`<p><a href=${`#/decisions?${query}`}>Decisions that it gave</a></p>`;
+function Ways({ rule: { file, name }, report }) {
+  const member = memberOf(file);
+  if (member === null) return null;
+  const to = (/** @type {[string, string][]} */ ...more) =>
+    `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
+  return html`<p>
+    Its decisions: <a href=${to()}>all</a>, with orders
+    ${FATES.map(({ name: fate }) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
+  </p>`;
+}
+
+/**
+ * How decisions of a rule of a file are asked for; groups are not recorded by their rule.
+ * @param {string} file
+ */
+function memberOf(file) {
+  if (file === 'verdicts.yaml') return 'rule';
+  return file === 'bot-signals.yaml' ? 'signal' : null;
 }
 
 /** @param {{ name: string, slices: NonNullable<RuleReport['by']> }} props */

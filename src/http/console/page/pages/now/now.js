@@ -77,7 +77,7 @@ function Fleet({ found, chosen: { span, note }, hour, rollout }) {
         When a checkout calls POST /v1/client/verdict, the charts fill.
       <//>`
     }
-    <div class="charts"><${VerdictCharts} ...${{ slots, note, marks }} /></div>
+    <${VerdictCharts} ...${{ slots, note, marks }} />
     ${marks.length > 0 && html`<${Marks} marks=${marks} />`}
     ${found?.gaps.map(
       (gap) => html`<p class="bad">

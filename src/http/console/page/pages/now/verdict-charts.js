@@ -52,10 +52,12 @@ export function VerdictFigures({ slots, name }) {
 export function VerdictCharts({ slots, note, marks }) {
   const at = useMemo(() => slots.map((slot) => slot.at), [slots]);
   const props = { at, slots, all: verdictsIn(slots), note, marks };
-  return html`<${VerdictMix} ...${props} />
+  return html`<div class="charts charts-two">
+      <${VerdictMix} ...${props} />
     <${BotShare} ...${props} />
     <${Groups} ...${props} />
-    <${Waits} ...${props} />`;
+    <${Waits} ...${props} />
+    </div>`;
 }
 
 /** @param {VerdictChartProps} props */
