@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { Archive } from '../../../src/archive/archive.ts';
+import { Duck } from '../../../src/archive/duck.ts';
+import {
+  addVerifications,
+  NOTHING_VERIFIED,
+  type Verification,
+} from '../../../src/evidence/verify/verification.ts';
+import { verifySegment } from '../../../src/evidence/verify/verify-segment.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+import { livedEvidence } from '../source/lived-evidence.ts';
+
+const CLIENTS = 20;
+const ON_LIST = '{ fact: listed, params: { list: blocked }, operator: equal, value: true }';
+const RULE = `  - { name: on-a-list, priority: 99, conditions: { all: [${ON_LIST}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
+
+describe('verifying archived decisions', () => {
+  let rules: RuleSet;
+  let folder = '';
+  /** Verdicts that were answered. */
+  const answered: Record<string, number> = {};
+
+  before(async () => {
+    rules = edited({
+      'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n'),
+      'verdicts.yaml': swap('\notherwise:', `\n${RULE}\notherwise:`),
+    });
+    const { archive } = await livedEvidence(async (store) => {
+      const service = await startService({ store, rules });
+      try {
+        const shop = await service.tenant();
+        for (let n = 0; n < CLIENTS; n++) await askAfterChain(shop, `payer-${n}`);
+        await askWhileListed(shop, 'ann');
+      } finally {
+        await service.stop();
+      }
+    });
+    folder = archive.kind === 'archive' ? archive.folder : '';
+  });
+
+  async function ask(shop: Tenant, clientIdKey: string, orderRef: string): Promise<void> {
+    const { body } = await shop.verdict({ clientIdKey, orderRef });
+    const verdict = String(body['verdict']);
+    answered[verdict] = (answered[verdict] ?? 0) + 1;
+  }
+
+  /** After four unpaid orders only who is held out is not blocked. */
+  async function askAfterChain(shop: Tenant, clientIdKey: string): Promise<void> {
+    for (const order of ['a', 'b', 'c', 'd'])
+      await shop.outcome(clientIdKey, `${order}-${clientIdKey}`, 'UNPAID');
+    await ask(shop, clientIdKey, `e-${clientIdKey}`);
+  }
+
+  /** The list has changed since. */
+  async function askWhileListed(shop: Tenant, clientIdKey: string): Promise<void> {
+    const path = `lists/blocked/entries/${clientIdKey}`;
+    await shop.ask('PUT', path, { kind: 'client', reason: 'a ring' });
+    await ask(shop, clientIdKey, 'while-listed');
+    await shop.ask('DELETE', path);
+    await ask(shop, clientIdKey, 'afterwards');
+  }
+
+  async function verify(by: RuleSet | null): Promise<Verification> {
+    const archive = new Archive(folder);
+    const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+    try {
+      let sum = NOTHING_VERIFIED;
+      for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
+        sum = addVerifications(sum, await verifySegment(duck, archive, segment, 'true', () => by));
+      return sum;
+    } finally {
+      duck.close();
+    }
+  }
+
+  it('lets each come out again, also of who was held out or was on a shared list then', async () => {
+    // One of a list, and of the chains those that are not held out.
+    expect(answered['BLOCK']).to.be.within(2, CLIENTS);
+    const checked = CLIENTS + 2;
+    expect(await verify(rules)).to.deep.equal({ ...NOTHING_VERIFIED, checked, reproduced: checked });
+  });
+
+  it('names those that other rules under the same digest would answer otherwise', async () => {
+    const other = edited({
+      'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n'),
+    });
+    const { checked, mismatches } = await verify(other);
+    expect(checked).to.equal(CLIENTS + 2);
+    expect(mismatches.map(({ orderRef, members }) => [orderRef, members[0]])).to.deep.equal([
+      ['while-listed', 'verdict'],
+    ]);
+  });
+
+  it('counts by version and digest those whose rule set is nowhere any more', async () => {
+    const { reproduced, withoutRules } = await verify(null);
+    expect({ reproduced, counts: Object.values(withoutRules) }).to.deep.equal({
+      reproduced: 0,
+      counts: [CLIENTS + 2],
+    });
+  });
+});
