@@ -1,17 +1,17 @@
 import { setTimeout as rest } from 'node:timers/promises';
 
 /** After a step, so many times as long as it took are left to everybody else. */
-const REST_SHARE = 3;
+const REST_SHARE = 5;
 
-/** A step that the machine held up is no reason to rest for as long again. */
-const REST_MS_MAX = 30;
+/** A machine that has much to do makes steps long, and then the rests count most; without an end a search would have none. */
+const REST_MS_MAX = 100;
 
 /** What is read of the store in one step: a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
 /**
  * Work that may wait, beside requests that may not: short steps, one at a time however many ask, each followed by a
- * rest. All of it together has a quarter of the thread, and a request waits for one step at most. A step must not
+ * rest. All of it together has a sixth of the thread, and a request waits for one step at most. A step must not
  * ask for another, which would wait for the first.
  */
 export class PacedSteps {

@@ -66,9 +66,14 @@ async function searchesBeside(
   const usualMs = latencyPercentile(alone, 99);
   return [
     atLeast(`${store}: searches answered`, answered, 1),
-    never(`${store}: verdicts not answered 200`, failed(beside).length),
+    never(`${store}: verdicts beside searches not answered 200`, failed(beside).length),
+    reported(`${store}: of those without searches, not answered 200`, String(failed(alone).length)),
     reported(`${store}: usual p99`, `${usualMs.toFixed(1)} ms`),
     atMost(`${store}: p99 beside searches against that`, latencyPercentile(beside, 99) / usualMs, 2, 'x'),
+    reported(
+      `${store}: median without and with searches`,
+      [alone, beside].map((samples) => `${latencyPercentile(samples, 50).toFixed(1)} ms`).join(', '),
+    ),
     reported(`${store}: slowest beside them`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
   ];
 }

@@ -19,7 +19,9 @@ export function sqliteDecisionSearch(
     let before = { at: Number.MAX_SAFE_INTEGER, rowid: Number.MAX_SAFE_INTEGER };
     const nextPage = () =>
       run(async () => {
-        const rows = older.all(platform, before.at, before.rowid, PAGE_DECISIONS_MAX);
+        const rows = await searchSteps.run(async () =>
+          older.all(platform, before.at, before.rowid, PAGE_DECISIONS_MAX),
+        );
         const last = rows.at(-1);
         if (last !== undefined) before = { at: Number(last['at']), rowid: Number(last['rowid']) };
         return searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
