@@ -5,7 +5,15 @@ import { FACTS } from '../../../facts/catalogue.ts';
 import { VERDICTS } from '../../../rules/rule-set.ts';
 import { shareInterval } from '../../../statistics/share-interval.ts';
 import { table } from '../../table.ts';
-import { countText, emptyListsText, ordersText, section, shareText, spanText } from './evidence-text.ts';
+import {
+  amountText,
+  countText,
+  emptyListsText,
+  ordersText,
+  section,
+  shareText,
+  spanText,
+} from './evidence-text.ts';
 
 const FATES = ['paid', 'unpaid', 'unknown'] as const satisfies readonly (keyof ByOutcome)[];
 
@@ -224,10 +232,6 @@ function levels({ ladder, ruleVersion, against }: BacktestReport): string {
 
 function sideName(against: string | null): string {
   return (against ?? 'recorded').toUpperCase();
-}
-
-function amountText(amount: number): string {
-  return amount.toLocaleString('en', { maximumFractionDigits: 2 });
 }
 
 function percent(part: number, whole: number): string {

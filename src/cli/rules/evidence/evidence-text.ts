@@ -41,6 +41,11 @@ export function countText(value: number): string {
   return value.toLocaleString('en');
 }
 
+/** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
+export function amountText(sum: number): string {
+  return sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: sum < 1 ? 9 : 2 });
+}
+
 export function timeText(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

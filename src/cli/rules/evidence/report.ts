@@ -13,7 +13,7 @@ import { shareInterval } from '../../../statistics/share-interval.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
 import { chosenRules, type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { countText, ordersText, section, shareText, spanText } from './evidence-text.ts';
+import { amountText, countText, ordersText, section, shareText, spanText } from './evidence-text.ts';
 
 interface ReportOptions extends EvidenceOptions {
   readonly by?: SliceName;
@@ -138,9 +138,7 @@ function amounts(rules: readonly RuleReport[]): string {
 }
 
 function amountCells({ paid, unpaid, unknown }: OrderCounts): readonly string[] {
-  return [paid, unpaid, unknown].map((sum) =>
-    sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: sum < 1 ? 9 : 2 }),
-  );
+  return [paid, unpaid, unknown].map(amountText);
 }
 
 function waits(rules: readonly RuleReport[]): readonly string[] {
