@@ -3,42 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { type Block, blocksOf, section } from './guide-blocks.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 import { issueKey } from './service/issued-key.ts';
 import { type ServiceProcess, spawnService } from './service/service-process.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-
-/** One piece of code of a guide, with what the guide says it prints. */
-interface Block {
-  readonly language: string;
-  readonly text: string;
-  /** The JSON block that follows; null when there is none. */
-  readonly prints: string | null;
-}
-
-function blocksOf(guide: string): readonly Block[] {
-  const found = [...guide.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-    ([all, language = '', text = ''], at) => ({
-      all,
-      language,
-      text,
-      at,
-    }),
-  );
-  return found.map(({ all, language, text, at }) => {
-    const next = found[at + 1];
-    const adjoining = next?.language === 'json' && guide.includes(`${all}\n${next.all}`);
-    return { language, text, prints: adjoining ? next.text.trim() : null };
-  });
-}
-
-/** The part of a guide from one heading to the next of its level. */
-function section(guide: string, heading: string): string {
-  const [, text] = new RegExp(`^## ${heading}\\n([\\s\\S]*?)^## `, 'm').exec(guide) ?? [];
-  if (text === undefined) throw new Error(`the guide has no section "${heading}"`);
-  return text;
-}
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 

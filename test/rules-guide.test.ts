@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { blocksOf, section } from './guide-blocks.ts';
+import { temporaryDirectory } from './servers/temporary-directory.ts';
+import { type ServiceProcess, spawnService } from './service/service-process.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const GUIDE = readFileSync(join(ROOT, 'rules', 'README.md'), 'utf8');
+/** What a reader types, but for the second replay of the same payments, which takes as long as all the rest. */
+const STEPS = blocksOf(section(GUIDE, 'Which rule should I change? Worked through'))
+  .filter(({ language }) => language === 'sh')
+  .filter(({ text }) => !text.includes('--data-dir data-p2.v11'));
+
+/** What `npm run` runs by these names. */
+const SCRIPTS = new Map([
+  ['scoring', 'src/cli/scoring.ts'],
+  ['replay', 'scripts/replay.ts'],
+  ['example-data', 'scripts/example-data.ts'],
+]);
+
+/** Lines without their indentation and the widths of their columns, which depend on the lines beside them. */
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
+}
+
+describe('rules/README.md', function () {
+  // A replay of four weeks and twenty commands, which a busy machine takes minutes for.
+  this.timeout(600_000);
+  const folder = temporaryDirectory();
+  const rules = join(folder, 'rules');
+  let service: ServiceProcess;
+
+  before(async () => {
+    for (const part of ['p2.v10', 'schema'])
+      cpSync(join(ROOT, 'rules', part), join(rules, part), { recursive: true });
+    service = await spawnService(join(folder, 'data'), { RULES_DIR: rules });
+  });
+  after(() => service?.stop());
+
+  /** What is printed when the commands run in one folder, without npm, which would look for a package there. */
+  async function run(commands: string): Promise<string> {
+    const script = commands
+      .replaceAll(
+        /npm run -s ([a-z-]+) --/g,
+        (_, name: string) => `node '${join(ROOT, SCRIPTS.get(name) ?? name)}'`,
+      )
+      // Like diff itself it ends with 1 when it shows a difference.
+      .replaceAll(/^.* rules diff .*$/gm, '{ $& || [ $? -eq 1 ]; }');
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      env: {
+        RULES_DIR: rules,
+        DATA_DIR: join(folder, 'data'),
+        PATH: [join(ROOT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter),
+        NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'compiled'),
+      },
+    });
+    return stdout;
+  }
+
+  it('works a change through, from the report to the rollback, and every line that it shows is printed', async () => {
+    expect(STEPS).to.have.lengthOf.above(6);
+    for (const { text, prints } of STEPS) {
+      const printed = linesOf(await run(text));
+      const missing = linesOf(prints ?? '').filter((line) => line !== '' && !printed.includes(line));
+      expect(missing, text).to.deep.equal([]);
+    }
+  });
+
+  it('leaves a version that no first start chooses by itself', async () => {
+    const fresh = await spawnService(join(folder, 'fresh'), { RULES_DIR: rules });
+    try {
+      expect(fresh.stdout()).to.contain('rules p2.v10 ');
+    } finally {
+      await fresh.stop();
+    }
+  });
+});
