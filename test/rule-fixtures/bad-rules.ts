@@ -595,7 +595,7 @@ export const BAD_RULES: readonly BadRules[] = [
     title: 'a priority on a signal, where the order does not count',
     files: { 'bot-signals.yaml': swap('  - name: honeypot\n', '  - name: honeypot\n    priority: 5\n') },
     problems: [
-      'bot-signals.yaml:16:5  unknown member "priority" of a rule; allowed: name, conditions, event, description',
+      'bot-signals.yaml:16:5  unknown member "priority" of a rule; allowed: name, conditions, event, description, holdout, holdoutMaxAmount',
     ],
   },
   {
@@ -630,7 +630,7 @@ export const BAD_RULES: readonly BadRules[] = [
     title: 'a callback, which the engine knows and rules do not',
     files: { 'groups.yaml': swap('    priority: 50\n', '    priority: 50\n    onSuccess: run\n') },
     problems: [
-      'groups.yaml:53:5  unknown member "onSuccess" of a rule; allowed: name, priority, conditions, event, description',
+      'groups.yaml:53:5  unknown member "onSuccess" of a rule; allowed: name, priority, conditions, event, description, holdout, holdoutMaxAmount',
     ],
   },
   {

@@ -25,7 +25,8 @@ describeConsole('the console in a browser', (tab) => {
       const findings: string[] = [];
       for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
         await tab.visit(hash);
-        await tab.page.getByText(shows).first().waitFor();
+        // What is worked out in a process of its own takes its time on a busy machine.
+        await tab.page.getByText(shows).first().waitFor({ timeout: 60_000 });
         for (const part of await tab.page.getByText('Loading …').all())
           await part.waitFor({ state: 'detached' });
         findings.push(...(await tab.seriousFindings()).map((finding) => `${title}: ${finding}`));

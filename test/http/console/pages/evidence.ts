@@ -19,7 +19,7 @@ describeConsole("the console's page Evidence", (tab) => {
 
   it('asks another version about the same decisions, at an address that can be passed on', async () => {
     await tab.open('#/evidence');
-    await tab.page.getByLabel('rules of').selectOption('p2.v11');
+    await tab.page.getByRole('combobox', { name: 'rules of' }).selectOption('p2.v11');
     await tab.page.getByLabel('on decisions of').selectOption('7');
     await tab.button('Show').click();
     await tab.page.getByText('p2.v11 is asked about the facts that they recorded').waitFor();
