@@ -85,7 +85,9 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       const work = () =>
         answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
       if (!isSearch) return work();
-      const text = await searches.run(key.platform, async () => inStep(await work()));
+      // Nobody waits any more for an answer whose connection closed before its turn came.
+      const isGone = () => ctx.req.socket.destroyed;
+      const text = await searches.run(key.platform, async () => (isGone() ? '' : inStep(await work())));
       ctx.type = 'json';
       return text;
     },
