@@ -32,6 +32,23 @@ describeConsole("the console's page Backtest", (tab) => {
     expect(requests).to.deep.equal([]);
   });
 
+  it('says which shared lists nobody was on, and opens results of a version that did not tell', async () => {
+    await tab.open('#/backtest');
+    const upload = (result: object) =>
+      tab.page.getByLabel('Result file').setInputFiles({
+        name: 'result.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(JSON.stringify(result)),
+      });
+    await upload({ ...backtestResult(), emptyLists: ['blocked-devices'] });
+    const note = tab.page.getByText('Nobody is on a shared list (blocked-devices)');
+    await note.waitFor();
+    const { emptyLists: _, ...earlier } = backtestResult();
+    await upload({ ...earlier, ruleVersion: 'p2.v12' });
+    await tab.page.getByRole('heading', { name: 'p2.v12 against what was recorded' }).waitFor();
+    expect(await note.count()).to.equal(0);
+  });
+
   describe('opens what the backtest command really printed', () => {
     const folder = temporaryDirectory();
     const rulesDir = rulesDirectory();

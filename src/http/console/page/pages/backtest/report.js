@@ -72,7 +72,7 @@ const NOT_FROM_THE_START = 'the history does not begin with an empty state, or c
  * What a reader must know before trusting the figures; the command line says the same.
  * @param {BacktestReport} report
  */
-function notesOn({ journal, undecidable, mode, reproduced, compared, against, assumption, emptyLists }) {
+function notesOn({ journal, undecidable, mode, reproduced, compared, against, assumption, ...report }) {
   const notes = [];
   const undecided = `${count(undecidable.count)} decisions cannot be decided again`;
   const repeated = `repeat ${count(reproduced ?? 0)} of ${count(compared)} recorded verdicts`;
@@ -83,6 +83,8 @@ function notesOn({ journal, undecidable, mode, reproduced, compared, against, as
   if (mode === 'recorded') notes.push(`${ON_RECORDED_FACTS} ${LIVES_AGAIN}`);
   if (reproduced !== null && against === null && reproduced < compared)
     notes.push(`Lived through again, the recorded versions ${repeated}: ${NOT_FROM_THE_START}`);
+  // Results that an earlier version printed do not tell.
+  const { emptyLists = [] } = report;
   if (emptyLists.length > 0)
     notes.push(`Nobody is on a shared list (${emptyLists.join(', ')}): the inputs do not tell who was.`);
   return notes;

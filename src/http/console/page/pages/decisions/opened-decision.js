@@ -30,7 +30,7 @@ export function OpenedDecision({ decisionId, session }) {
 
 /** @param {{ explanation: Explanation, session: Session }} props */
 function Explained({ explanation, session }) {
-  const { decision, rules, ladder, sharedLists, reproduced, differences, verification } = explanation;
+  const { decision, rules, ladder, sharedLists = [], reproduced, differences, verification } = explanation;
   const link = `${location.origin}${location.pathname}${toDecision(decision.decisionId)}`;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
