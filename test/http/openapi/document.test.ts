@@ -431,7 +431,7 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v11`) },
   { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v12`) },
   { operationId: 'readRuleFolder', status: 404, ask: get(`${VERSIONS}/p2.v99`) },
-  ...shared('readRuleFolder', get(`${VERSIONS}/p2.v10`)),
+  ...sharedByKey('readRuleFolder', get(`${VERSIONS}/p2.v10`)),
   { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF) },
   { operationId: 'compareRuleFolders', status: 200, ask: get(DIFF.replace('p2.v11', 'p2.v10')) },
   { operationId: 'compareRuleFolders', status: 400, ask: get(DIFF.replace('p2.v11', 'p2.v12')) },

@@ -88,21 +88,6 @@ const CoverageSchema = shape('What the cases of the version say', {
   }),
 });
 
-const HitsSchema = shape('How often each rule held, over the newest decisions made with this very digest', {
-  platform: word('Whose decisions'),
-  decisions: count('Decisions that were looked at'),
-  rules: list(
-    shape('A rule', {
-      file: word('Where it stands'),
-      name: word('Of the rule'),
-      line: Type.Integer({ minimum: 1, description: 'From 1' }),
-      held: count('Its conditions held'),
-      decided: count('It also decided: no earlier rule held'),
-    }),
-    'By file, in the order of asking',
-  ),
-});
-
 export const OpenedRuleFolderSchema = named(
   'OpenedRuleFolder',
   shape('A rule set with its files', {
@@ -144,7 +129,6 @@ export const OpenedRuleFolderSchema = named(
       }),
       'In the order of the files',
     ),
-    hits: nullable(HitsSchema),
     coverage: nullable(CoverageSchema),
   }),
 );
@@ -179,11 +163,6 @@ export const OPENED_FOLDER_EXAMPLE = {
     },
   ],
   constants: [{ path: 'ladder.levels[0]', text: '40s' }],
-  hits: {
-    platform: 'shop',
-    decisions: 500,
-    rules: [{ file: 'verdicts.yaml', name: 'asked-too-early', line: 12, held: 41, decided: 40 }],
-  },
   coverage: {
     problems: [],
     passed: 12,

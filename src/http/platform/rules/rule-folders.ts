@@ -1,8 +1,6 @@
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
-import { versionHits } from '../../../analysis/rule-hits.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, type Matchable, type RuleSet, type RuleVersion } from '../../../rules/rule-set.ts';
-import type { Records } from '../../../service/records.ts';
 import type { Shape } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { Parameter } from '../../operation/parameters.ts';
@@ -17,13 +15,9 @@ import {
 import { withinLimits } from './rule-version.ts';
 
 export interface RuleFolderParts {
-  readonly records: Records;
   readonly loadedRules: LoadedRules;
   readonly desk: RuleDesk;
 }
-
-/** How many of the platform's newest decisions the hit counts look at. */
-const DECISIONS_COUNTED_MAX = 500;
 
 const VERSION: Parameter<string> = {
   name: 'version',
@@ -61,29 +55,22 @@ export const readRuleFolder = operation({
   path: '/v1/platform/rules/versions/{version}',
   operationId: 'readRuleFolder',
   summary: 'A rule set with its files',
-  description:
-    'Its files as text, its problems or its ladder, rules, facts and coverage by cases. `hits` counts how often each rule held in the newest decisions; null without the operation "decisions".',
+  description: 'Its files as text, its problems or its ladder, rules, facts and coverage by cases.',
   tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION],
   answers: jsonAnswer(
-    'The rule set; one that is not sound has problems instead of ladder, hits and coverage',
+    'The rule set; one that is not sound has problems instead of ladder and coverage',
     OpenedRuleFolderSchema,
     OPENED_FOLDER_EXAMPLE,
   ),
   refusals: [UNKNOWN_FOLDER],
-  answer: async (
-    { ctx, key: { platform, operations } },
-    parts: RuleFolderParts,
-  ): Promise<OpenedRuleFolder> => {
-    const { records, loadedRules, desk } = parts;
+  answer: async ({ ctx }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
     const version = VERSION.read(ctx);
     const opened = isRuleVersion(version) ? await withinLimits(() => desk.open(version)) : null;
     if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const { files, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
-    const mayCount = operations.includes('decisions');
-    const found = mayCount ? await records.findDecisions(platform, {}, DECISIONS_COUNTED_MAX) : null;
     return {
       ...summary(version, loadedRules),
       files,
@@ -92,7 +79,6 @@ export const readRuleFolder = operation({
         ? { ...UNSOUND, problems }
         : {
             ...outlineOf(ruleSet),
-            hits: found === null ? null : versionHits(ruleSet, found.decisions, platform),
             coverage,
             problems: [],
           }),
@@ -111,7 +97,7 @@ function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof R
   };
 }
 
-const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], hits: null, coverage: null } as const;
+const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], coverage: null } as const;
 
 /** A rule set with its files; one that is not sound has problems instead of all that follows them. */
 type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;

@@ -1,19 +1,24 @@
 import { html, useState } from '../../html.js';
+import { sumOf } from '../../parts/evidence/orders.js';
 import { count } from '../../parts/format.js';
 import { Empty } from '../../parts/notice.js';
 
 /**
- * @import { OpenedRuleFolder } from '../../answers.d.ts'
+ * @import { OpenedRuleFolder, RulesReport } from '../../answers.d.ts'
+ * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {OpenedRuleFolder['files'][number]} RuleFile
  * @typedef {OpenedRuleFolder['problems'][number]} Problem
  */
 
-/** @param {{ folder: OpenedRuleFolder }} props */
-export function Files({ folder: { files, hits, problems, sound } }) {
+/**
+ * The files of a version, with the orders that each rule matched beside it once they are counted.
+ * @param {{ folder: OpenedRuleFolder, evidence: Evidence<RulesReport> }} props
+ */
+export function Files({ folder: { files, rules, problems, sound }, evidence }) {
   const [chosen, setChosen] = useState('verdicts.yaml');
   const file = files.find(({ path }) => path === chosen) ?? files[0];
   if (file === undefined) return html`<${Empty} title="No file">The folder is empty.<//>`;
-  const decided = decidedByLine(file.path, hits);
+  const matched = matchedByLine(file.path, rules, evidence.answer.data?.result ?? null);
   const wrong = problems.filter(({ at }) => at.file === file.path);
   return html`<section class="card">
     <h2>Files</h2>
@@ -25,20 +30,7 @@ export function Files({ folder: { files, hits, problems, sound } }) {
         return html`<button type="button" ...${pressed} onClick=${choose}>${path}${mark}</button>`;
       })}
     </div>
-    ${
-      hits === null &&
-      sound &&
-      html`<p class="faint">
-        How often each rule decided is shown to keys with the operation decisions.
-      </p>`
-    }
-    ${
-      hits &&
-      html`<p class="faint">
-        Before each rule: how often it decided (and held) among the newest ${count(hits.decisions)} decisions
-        of ${hits.platform} under this digest.
-      </p>`
-    }
+    ${sound && html`<p class="faint">${wordsOn(evidence)}</p>`}
     <div class="scroll file" tabindex="0" role="region" aria-label=${file.path}>
       <table class="code">
         <tbody>
@@ -48,7 +40,7 @@ export function Files({ folder: { files, hits, problems, sound } }) {
             .map((text, index) => {
               const number = index + 1;
               const problemsHere = wrong.filter(({ at }) => at.line === number);
-              return html`<${Line} text=${text} number=${number} decided=${decided.get(number)} />
+              return html`<${Line} text=${text} number=${number} matched=${matched.get(number)} />
               ${problemsHere.map((problem) => html`<${ProblemLine} problem=${problem} />`)}`;
             })}
         </tbody>
@@ -57,11 +49,11 @@ export function Files({ folder: { files, hits, problems, sound } }) {
   </section>`;
 }
 
-/** @param {{ text: string, number: number, decided: string | undefined }} props */
-function Line({ text, number, decided }) {
+/** @param {{ text: string, number: number, matched: string | undefined }} props */
+function Line({ text, number, matched }) {
   return html`<tr>
     <td class="line-number">${number}</td>
-    <td class="line-hits">${decided}</td>
+    <td class="line-hits">${matched}</td>
     <td>${text}</td>
   </tr>`;
 }
@@ -76,16 +68,32 @@ function ProblemLine({ problem: { at, message } }) {
 }
 
 /**
- * How often the rule that begins on a line decided, in words.
+ * How many orders the rule that begins on a line matched, and how many of them were unpaid.
  * @param {string} path
- * @param {OpenedRuleFolder['hits']} hits
+ * @param {OpenedRuleFolder['rules']} rules
+ * @param {RulesReport | null} report
  */
-function decidedByLine(path, hits) {
-  const rules = (hits?.rules ?? []).filter(({ file }) => file === path);
-  return new Map(
-    rules.map(({ line, decided, held }) => [
-      line,
-      decided === held ? `${count(decided)} ×` : `${count(decided)} × (${count(held)})`,
-    ]),
+function matchedByLine(path, rules, report) {
+  const figures = new Map(
+    (report?.rules ?? []).filter(({ file }) => file === path).map((rule) => [rule.name, rule.orders]),
   );
+  return new Map(
+    rules.flatMap(({ name, at }) => {
+      const orders = figures.get(name);
+      if (at.file !== path || orders === undefined) return [];
+      return [[at.line, `${count(sumOf(orders))} (${count(orders.unpaid)})`]];
+    }),
+  );
+}
+
+/** @param {Evidence<RulesReport>} evidence */
+function wordsOn({ answer: { data }, refusal }) {
+  if (refusal) return refusal.message;
+  if (data === null || data.job.state === 'waiting' || data.job.state === 'running')
+    return 'The orders of the last 30 days that each rule matched are being counted.';
+  if (data.result === null) return 'The orders that each rule matched could not be counted.';
+  const { version, orders } = data.result;
+  const all = count(sumOf(orders));
+  return html`Before each rule: how many of ${all} orders of the last 30 days it matched, and how many of
+    these were unpaid. <a href=${`#/evidence?version=${version}`}>Evidence</a> says more.`;
 }

@@ -1,13 +1,16 @@
 import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
+import { sinceDays } from '../../parts/evidence/span.js';
+import { useEvidence } from '../../parts/evidence/worked.js';
 import { LadderSteps } from '../../parts/ladder.js';
 import { Answered } from '../../parts/notice.js';
 import { Pill } from '../../parts/verdict.js';
-import { ruleFolder } from '../../questions.js';
+import { RULES_REPORT, ruleFolder } from '../../questions.js';
 import { Files } from './files.js';
 
 /**
- * @import { OpenedRuleFolder } from '../../answers.d.ts'
+ * @import { OpenedRuleFolder, RulesReport } from '../../answers.d.ts'
+ * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
  * @typedef {NonNullable<OpenedRuleFolder['coverage']>} CasesRun
  */
@@ -18,13 +21,16 @@ import { Files } from './files.js';
  */
 export function OpenedVersion({ version }) {
   const answer = useAnswer(ruleFolder(version));
+  const sound = answer.data?.sound === true;
+  /** @type {Evidence<RulesReport>} */
+  const evidence = useEvidence(RULES_REPORT, sound ? { version, from: sinceDays('30') } : null);
   const opened = (/** @type {OpenedRuleFolder} */ folder) => {
     const { problems, ladder, coverage, platforms } = folder;
     return html`
       ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
       ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
       ${coverage && html`<${Cases} run=${coverage} />`}
-      <${Files} key=${version} folder=${folder} />`;
+      <${Files} key=${version} folder=${folder} evidence=${evidence} />`;
   };
   return html`<${Answered} answer=${answer}>${opened}<//>`;
 }
