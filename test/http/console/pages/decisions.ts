@@ -58,10 +58,10 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.getByText(/^The newest 100, back to /).waitFor();
     await tab.button('Show older ones').click();
     await tab.page.getByText(/^The newest (199|200), back to /).waitFor();
-    for (let rows = 0; (await tab.button('Show older ones').count()) > 0; ) {
+    while ((await tab.button('Show older ones').count()) > 0) {
+      const rows = await shownRows();
       await tab.button('Show older ones').click();
       await until('there are more rows', async () => (await shownRows()) > rows);
-      rows = await shownRows();
     }
     const links = await tab.page.locator('.decisions tbody a[href^="#/decisions/"]').all();
     const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
