@@ -21,7 +21,12 @@ export function sharedListNotes(rules: ParsedRules, lists: readonly KnownList[] 
   if (lists !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, lists, at));
   const names = [...asked.keys()].map((name) => `"${name}"`);
   const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
-  return [{ at: first.at, message: `whether anything is on ${which} is in the store; --lists looks there` }];
+  return [
+    {
+      at: first.at,
+      message: `whether anything is on ${which} cannot be told without the store; --lists looks there`,
+    },
+  ];
 }
 
 /** Each list with the first comparison that asks about it. */
@@ -45,5 +50,5 @@ function noteOn(list: string, lists: readonly KnownList[], at: Problem['at']): r
     lists.map(({ name }) => name),
   );
   const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
-  return [{ at, message: `nothing is on the shared list "${list}", for no platform${meant}` }];
+  return [{ at, message: `no platform has anything on the shared list "${list}"${meant}` }];
 }

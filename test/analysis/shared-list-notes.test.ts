@@ -23,10 +23,10 @@ describe('notes on shared lists', () => {
 
   it('say in one line that nobody has looked into the store', () => {
     expect(notes(null, 'blocked-devices')).to.deep.equal([
-      'whether anything is on the shared list "blocked-devices" is in the store; --lists looks there',
+      'whether anything is on the shared list "blocked-devices" cannot be told without the store; --lists looks there',
     ]);
     expect(notes(null, 'blocked-devices', 'good-payers')).to.deep.equal([
-      'whether anything is on the shared lists "blocked-devices" or "good-payers" is in the store; --lists looks there',
+      'whether anything is on the shared lists "blocked-devices" or "good-payers" cannot be told without the store; --lists looks there',
     ]);
   });
 
@@ -41,8 +41,8 @@ describe('notes on shared lists', () => {
   it('tell a list that does not exist, with the name that was probably meant', () => {
     const lists = [{ name: 'blocked-devices', isInForce: true }];
     expect(notes(lists, 'blocked-device', 'night-shift')).to.deep.equal([
-      'nothing is on the shared list "blocked-device", for no platform; did you mean "blocked-devices"?',
-      'nothing is on the shared list "night-shift", for no platform',
+      'no platform has anything on the shared list "blocked-device"; did you mean "blocked-devices"?',
+      'no platform has anything on the shared list "night-shift"',
     ]);
   });
 

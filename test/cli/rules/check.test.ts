@@ -88,11 +88,13 @@ describe('rules check', function () {
     editedCopy(rules, 'p1.v1', { 'verdicts.yaml': swap('\notherwise:', `\n${listed}otherwise:`) });
     const note = (text: string) => `p1.v1/verdicts.yaml:70:54  note: ${text}\np1.v1: sound, 27 rules\n`;
     expect((await check()).stdout).to.equal(
-      note('whether anything is on the shared list "blocked" is in the store; --lists looks there'),
+      note(
+        'whether anything is on the shared list "blocked" cannot be told without the store; --lists looks there',
+      ),
     );
     expect(await check('--lists')).to.deep.include({
       exitCode: 0,
-      stdout: note('nothing is on the shared list "blocked", for no platform'),
+      stdout: note('no platform has anything on the shared list "blocked"'),
     });
     const add = ['add', 'blocked', 'ann', '--kind', 'client', '--platform', 'shop', '--reason', 'a ring'];
     await scoring(['lists', ...add], { DATA_DIR: rules.folder });
