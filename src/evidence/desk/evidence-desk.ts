@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import type { AccessKey } from '../../access/access-keys.ts';
+import { type AccessKey, INSTALLATION } from '../../access/access-keys.ts';
+import type { PlatformName } from '../../client/client-key.ts';
 import type { Documents } from '../../state/documents.ts';
 import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask } from './evidence-task.ts';
@@ -94,6 +95,17 @@ export class EvidenceDesk {
     if (!isUnderWay({ state })) return this.shelf.remove(platform, jobId);
     await this.shelf.cancel(jobId);
     this.#entries.find(({ job }) => job.jobId === jobId)?.stopping.abort();
+  }
+
+  /**
+   * Drops the backtests that may name orders of a platform, since one of its clients was erased: its own and
+   * those of the whole installation.
+   */
+  async forgetOrders(platform: PlatformName): Promise<void> {
+    for (const keeper of new Set([platform, INSTALLATION])) {
+      const backtests = (await this.shelf.list(keeper)).filter(({ task }) => task.kind === 'backtest');
+      for (const job of backtests) await this.remove({ id: job.keyId, platform: keeper }, job);
+    }
   }
 
   /** Stops all work; resolves when nothing of it is left. */

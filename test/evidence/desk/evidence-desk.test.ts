@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { platformName } from '../../../src/client/client-key.ts';
+import { INSTALLATION } from '../../../src/access/access-keys.ts';
+import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { EvidenceDesk, EvidenceDeskBusy, WAITING_MAX } from '../../../src/evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../src/evidence/desk/evidence-job.ts';
 import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
@@ -101,6 +102,39 @@ describe('the evidence desk', function () {
       const ended = await over(desk, await desk.ask(SHOP, other));
       expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
       await desk.close();
+    });
+
+    it('drops what may name orders of an erased client, its own and that of the installation, and nothing else', async () => {
+      const desk = open();
+      const [known] = await desk.shelf.list(SHOP.platform);
+      const report = known ?? expect.fail('no job');
+      const { kind: _report, by: _by, ...asked } = task(400);
+      const backtest = {
+        ...asked,
+        kind: 'backtest',
+        against: null,
+        mode: 'recorded',
+        outcomes: 'granted',
+      } as const;
+      const other = platformName('other-shop');
+      for (const platform of [SHOP.platform, INSTALLATION, other]) {
+        await desk.shelf.add(platform, { ...report, jobId: 'report', state: 'done', askedAt: now });
+        await desk.shelf.add(platform, {
+          ...report,
+          task: backtest,
+          jobId: 'backtest',
+          state: 'done',
+          askedAt: now,
+        });
+      }
+      await desk.forgetOrders(SHOP.platform);
+      const kept = async (platform: PlatformName) =>
+        (await desk.shelf.list(platform))
+          .map(({ jobId }) => jobId)
+          .filter((id) => /^(report|backtest)$/.test(id));
+      expect(await kept(SHOP.platform)).to.deep.equal(['report']);
+      expect(await kept(INSTALLATION)).to.deep.equal(['report']);
+      expect(await kept(other)).to.have.members(['report', 'backtest']);
     });
 
     it('keeps 40 jobs of a platform, and none of them for another', async () => {

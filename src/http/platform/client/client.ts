@@ -1,4 +1,5 @@
 import { actorOfKey } from '../../../access/actor.ts';
+import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service.ts';
@@ -14,6 +15,7 @@ export interface ClientParts extends AuditParts {
   readonly service: ScoringService;
   readonly records: Records;
   readonly listEditor: ListEditor;
+  readonly evidence?: EvidenceDesk;
 }
 
 /** How many entries one answer lists. */
@@ -70,13 +72,14 @@ export const eraseClient = clientOperation({
   operationId: 'eraseClient',
   summary: 'Forgets a client',
   description:
-    'State, decisions, outcomes, stored answers, journal entries and entries of shared lists: all that is kept.',
+    'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service, audit, listEditor }: ClientParts) => {
+  answer: async ({ key, clientIdKey }, { service, audit, listEditor, evidence }: ClientParts) => {
     await service.erase(key.platform, clientIdKey);
     await listEditor.forgetClient(key.platform, clientIdKey);
+    await evidence?.forgetOrders(key.platform);
     await audit.noteErasure(actorOfKey(key), key.platform);
   },
 });
