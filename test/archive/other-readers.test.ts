@@ -45,7 +45,10 @@ describe('a segment of the archive', () => {
 
   it('is read by a Parquet reader that is not DuckDB', async () => {
     const file = await asyncBufferFromFile(segment);
-    const rows = await parquetReadObjects({ file, compressors: { ZSTD: (page) => zstdDecompressSync(page) } });
+    const rows = await parquetReadObjects({
+      file,
+      compressors: { ZSTD: (page) => zstdDecompressSync(page) },
+    });
     expect(rows.map(told)).to.have.deep.members([...wanted]);
   });
 

@@ -80,6 +80,8 @@ export class Tenant {
 
   async decisions(query: Readonly<Record<string, string>> = {}): Promise<readonly Decision[]> {
     const answer = await this.ask<DecisionList>('GET', `decisions?${new URLSearchParams(query)}`);
+    if (answer.status !== 200)
+      throw new Error(`decisions answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer.body.decisions;
   }
 

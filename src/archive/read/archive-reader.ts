@@ -162,15 +162,18 @@ export class ArchiveReader {
     if (segments.length === 0) return { rows: [], state, unreadable: [] };
     try {
       return { rows: await duck.rows(sql(this.#archive.source(segments))), state, unreadable: [] };
-    } catch (error) {
+    } catch {
       // A merge has just replaced a segment: the newer state names the new one.
       if (this.#archive.read().version !== state.version) return this.#rows(filter, sql, mayHold);
-      return { ...(await this.#oneByOne(segments, sql, error)), state };
+      const { rows, unreadable } = await this.#oneByOne(segments, sql);
+      if (unreadable.length > 0) return { rows, state, unreadable };
+      // Each can be read alone: one was just moved to its place after its commit, or the question is wrong, and stays so.
+      return { rows: await duck.rows(sql(this.#archive.source(segments))), state, unreadable };
     }
   }
 
   /** One damaged segment harms only itself. */
-  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string, cause: unknown) {
+  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string) {
     const duck = await this.#open();
     const rows: DuckRow[] = [];
     const unreadable: string[] = [];
@@ -181,8 +184,6 @@ export class ArchiveReader {
         unreadable.push(segment.name);
       }
     }
-    // Every segment can be read alone, so it was the question that was wrong.
-    if (unreadable.length === 0) throw cause;
     return { rows, unreadable };
   }
 

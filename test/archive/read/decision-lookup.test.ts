@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
@@ -126,6 +126,21 @@ describeOnStores('decisions in hot store and archive', (store) => {
     ]);
     expect(complete).to.equal(true);
     expect((await hot.history(client, 10)).entries).to.deep.equal(entries);
+  });
+
+  it('are found while a segment moves to its place, as it does right after its commit', async () => {
+    const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+    if (segment === undefined) throw new Error('there is a segment');
+    const [settled, staged] = [place.archive.pathOf(segment), place.archive.stagedPath(segment.name)];
+    place.archive.prepareStaging();
+    for (let count = 0; count < 20; count += 1) {
+      renameSync(settled, staged);
+      const asked = reader.decisionsOfClient(client, 10, 100);
+      // The reader has chosen its paths by now, and its engine has yet to open them.
+      await Promise.resolve();
+      renameSync(staged, settled);
+      expect((await asked).decisions).to.deep.equal(decisions);
+    }
   });
 
   it('are found beside a segment that is damaged, which is named', async () => {
