@@ -45,10 +45,9 @@ export function concludeVerdict(
   standing: LadderStanding,
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
-  const { at, lastWaitMs } = standing;
+  const { at } = standing;
   const { rule, params, heldOut } = verdictRule(rules, values, isHeldOut);
   const ladderAfter = nextLadder(params, settings, standing);
-  const unhindered = nextLadder(params, settings, { ...standing, lastWaitMs: 0 });
   const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
   return {
     verdict: params.verdict,
@@ -57,7 +56,7 @@ export function concludeVerdict(
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
     heldOut,
-    waitFloorMs: ladderAfter.waitUntil === unhindered.waitUntil ? null : lastWaitMs,
+    waitFloorMs: waitFloorMs(params, settings, standing, ladderAfter),
     ladderAfter,
   };
 }
@@ -84,6 +83,19 @@ export function nextLadder(
     default:
       return verdict satisfies never;
   }
+}
+
+/** What the wait before lasted, when it is the reason for the length of this one. Only a climb asks for it. */
+function waitFloorMs(
+  params: VerdictParams,
+  settings: LadderSettings,
+  standing: LadderStanding,
+  { waitUntil }: Ladder,
+): number | null {
+  const { lastWaitMs } = standing;
+  if (params.verdict !== 'WAIT' || lastWaitMs === 0) return null;
+  const unhindered = nextLadder(params, settings, { ...standing, lastWaitMs: 0 });
+  return waitUntil === unhindered.waitUntil ? null : lastWaitMs;
 }
 
 /** What the newest wait of a climb lasted, in ms; 0 off the ladder. */
