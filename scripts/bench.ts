@@ -3,17 +3,21 @@ import { EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
-import { type Figure, judge, ratiosFirst } from './bench/figure.ts';
+import { type Figure, joinRuns, judge, ratiosFirst } from './bench/figure.ts';
 import { figureTable } from './bench/figure-table.ts';
 import { loadTool } from './bench/load.ts';
 import { describeMachine, thisMachine } from './bench/machine.ts';
+import { measureArchive } from './bench/measures/archive.ts';
+import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules, RULE_COUNTS } from './bench/measures/rules.ts';
+import { measureShipping } from './bench/measures/shipping.ts';
+import { measureSizing } from './bench/measures/sizing.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 
-const PARTS = ['rules', 'cost', 'sqlite', 'growth'] as const;
+const PARTS = ['rules', 'cost', 'sqlite', 'growth', 'cluster', 'archive', 'sizing', 'shipping'] as const;
 
 type Part = (typeof PARTS)[number];
 
@@ -25,6 +29,10 @@ interface Effort {
   readonly clients: number;
   readonly hotVerdicts: number;
   readonly sharing: number;
+  readonly decisions: number;
+  readonly searched: number;
+  readonly sizedPayers: number;
+  readonly shippingRounds: number;
 }
 
 const FULL: Effort = {
@@ -34,6 +42,10 @@ const FULL: Effort = {
   clients: 200_000,
   hotVerdicts: 10_000,
   sharing: 100_000,
+  decisions: 1_000_000,
+  searched: 10_000_000,
+  shippingRounds: 4,
+  sizedPayers: 10_000,
 };
 
 const QUICK: Effort = {
@@ -43,24 +55,32 @@ const QUICK: Effort = {
   clients: 20_000,
   hotVerdicts: 1000,
   sharing: 5000,
+  decisions: 50_000,
+  searched: 100_000,
+  shippingRounds: 1,
+  sizedPayers: 2000,
 };
 
 interface Options {
   readonly json?: true;
   readonly quick?: true;
   readonly clients?: number;
+  readonly decisions?: number;
   readonly rounds?: number;
+  readonly runs: number;
   readonly parts: readonly Part[];
 }
 
-/** `npm run bench [-- --quick] [--json] [--clients N] [--rounds N] [--parts rules,cost]`: one run, one table. */
+/** `npm run bench [-- --quick] [--json] [--clients N] [--rounds N] [--runs N] [--parts rules,cost]`: one table. */
 async function main(): Promise<void> {
   const program = new Command('bench')
     .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
     .option('--quick', 'a run of about a minute: fewer rounds, smaller stores')
     .option('--json', 'print one JSON object')
     .option('--clients <count>', 'clients in the large store', wholeNumber)
+    .option('--decisions <count>', 'decisions that are archived, verified and tested back', wholeNumber)
     .option('--rounds <count>', 'rounds of everything that takes turns', wholeNumber)
+    .option('--runs <count>', 'do all of it so often, and show the spread', wholeNumber, 1)
     .option('--parts <list>', `what to measure, of ${PARTS.join(',')}`, partList, PARTS)
     .exitOverride()
     .showHelpAfterError()
@@ -74,11 +94,15 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-async function run({ json, quick, clients, rounds, parts }: Options): Promise<void> {
+async function run({ json, quick, runs, parts, ...given }: Options): Promise<void> {
   const usual = quick ? QUICK : FULL;
-  const effort = { ...usual, clients: clients ?? usual.clients, rounds: rounds ?? usual.rounds };
+  const effort = { ...usual, ...given };
   const machine = thisMachine(loadTool());
-  const figures = await measure(parts, effort);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.exit(EXIT.environment));
+  const measured: (readonly Figure[])[] = [];
+  for (let count = 0; count < runs; count++) measured.push(await measure(parts, effort));
+  const figures = joinRuns(measured);
   if (json) {
     const judged = ratiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
     console.log(JSON.stringify({ machine, quick: quick === true, figures: judged }));
@@ -92,13 +116,15 @@ async function measure(parts: readonly Part[], effort: Effort): Promise<readonly
   const dataDir = temporaryDirectory();
   const tool = loadTool();
   const figures: Figure[] = [];
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => process.exit(EXIT.environment));
   const measures: Readonly<Record<Part, () => Promise<readonly Figure[]>>> = {
     rules: () => measureRules({ ...effort, ruleCounts: RULE_COUNTS }),
     cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
     sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
+    sizing: () => measureSizing({ payers: effort.sizedPayers, onProgress }),
+    cluster: () => measureCluster({ ...effort, tool, dataDir, onProgress }),
+    archive: () => measureArchive({ ...effort, onProgress }),
+    shipping: () => measureShipping({ ...effort, tool, onProgress }),
   };
   for (const part of parts) {
     onProgress(`${part}: starting`);

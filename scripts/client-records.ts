@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerDocument } from '../src/http/caller/caller-document.ts';
-import type { OperationObject } from '../src/http/openapi/document.ts';
+import type { OperationObject } from '../src/http/openapi/open-api-document.ts';
 import { platformDocument } from '../src/http/platform/platform-document.ts';
 
 /**
@@ -33,9 +33,6 @@ const OPERATIONS = [
   'putListEntry',
   'importListEntries',
 ];
-
-/** The library has these otherwise: a refusal is an error, and a line names its report. */
-const LEFT_OUT = ['Problem', 'OutcomeLine'];
 
 /** Shapes without a name in the documents that stand in several places: a member that has the shape. */
 const NAMED: Readonly<Record<string, readonly [schema: string, member: string]>> = {
@@ -99,7 +96,7 @@ export function clientRecords(): string {
   );
   const got = reached(
     schemas,
-    asked.map(({ responses }) => responses),
+    asked.map(({ responses }) => successes(responses)),
   );
   return formatted(new Records(schemas, sent).text(sent.union(got)));
 }
@@ -110,12 +107,19 @@ function found(operations: readonly OperationObject[], id: string): OperationObj
   return operation;
 }
 
+/** A refusal is no record: it is thrown. */
+function successes(responses: OperationObject['responses']): readonly unknown[] {
+  return Object.entries(responses).flatMap(([status, response]) =>
+    status.startsWith('2') ? [response] : [],
+  );
+}
+
 /** Names of the schemas that these parts of operations lead to. */
 function reached(schemas: Schemas, parts: readonly unknown[]): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-      if (names.has(name) || LEFT_OUT.includes(name)) continue;
+      if (names.has(name)) continue;
       names.add(name);
       visit(schemas[name]);
     }

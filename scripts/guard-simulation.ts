@@ -6,7 +6,7 @@ import { guardBreach } from '../src/rollout/guard.ts';
 /**
  * How often the guard takes back canaries of the rules that are active, and of a candidate that blocks ten
  * points more, over the clients of an exported journal: `node scripts/guard-simulation.ts journal.ndjson`.
- * Each trial draws the arms anew, as a rollout does, and looks after every client.
+ * Each trial draws the arms again, as a rollout does, and looks after every client.
  */
 const TRIALS = 1000;
 const POINTS = 5;
@@ -48,10 +48,11 @@ function add(counts: ClientCounts, { waited, bot, paid }: FirstVerdict, blocked:
     waited: counts.waited + (waited && !blocked ? 1 : 0),
     bots: counts.bots + (bot ? 1 : 0),
     paid: counts.paid + (paid && !blocked ? 1 : 0),
+    unpaid: counts.unpaid,
   };
 }
 
-const NOBODY: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0 };
+const NOBODY: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0, unpaid: 0 };
 
 /** After how many clients the guard takes the canary back; null when it does not. */
 function takenBackAfter(

@@ -1,14 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { Metrics } from '../src/metrics.ts';
-import { hmacPseudonym } from '../src/pseudonym.ts';
-import { fixedRules } from '../src/rollout/rule-source.ts';
-import { ScoringService } from '../src/service.ts';
-import { openRedisStore } from '../src/state/redis/store.ts';
-import { startStandalone } from '../test/servers/redis.ts';
 import { command } from '../test/servers/redis-command.ts';
-import { APPEND_ONLY } from '../test/servers/redis-process.ts';
-import { loadBenchRules, PLATFORM } from './bench/sample.ts';
+import { FilledRedis, type Payer, payersNamed, type RedisUsage, usedBetween } from './bench/filled-redis.ts';
 
 /**
  * What a verdict leaves in Redis, by what it is kept for: `node scripts/memory.ts`. Fills a redis-server of its own
@@ -20,92 +13,15 @@ const { values } = parseArgs({
 });
 const clients = Number(values.clients);
 
-const AT_ONCE = 16;
-const PATIENCE_MS = 10_000;
+const redis = await FilledRedis.start();
+const everybody = payersNamed(clients);
+const orders = new Map(everybody.map(({ name }) => [name, randomUUID()]));
+const orderOf = ({ name }: Payer) => orders.get(name) ?? '';
 
-// A rewrite of the append-only file would make it shorter in the middle of a count.
-const redis = await startStandalone([...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0']);
-const port = redis.nodes[0]?.port ?? 0;
-const store = await openRedisStore(redis.url, () => {}, { commandTimeoutMs: PATIENCE_MS });
-const service = new ScoringService({
-  store,
-  ruleSource: fixedRules(loadBenchRules()),
-  clock: Date.now,
-  pseudonym: hmacPseudonym('a secret that only this measure knows'),
-  metrics: new Metrics(),
-});
-
-interface Client {
-  readonly name: string;
-  readonly orderRef: string;
-}
-
-const score = ({ name }: Client, index: number) =>
-  service.score(PLATFORM, {
-    sellPointKey: 'shop-1',
-    clientIdKey: name,
-    amountRequested: '25.00',
-    selectedMethodKey: 'card',
-    fingerprint: `fingerprint-${index}`,
-    ip: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
-    userAgent: 'Mozilla/5.0',
-  });
-
-const verdict = ({ name, orderRef }: Client) =>
-  service.verdict(
-    PLATFORM,
-    { sellPointKey: 'shop-1', clientIdKey: name, method: 'card', amountRequested: '25.00', orderRef },
-    { requestId: randomUUID(), idempotencyKey: randomUUID() },
-  );
-
-const outcome = ({ name, orderRef }: Client) =>
-  service.outcome(PLATFORM, {
-    clientIdKey: name,
-    orderRef,
-    outcome: 'PAID',
-    cause: null,
-    occurredAt: null,
-  });
-
-/** What the server has used since it was started. */
-interface Usage {
-  readonly bytes: number;
-  readonly cpuMicros: number;
-  readonly logBytes: number;
-  readonly received: number;
-  readonly sent: number;
-}
-
-async function usage(): Promise<Usage> {
-  const info = String(await command(port, ['INFO', 'everything']));
-  const field = (name: string) => Number(new RegExp(`^${name}:([0-9.]+)`, 'm').exec(info)?.[1] ?? 0);
-  return {
-    bytes: field('used_memory') - field('mem_aof_buffer') - field('mem_clients_normal'),
-    cpuMicros: (field('used_cpu_user') + field('used_cpu_sys')) * 1e6,
-    logBytes: field('aof_current_size'),
-    received: field('total_net_input_bytes'),
-    sent: field('total_net_output_bytes'),
-  };
-}
-
-const everybody = Array.from({ length: clients }, () => ({ name: randomUUID(), orderRef: randomUUID() }));
-
-async function eachClient(work: (client: Client, index: number) => Promise<unknown>): Promise<Usage> {
-  const before = await usage();
-  const entries = everybody.entries();
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const [index, client] of entries) await work(client, index);
-    }),
-  );
-  const after = await usage();
-  return {
-    bytes: (after.bytes - before.bytes) / clients,
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / clients,
-    logBytes: (after.logBytes - before.logBytes) / clients,
-    received: (after.received - before.received) / clients,
-    sent: (after.sent - before.sent) / clients,
-  };
+async function eachClient(work: (payer: Payer) => Promise<unknown>): Promise<RedisUsage> {
+  const before = await redis.usage();
+  await redis.each(everybody, work);
+  return usedBetween(before, await redis.usage(), clients);
 }
 
 const REMOVE_KIND = `
@@ -123,21 +39,21 @@ const LIST_KINDS = `
 /** Bytes a client that removing each kind of key gives back. */
 async function freedByKind(): Promise<Readonly<Record<string, number>>> {
   const freed: Record<string, number> = {};
-  const kinds = String(await command(port, ['EVAL', LIST_KINDS, '0'])).split(' ');
+  const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
   for (const kind of kinds.toSorted()) {
-    const before = await usage();
-    await command(port, ['EVAL', REMOVE_KIND, '0', kind]);
-    await command(port, ['MEMORY', 'PURGE']);
-    freed[kind] = Math.round((before.bytes - (await usage()).bytes) / clients);
+    const before = await redis.usage();
+    await command(redis.port, ['EVAL', REMOVE_KIND, '0', kind]);
+    await command(redis.port, ['MEMORY', 'PURGE']);
+    freed[kind] = Math.round((before.bytes - (await redis.usage()).bytes) / clients);
   }
   return freed;
 }
 
 try {
   const used = {
-    score: await eachClient(score),
-    verdict: await eachClient(verdict),
-    outcome: await eachClient(outcome),
+    score: await eachClient((payer) => redis.score(payer)),
+    verdict: await eachClient((payer) => redis.verdict(payer, orderOf(payer))),
+    outcome: await eachClient((payer) => redis.outcome(payer, orderOf(payer))),
   };
   const freed = await freedByKind();
   if (values.json) console.log(JSON.stringify({ clients, used, freed }));
@@ -148,6 +64,5 @@ try {
     console.table(freed);
   }
 } finally {
-  await store.close();
   await redis.stop();
 }

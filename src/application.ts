@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
@@ -14,15 +15,18 @@ import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
 import { type Address, closeListener, createListener, listen } from './http/server/listener.ts';
+import { shedOverload } from './http/server/overload.ts';
 import {
   PLATFORM_REQUEST_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
 } from './http/server/time-limits.ts';
-import { LastHour, lastHourOf } from './last-hour.ts';
+import { WorkLimit } from './http/server/work-limit.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
-import { Metrics } from './metrics.ts';
+import { LastHour, lastHourOf } from './metrics/last-hour.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { watchLists, watchRollout, watchShipping, watchStore } from './metrics/node-gauges.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import { Records } from './service/records.ts';
@@ -39,7 +43,7 @@ export interface ApplicationParts {
   readonly archive?: ArchiveReader | null;
   /** Works out what rules were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
-  /** How shipping goes on this node; absent when it does not ship. */
+  /** How far this node has shipped; absent when it does not ship. */
   readonly shipping?: Shipping | null;
   /** What the platform may see and change of the rollout; null when the rule set is fixed. */
   readonly rollout: RolloutView | null;
@@ -79,7 +83,7 @@ export interface Application {
 const STALE_LISTS =
   'The shared lists could not be compared with the store for more than 10 s; changes since then do not count here.';
 
-/** What one address may take of a listener's connections. */
+/** What one address may take of a listener's connections, on all processes of the node together. */
 const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
@@ -88,27 +92,21 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const hour = new LastHour(clock);
   const hours = peers.topic('last hour', async (name) => hour.minutes(name));
   const lastHour = async (name: PlatformName) => lastHourOf(await hours(name));
-  const metrics = new Metrics(hour, peers);
-  if (parts.rollout !== null) metrics.watchRollout(parts.rollout.report);
-  if (parts.shipping !== undefined && parts.shipping !== null) metrics.watchShipping(parts.shipping.report);
-  const watch = new StoreWatch(store, ({ kind, text }) => {
-    if (kind === 'trouble') parts.log.warn({ store: text }, 'the store needs attention');
-    else parts.log.info({ store: text }, 'the store is mended');
-  });
-  metrics.watchStore(() => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
+  const watch = watchedStore(parts);
+  const metrics = nodeMetrics(parts, new Metrics(hour, peers), watch);
   const keys = new AccessKeys(store.documents, clock);
   const audit = new Audit(store.auditLog, clock);
-  const pseudonym = hmacPseudonym(parts.signalSecret);
-  const former = parts.signalSecretPrevious ?? null;
+  const { signalSecret, signalSecretPrevious: former = null } = parts;
+  const pseudonym = hmacPseudonym(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
   const { listLog } = store;
   const onTrouble = (message: string, error: unknown) => parts.log.warn({ err: error }, message);
   const lists = new ListNode({ listLog, clock, onTrouble });
   await lists.start();
-  metrics.watchLists(() => lists.report());
+  watchLists(metrics.registry, () => lists.report());
   const hasStaleLists = () => lists.report().isStale;
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clock });
-  const decides = { lists, holdoutDraw: holdoutDraw(parts.signalSecret) };
+  const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const service = new ScoringService({ ...parts, ...decides, pseudonym, formerPseudonym, metrics });
   const records = new Records({ ...parts, ...decides });
   let draining = false;
@@ -119,9 +117,23 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
+  const workLimit = new WorkLimit();
   const callers = createListener(
     parts.caller,
-    callerApi({ ...parts, service, keys, pseudonym, rateBuckets: store.rateBuckets, metrics }).callback(),
+    shedOverload(
+      workLimit,
+      metrics,
+      basePath,
+      callerApi({
+        ...parts,
+        service,
+        keys,
+        pseudonym,
+        rateBuckets: store.rateBuckets,
+        metrics,
+        workLimit,
+      }).callback(),
+    ),
     { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
     isDraining,
     parts.log,
@@ -144,14 +156,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     isDraining,
     parts.log,
   );
-  // Behind proxies all callers come from the proxies' addresses.
-  if (parts.rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);
-  limitConnections(platform, CONNECTIONS_PER_ADDRESS_MAX);
-  const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
-  const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
-    await closeListener(callers);
-    throw error;
-  });
+  const urls = await open(callers, platform, parts);
   const drain = async (graceMs = 0) => {
     draining = true;
     watch.stop();
@@ -160,5 +165,41 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
   };
-  return { keys, callerUrl, platformUrl, hasStaleLists, drain };
+  return { keys, ...urls, hasStaleLists, drain };
+}
+
+/** Looks after the store and tells the log what changes. */
+function watchedStore({ store, log }: ApplicationParts): StoreWatch {
+  return new StoreWatch(store, ({ kind, text }) => {
+    if (kind === 'trouble') log.warn({ store: text }, 'the store needs attention');
+    else log.info({ store: text }, 'the store is mended');
+  });
+}
+
+/** The metrics with the gauges of everything that this node has. */
+function nodeMetrics(
+  { store, rollout, shipping = null }: ApplicationParts,
+  metrics: Metrics,
+  watch: StoreWatch,
+) {
+  if (rollout !== null) watchRollout(metrics.registry, rollout.report);
+  if (shipping !== null) watchShipping(metrics.registry, shipping.report);
+  watchStore(metrics.registry, () => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
+  return metrics;
+}
+
+/** Opens both listeners, or none: throws ListenError when a port cannot be had. */
+async function open(callers: Server, platform: Server, parts: ApplicationParts) {
+  const { basePath, peers = alone() } = parts;
+  // The system spreads connections evenly, so a share of each process bounds what all of them take.
+  const perAddressMax = Math.floor(CONNECTIONS_PER_ADDRESS_MAX / peers.workers);
+  // Behind proxies all callers come from the proxies' addresses.
+  if (parts.rateLimit.trustedProxies === 0) limitConnections(callers, perAddressMax);
+  limitConnections(platform, perAddressMax);
+  const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
+  const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
+    await closeListener(callers);
+    throw error;
+  });
+  return { callerUrl, platformUrl };
 }

@@ -37,7 +37,7 @@ export interface Config {
   readonly archiveDir: string | null;
   /** How long the archive keeps what was decided, ms. */
   readonly archiveKeepMs: number;
-  /** How long a node that was told to end goes on serving, so that proxies see that it is not ready; 0 is not at all. */
+  /** How long a node keeps serving after it was told to end, so that proxies see that it is not ready; 0 is not at all. */
   readonly drainGraceMs: number;
   /** How long the store keeps decisions that the archive has, ms. */
   readonly decisionsHotMs: number;
@@ -140,7 +140,7 @@ function duration(env: Environment, name: string, fallback: string, orElse = '')
   return ms;
 }
 
-/** An answer under an Idempotency-Key is told by its decision, so both are kept for a day at least. */
+/** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for a day at least. */
 function decisionsHot(env: Environment): number {
   const ms = duration(env, 'DECISIONS_HOT', '7d');
   if (ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;

@@ -53,7 +53,8 @@ function shownError(error: unknown): unknown {
 /** The same object when there is nothing to hide in it, otherwise a copy that hides it. */
 function censored(line: Record<string, unknown>, level = 1): Record<string, unknown> {
   let copy: Record<string, unknown> | null = null;
-  for (const [name, value] of Object.entries(line)) {
+  for (const name of Object.keys(line)) {
+    const value = line[name];
     const shown = shownAs(name, value, level);
     if (shown === value) continue;
     copy ??= { ...line };

@@ -17,7 +17,7 @@ import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import type { Peers } from './workers/peers.ts';
 
-/** Long enough to try the service out; whoever forgets the key leaves nothing open. */
+/** Long enough to try the service out; a forgotten key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
 /** A request that was sent before the signal is taken within this, also when it is still in the network. */
@@ -60,7 +60,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     await peers.ready(announcement(application, store, node.active));
     if (!peers.leads) return;
     warnAboutSecret(config, log);
-    await greetNewcomer(application, config, store);
+    await greetNewcomer(application, config, store, clock);
   } catch (error) {
     await store.close();
     throw error;
@@ -134,6 +134,7 @@ async function greetNewcomer(
   { keys, callerUrl }: Application,
   config: Config,
   { auditLog }: Store,
+  clock: () => number,
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
   if (!LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl)) {
@@ -144,7 +145,7 @@ async function greetNewcomer(
   }
   const { key, record } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
   const { id, platform, operations, expiresAt } = record;
-  await new Audit(auditLog, exactSystemClock).note({
+  await new Audit(auditLog, clock).note({
     who: 'service',
     action: 'key issued',
     platform,
@@ -175,7 +176,7 @@ function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logge
 }
 
 /**
- * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from whoever also runs a proxy,
+ * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from a system that also runs a proxy,
  * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
  */
 function stopOnSignal({ config, application, node, store, shipping, peers, log }: Serving): void {

@@ -5,23 +5,18 @@ import { type ClientKey, clientKey, type PlatformName } from './client/client-ke
 import { type Binding, type ClientState, momentFor, type Override } from './client/client-state.ts';
 import { knownHints } from './client/hints.ts';
 import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
-import { lastPaidAt } from './client/outcomes.ts';
+import { lastPaidAt, lastUnpaidAt } from './client/outcomes.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from './decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
 import { recordShape } from './decision/record/record-shape.ts';
-import {
-  type Pseudonym,
-  type ScoreBody,
-  scoreRequest,
-  type VerdictBody,
-  verdictRequest,
-} from './decision/requests.ts';
+import type { ScoreBody, VerdictBody } from './decision/request-bodies.ts';
+import { type Pseudonym, scoreRequest, verdictRequest } from './decision/requests.ts';
 import { hintsAfter } from './decision/score-hints.ts';
 import type { Sightings } from './facts/fact.ts';
-import type { Metrics } from './metrics.ts';
-import type { Payment, RuleChoice, RuleSource } from './rollout/rule-source.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import type { OutcomeSeen, RuleChoice, RuleSource } from './rollout/rule-source.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type Step } from './service/client-turns.ts';
@@ -39,7 +34,7 @@ export interface ServiceParts {
   /** Epoch ms. */
   readonly clock: () => number;
   readonly pseudonym: Pseudonym;
-  /** Under the secret of before, while it is being changed. */
+  /** Under the previous secret, while it is being changed. */
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** The process's own when absent. */
@@ -49,12 +44,14 @@ export interface ServiceParts {
 export interface VerdictContext {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
+  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  readonly admitted?: Promise<boolean>;
 }
 
 export interface AnsweredVerdict {
   readonly answer: VerdictAnswer;
   readonly decisionId: string;
-  /** The answer is the one that was given before under the same Idempotency-Key. */
+  /** The answer was already given under the same Idempotency-Key. */
   readonly replayed: boolean;
 }
 
@@ -87,6 +84,11 @@ export class IdempotencyKeyReused extends Error {
   override readonly name = 'IdempotencyKeyReused';
 }
 
+/** The rate limit turned the request away while it was read. */
+export class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+}
+
 /** The operations that change what is known of a client: each loads, lets the pure core decide, and commits. */
 export class ScoringService {
   readonly #parts: ServiceParts;
@@ -113,11 +115,15 @@ export class ScoringService {
     const client = clientKey(platform, body.clientIdKey);
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
-    if (idempotencyKey !== null) await this.#claim(platform, body, idempotencyKey);
+    if (idempotencyKey !== null) {
+      await requireAdmitted(context.admitted);
+      await this.#claim(platform, body, idempotencyKey);
+    }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: Promise<Sightings> | null = null;
     const turn = { operation: 'verdict', client, also };
     const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
+      await requireAdmitted(context.admitted);
       if (snapshot.answer !== null) return replayOf(snapshot.answer);
       const now = this.#moment(snapshot);
       // Noted once a request: deciding again after a lost race is still the same request.
@@ -129,8 +135,8 @@ export class ScoringService {
     return answered;
   }
 
-  /** Contract, section 4.1. Changes no counter of the client. */
-  async score(platform: PlatformName, body: ScoreBody): Promise<ScoreAnswer> {
+  /** Contract, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
+  async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
     const { clientIdKey } = body;
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
     const client = clientKey(platform, clientIdKey);
@@ -139,8 +145,9 @@ export class ScoringService {
     const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
     const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
+      await requireAdmitted(admitted);
       const now = this.#moment(snapshot);
-      const { known: hints } = hintsAfter(snapshot.state, request, now);
+      const hints = hintsAfter(snapshot.state, request, now).known();
       const sightings = await seeDevices(store, { client, choice, hints, now });
       const standing = this.#standing({ client, state: snapshot.state, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
@@ -158,19 +165,19 @@ export class ScoringService {
   async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
     const { clientIdKey, orderRef } = report;
     const turn = { operation: 'outcome', client: clientKey(platform, clientIdKey), also: { orderRef } };
-    let payment: Payment | null = null;
+    let seen: OutcomeSeen | null = null;
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const { state: before, order: known } = snapshot;
       const { effect, state, order, report: taken } = recordOutcome(before, known, report, now);
       if (order === snapshot.order) return { result: effect, change: null };
-      if (order.outcome === 'PAID') payment = paymentOf(turn.client, before, order);
+      seen = outcomeSeen(turn.client, before, state);
       const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
       return { result: effect, change: { state, entry, outcome: { orderRef, order } } };
     });
     this.#parts.metrics.outcome(report.outcome, effect);
-    if (payment !== null) this.#parts.ruleSource.observePayment(payment);
+    if (seen !== null) this.#parts.ruleSource.observeOutcome(seen);
     return effect;
   }
 
@@ -251,6 +258,10 @@ export class ScoringService {
   }
 }
 
+async function requireAdmitted(admitted: Promise<boolean> | undefined): Promise<void> {
+  if ((await admitted) === false) throw new NotAdmitted();
+}
+
 /** The outcome that holds, and beside it the report when it told another one. */
 function journaled({ outcome, cause, occurredAt }: OrderOutcome, report: OrderOutcome) {
   const order = { outcome, cause, occurredAt };
@@ -278,8 +289,11 @@ export interface BeforeAndAfter<T> {
   readonly after: T | null;
 }
 
-/** A payment as the rollout sees it. */
-function paymentOf(client: ClientKey, before: ClientState, { occurredAt }: OrderOutcome): Payment {
-  const { outcomes, lastVerdictAt } = before;
-  return { client, paidAt: occurredAt, lastPaidAt: lastPaidAt(outcomes), lastVerdictAt };
+/** An outcome as the rollout sees it. */
+function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+  const newest = ({ outcomes }: ClientState) => ({
+    lastPaidAt: lastPaidAt(outcomes),
+    lastUnpaidAt: lastUnpaidAt(outcomes),
+  });
+  return { client, before: newest(before), after: newest(after), lastVerdictAt: before.lastVerdictAt };
 }

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */
 
@@ -6,9 +7,6 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 export function text(maxLength: number, description: string) {
   return Type.String({ minLength: 1, maxLength, wellFormed: true, description });
 }
-
-/** The longest key that the interface allows (section 8), in code points. */
-export const KEY_CHARACTERS_MAX = 256;
 
 export function key(description: string) {
   return text(KEY_CHARACTERS_MAX, description);

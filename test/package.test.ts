@@ -7,9 +7,7 @@ import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-describe('the package', function () {
-  // Each test starts programs, which a busy machine does not get to at once.
-  this.timeout(60_000);
+describe('the package', () => {
   let project: string;
   let files: readonly string[];
   before(() => {

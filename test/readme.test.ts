@@ -12,9 +12,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-describe('README.md', function () {
-  // Each test starts a dozen programs, which a busy machine does not get to at once.
-  this.timeout(120_000);
+describe('README.md', () => {
   let service: ServiceProcess;
   let dataDir: string;
   before(async () => {
@@ -75,8 +73,7 @@ describe('README.md', function () {
   });
 });
 
-describe('TypeScript in the guides', function () {
-  this.timeout(60_000);
+describe('TypeScript in the guides', () => {
   const guides = ['README.md', 'src/sdk/README.md'];
 
   for (const guide of guides) {

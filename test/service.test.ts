@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { platformName } from '../src/client/client-key.ts';
+import { clientKey, platformName } from '../src/client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../src/client/client-state.ts';
 import type { Decision } from '../src/decision/decision.ts';
-import { Metrics } from '../src/metrics.ts';
+import { Metrics } from '../src/metrics/metrics.ts';
 import { fixedRules } from '../src/rollout/rule-source.ts';
 import { TooManyWaiting } from '../src/service/client-turns.ts';
-import { ScoringService } from '../src/service.ts';
+import { NotAdmitted, ScoringService } from '../src/service.ts';
 import { currentRules } from './service/current-rules.ts';
 import type { Answer } from './service/http-call.ts';
 import { MovableClock, START_MS } from './service/movable-clock.ts';
@@ -24,6 +25,13 @@ function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): 
   }
 }
 
+function failureOf(asked: Promise<unknown>): Promise<unknown> {
+  return asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
 function countStatus(answers: readonly Answer[], status: number): number {
   return answers.filter((answer) => answer.status === status).length;
 }
@@ -34,6 +42,14 @@ describeOnStores('the service', (store) => {
   let shop: Tenant;
   let elsewhere: Tenant;
   let clock: MovableClock;
+  const composed = () =>
+    new ScoringService({
+      store: first.store,
+      ruleSource: fixedRules(currentRules()),
+      clock: clock.now,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+    });
   before(async () => {
     clock = new MovableClock();
     first = await startService({ store: store(), clock });
@@ -100,13 +116,7 @@ describeOnStores('the service', (store) => {
   });
 
   it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
-    const service = new ScoringService({
-      store: first.store,
-      ruleSource: fixedRules(currentRules()),
-      clock: clock.now,
-      pseudonym: (_kind, text) => text,
-      metrics: new Metrics(),
-    });
+    const service = composed();
     const body = {
       sellPointKey: 'shop-1',
       clientIdKey: 'flooded',
@@ -123,6 +133,24 @@ describeOnStores('the service', (store) => {
     for (const { reason } of refusals) expect(reason).to.be.instanceOf(TooManyWaiting);
     const { body: view } = await shop.client('flooded');
     expect(view.decisionCount).to.equal(300 - refusals.length);
+  });
+
+  it('changes nothing for a request that the rate limit turns away while it is read', async () => {
+    const service = composed();
+    const platform = platformName('shop');
+    const payer = { sellPointKey: 'shop-1', clientIdKey: 'turned-away', amountRequested: '25.00' };
+    const asked = { ...payer, method: 'card', orderRef: 'order-1' };
+    const admitted = Promise.resolve(false);
+    const context = { requestId: 'away', idempotencyKey: 'away', admitted };
+    const refusals = await Promise.all([
+      failureOf(service.verdict(platform, asked, context)),
+      failureOf(service.verdict(platform, asked, { ...context, idempotencyKey: null })),
+      failureOf(service.score(platform, { ...payer, selectedMethodKey: 'card' }, admitted)),
+    ]);
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(NotAdmitted);
+    const { state } = await first.store.load(clientKey(platform, 'turned-away'));
+    expect(state).to.deep.equal(UNKNOWN_CLIENT);
+    expect(await first.store.claimIdempotencyKey(platform, 'away', 'unclaimed')).to.equal('unclaimed');
   });
 
   it('never lets time run backwards for a client', async () => {

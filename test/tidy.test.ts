@@ -21,6 +21,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'http/console/page/pages/client',
     'http/console/page/pages/lists',
     'http/console/page/pages/decisions',
+    'http/console/page/pages/draft',
     'http/console/page/pages/evidence',
     'http/console/page/pages/now',
     'http/console/page/pages/rollout',
@@ -36,8 +37,8 @@ const STOREYS: readonly (readonly string[])[] = [
   ['http/request'],
   ['service.ts'],
   ['service'],
-  ['last-hour.ts'],
-  ['metrics.ts', 'pseudonym.ts'],
+  ['metrics', 'pseudonym.ts'],
+  ['workers/exposition.ts'],
   ['evidence'],
   ['analysis/schema'],
   ['analysis/desk'],
@@ -59,7 +60,18 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'limited-thread.ts', 'log.ts', 'sdk', 'shapes.ts', 'workers/peers.ts', 'statistics'],
+  [
+    'background-process.ts',
+    'clock.ts',
+    'limited-thread.ts',
+    'log.ts',
+    'sdk',
+    'shapes.ts',
+    'sizing',
+    'workers/peers.ts',
+    'statistics',
+  ],
+  ['key-length.ts'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */
@@ -82,14 +94,12 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
   { packages: ['@duckdb/node-api'], home: 'src/archive/' },
 ];
 
-const MAX_LINES = 450;
+const FILE_LINES_MAX = 300;
 
 const FOLDER_FILES_MAX = 12;
 
 /** Markup in templates is not wrapped by the formatter. */
 const LINE_CHARACTERS_MAX = 110;
-
-const PAGE_LINES_MAX = 300;
 
 /** An exported function longer than this says in a docstring what it takes and gives. */
 const SMALL_LINES = 20;
@@ -283,14 +293,15 @@ describe('the source', () => {
   });
 
   it(`has no folder of more than ${FOLDER_FILES_MAX} files`, () => {
-    const counts = Map.groupBy([...SRC, ...PAGE], ({ path }) => dirname(path));
+    const others = [...sources('src', '.lua'), ...sources('scripts', '.ts'), ...sources('test', '.ts')];
+    const counts = Map.groupBy([...SRC, ...PAGE, ...others], ({ path }) => dirname(path));
     const crowded = [...counts].filter(([, files]) => files.length > FOLDER_FILES_MAX);
     expect(crowded.map(([folder, files]) => `${folder} has ${files.length}`)).to.deep.equal([]);
   });
 
-  it(`has no file of more than ${MAX_LINES} lines that a person writes`, () => {
+  it(`has no file of more than ${FILE_LINES_MAX} lines that a person writes`, () => {
     const own = SRC.filter(({ text }) => !text.startsWith('// Written by scripts/'));
-    const long = own.filter(({ lines }) => lines.length - 1 > MAX_LINES);
+    const long = own.filter(({ lines }) => lines.length - 1 > FILE_LINES_MAX);
     expect(long.map(({ path, lines }) => `${path} has ${lines.length - 1}`)).to.deep.equal([]);
   });
 
@@ -312,7 +323,7 @@ describe("the console's page", () => {
           ? [`${path}:${index + 1} has ${[...line].length} characters`]
           : [],
       ),
-      ...(lines.length - 1 > PAGE_LINES_MAX ? [`${path} has ${lines.length - 1} lines`] : []),
+      ...(lines.length - 1 > FILE_LINES_MAX ? [`${path} has ${lines.length - 1} lines`] : []),
     ]);
     expect(long).to.deep.equal([]);
   });

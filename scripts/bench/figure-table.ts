@@ -3,9 +3,17 @@ import { type Figure, judge, ratiosFirst, type Target } from './figure.ts';
 
 const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
 
-/** All figures in one aligned table, ratios first. */
+/** All figures in one aligned table, ratios first; with the lowest and the highest of several runs. */
 export function figureTable(figures: readonly Figure[]): string {
-  return table(HEADINGS, ratiosFirst(figures).map(row), { right: [2, 4] });
+  const sorted = ratiosFirst(figures);
+  if (sorted.every(({ runs }) => runs === undefined))
+    return table(HEADINGS, sorted.map(row), { right: [2, 4] });
+  const rows = sorted.map((figure) => [...row(figure), formatSpread(figure)]);
+  return table([...HEADINGS, 'runs'], rows, { right: [2, 4] });
+}
+
+function formatSpread({ runs = [] }: Figure): string {
+  return runs.length === 0 ? '' : [Math.min(...runs), Math.max(...runs)].map(formatNumber).join(' to ');
 }
 
 /** As people write it: more digits the smaller it is. */

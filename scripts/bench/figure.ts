@@ -10,6 +10,8 @@ export interface Figure {
   /** Of the value; `x` is a ratio. */
   readonly unit: string;
   readonly target: Target | null;
+  /** What each of several runs gave; the value is their median then. Absent after a single run. */
+  readonly runs?: readonly number[];
 }
 
 export type Judgement = 'pass' | 'MISS' | '';
@@ -40,4 +42,18 @@ export function median(values: readonly number[]): number {
  */
 export function medianRatio(a: readonly number[], b: readonly number[]): number {
   return median(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
+}
+
+/** One figure for each of those that several runs measured: the median, with what each run gave. */
+export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[] {
+  const [first = []] = runs;
+  if (runs.length === 1) return first;
+  return first.map((figure) => {
+    const values = runs.flatMap((figures) => figures.find((other) => isSame(other, figure))?.value ?? []);
+    return { ...figure, value: median(values), runs: values };
+  });
+}
+
+function isSame(one: Figure, other: Figure): boolean {
+  return one.part === other.part && one.name === other.name;
 }

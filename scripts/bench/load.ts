@@ -15,6 +15,8 @@ export interface LoadPlan {
   readonly seconds: number;
   /** Requests a second over all connections; null asks as fast as answers come. */
   readonly rate: number | null;
+  /** From how many addresses callers ask, as X-Forwarded-For tells it; absent: it tells nothing. */
+  readonly callerAddresses?: number;
 }
 
 export interface LoadResult {
@@ -71,6 +73,13 @@ function wrkScript(plan: LoadPlan, prefix: string): string {
   const headers = Object.entries(headersOf(plan)).map(
     ([name, value]) => `wrk.headers["${name}"] = "${value}"`,
   );
+  const { callerAddresses } = plan;
+  const address =
+    callerAddresses === undefined
+      ? ''
+      : `
+  local caller = count % ${callerAddresses}
+  wrk.headers["X-Forwarded-For"] = "10.1." .. math.floor(caller / 250) .. "." .. caller % 250`;
   // A connection rests so long between two requests that all of them together keep to the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;
@@ -78,7 +87,7 @@ function wrkScript(plan: LoadPlan, prefix: string): string {
 ${headers.join('\n')}
 local count = 0
 function request()
-  count = count + 1
+  count = count + 1${address}
   local client = "${prefix}-" .. count
   return wrk.format(nil, nil, nil, '${BODY_START}' .. client .. '${BODY_MIDDLE}' .. client .. '${BODY_END}')
 end
@@ -105,6 +114,12 @@ export function parseWrk(output: string): LoadResult {
   };
 }
 
+function forwardedFor({ callerAddresses }: LoadPlan, count: number): Readonly<Record<string, string>> {
+  if (callerAddresses === undefined) return {};
+  const caller = count % callerAddresses;
+  return { 'X-Forwarded-For': `10.1.${Math.floor(caller / 250)}.${caller % 250}` };
+}
+
 async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult> {
   let count = 0;
   const result = await autocannon({
@@ -119,7 +134,8 @@ async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult
         setupRequest: (request) => {
           count += 1;
           const client = `${prefix}-${count}`;
-          return { ...request, body: BODY_START + client + BODY_MIDDLE + client + BODY_END };
+          const headers = { ...request.headers, ...forwardedFor(plan, count) };
+          return { ...request, headers, body: BODY_START + client + BODY_MIDDLE + client + BODY_END };
         },
       },
     ],

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { end, own } from '../../test/servers/own-process.ts';
+import { end, own } from '../../test/processes/own-process.ts';
 
 /** A server in a process of its own. */
 export interface MeasuredProcess {

@@ -1,3 +1,4 @@
+import { archiveKills } from './accidents/archive-kills.ts';
 import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
 import { failover } from './accidents/failover.ts';
@@ -5,6 +6,8 @@ import { redisKills } from './accidents/redis-kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { serviceKills } from './accidents/service-kills.ts';
+import { workerKills } from './accidents/worker-kills.ts';
+import { busyEvidence } from './attacks/busy-evidence.ts';
 import { busySearches } from './attacks/busy-searches.ts';
 import { forgedAddresses } from './attacks/forged-addresses.ts';
 import { overload } from './attacks/overload.ts';
@@ -23,7 +26,9 @@ import type { Scenario } from './scenario.ts';
 /** Every scenario, in the order in which `npm run chaos` runs them. */
 export const scenarios: readonly Scenario[] = [
   serviceKills,
+  workerKills,
   redisKills,
+  archiveKills,
   redisStopped,
   failover,
   linearizability,
@@ -31,6 +36,7 @@ export const scenarios: readonly Scenario[] = [
   randomBytes,
   slowClients,
   forgedAddresses,
+  busyEvidence,
   busySearches,
   clockJumps,
   rollingRestart,

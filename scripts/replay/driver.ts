@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
 import type { RecordedPayment, RecordedResult } from './recorded-payments.ts';
 
@@ -40,14 +41,21 @@ interface Call {
   readonly body: object | null;
   /** Of the recorded payment that it is about. */
   readonly line: number;
+  /** With it, asking again counts once. */
+  readonly idempotencyKey?: string;
 }
+
+/** A store that was too slow answers again soon; one that is gone ends the replay. */
+const UNAVAILABLE = 503;
+const TRIES_MAX = 20;
+const PAUSE_MS = 250;
 
 interface Answer {
   readonly text: string;
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Calls the service over HTTP as a caller and as the platform do, one request after the other. */
+/** Calls the service over HTTP as a caller and as the platform do, one request after the other, and again after a 503. */
 export class Driver {
   readonly use: Use = {
     score: { count: 0, ms: 0 },
@@ -90,7 +98,13 @@ export class Driver {
       ...given({ toPayCurrency }),
     };
     const url = `${this.#endpoints.callerUrl}/v1/client/verdict`;
-    const { text, headers } = await this.#ask({ operation: 'verdict', url, body, line });
+    const { text, headers } = await this.#ask({
+      operation: 'verdict',
+      url,
+      body,
+      line,
+      idempotencyKey: `line-${line}`,
+    });
     const answer: VerdictAnswer = JSON.parse(text);
     return { answer, decisionId: String(headers['x-decision-id']) };
   }
@@ -120,7 +134,11 @@ export class Driver {
   async #ask(call: Call): Promise<Answer> {
     const startedMs = performance.now();
     const body = call.body === null ? null : JSON.stringify(call.body);
-    const { status, ...answer } = await this.#exchange(call.url, body);
+    let { status, ...answer } = await this.#exchange(call, body);
+    for (let tries = 1; status === UNAVAILABLE && tries < TRIES_MAX; tries++) {
+      await delay(PAUSE_MS);
+      ({ status, ...answer } = await this.#exchange(call, body));
+    }
     const use = this.use[call.operation];
     use.count += 1;
     use.ms += performance.now() - startedMs;
@@ -129,14 +147,18 @@ export class Driver {
     throw new UnexpectedAnswer(asked, call.line, status, answer.text);
   }
 
-  #exchange(url: string, body: string | null): Promise<Answer & { readonly status: number }> {
+  #exchange(
+    { url, idempotencyKey }: Call,
+    body: string | null,
+  ): Promise<Answer & { readonly status: number }> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer & { readonly status: number }>();
     const content =
       body === null ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    const once = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const options = {
       agent: this.#agent,
       method: body === null ? 'GET' : 'POST',
-      headers: { 'X-KA-Access-Key': this.#endpoints.key, ...content },
+      headers: { 'X-KA-Access-Key': this.#endpoints.key, ...content, ...once },
     };
     const asked = request(url, options, (response) => {
       const chunks: Buffer[] = [];

@@ -12,7 +12,7 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
   /** Addresses outside the listener. */
   readonly strayRequests: readonly string[];
-  /** Begins both lists anew. */
+  /** Starts both lists again. */
   forget(): void;
 }
 
@@ -98,6 +98,7 @@ export async function consolePages(
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
     { name: 'lists', hash: '#/lists', shows: 'Start a list' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
+    { name: 'begin-draft', hash: '#/draft', shows: 'Begin a draft' },
     { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
     {
       name: 'sweep',

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import { Audit, type AuditEntry } from '../../src/access/audit.ts';
 import { type Application, startApplication } from '../../src/application.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { openShipper } from '../../src/archive/ship/open-shipper.ts';
@@ -30,10 +31,15 @@ export interface SeededConsole {
   /** A key of the shop for these operations. */
   keyFor(...operations: readonly Operation[]): Promise<string>;
   revoke(key: string): Promise<void>;
+  /** Who changed what, oldest first. */
+  audit(): Promise<readonly AuditEntry[]>;
   stop(): Promise<void>;
 }
 
 const MINUTES = 60;
+
+/** More than a test or a picture makes. */
+const AUDIT_ENTRIES_MAX = 1000;
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -106,6 +112,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     revoke: async (key) => {
       await application.keys.revoke(key.split('_')[1] ?? '');
     },
+    audit: async () => (await new Audit(store.auditLog, clock.now).read(null, AUDIT_ENTRIES_MAX)).entries,
     stop: async () => {
       await application.drain();
       await node.stop();

@@ -6,6 +6,8 @@ export type AuditAction =
   | 'key issued'
   | 'key revoked'
   | 'rollout'
+  | 'draft'
+  | 'release'
   | 'binding'
   | 'override'
   | 'list'
@@ -13,6 +15,7 @@ export type AuditAction =
   | 'client repaired'
   | 'document removed'
   | 'secret forgotten'
+  | 'archive forgotten'
   | 'clients moved';
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
@@ -24,7 +27,7 @@ export interface AuditEntry {
   readonly action: AuditAction;
   /** Null when the change concerns no single platform. */
   readonly platform: PlatformName | null;
-  /** What was changed: the id of a key, a clientIdKey, the name of a list; null for a rollout and an erased client. */
+  /** What was changed: the id of a key, a clientIdKey, the name of a list, a rule version; null for a rollout and an erased client. */
   readonly subject: string | null;
   /** Null when there was nothing. */
   readonly before: unknown;
@@ -60,7 +63,7 @@ export class Audit {
     return this.#log.append(JSON.stringify(noted), client?.hash ?? null);
   }
 
-  /** What is left of an erased client: that somebody erased one, and nothing that leads to whom. */
+  /** What is left of an erased client: that somebody erased one, and nothing that leads to the client. */
   noteErasure(who: string, platform: PlatformName): Promise<void> {
     return this.note({
       who,

@@ -9,8 +9,7 @@ type Kind = keyof Sightings;
 
 /** Which clients of a platform were seen on which devices, as the stores count it, in memory. */
 export class DeviceBook {
-  /** By device: when each client was last seen there, the longest ago first. */
-  readonly #lastSeen: Readonly<Record<Kind, Map<string, Map<string, number>>>> = {
+  readonly #lastSeen: Readonly<Record<Kind, Map<string, LastSeen>>> = {
     fingerprint: new Map(),
     ip: new Map(),
   };
@@ -35,13 +34,16 @@ export class DeviceBook {
   }
 
   #see(kind: Kind, id: string, clientIdKey: string, now: number): void {
-    const clients = this.#lastSeen[kind].get(id) ?? new Map<string, number>();
-    const at = Math.max(now, clients.get(clientIdKey) ?? 0);
-    clients.delete(clientIdKey);
-    clients.set(clientIdKey, at);
-    forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
-    forgetBefore(clients, now - SHARING_WINDOW_MS_MAX);
-    this.#lastSeen[kind].set(id, clients);
+    const devices = this.#lastSeen[kind];
+    const seen = devices.get(id);
+    if (seen === undefined) devices.set(id, { clientIdKey, at: now });
+    else if (seen instanceof Map) note(seen, clientIdKey, now);
+    else if (seen.clientIdKey === clientIdKey) seen.at = Math.max(now, seen.at);
+    else {
+      const clients = new Map([[seen.clientIdKey, seen.at]]);
+      note(clients, clientIdKey, now);
+      devices.set(id, clients);
+    }
   }
 
   #counts(
@@ -53,23 +55,35 @@ export class DeviceBook {
   ): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const id of ids) {
-      const clients = this.#lastSeen[kind].get(id);
+      const seen = this.#lastSeen[kind].get(id);
       for (const windowMs of windowsMs) {
-        const seen = Math.min(CLIENTS_ON_DEVICE_MAX, 1 + othersSince(clients, clientIdKey, now - windowMs));
-        counts.set(windowMs, Math.max(seen, counts.get(windowMs) ?? 0));
+        const clients = Math.min(CLIENTS_ON_DEVICE_MAX, 1 + othersSince(seen, clientIdKey, now - windowMs));
+        counts.set(windowMs, Math.max(clients, counts.get(windowMs) ?? 0));
       }
     }
     return counts;
   }
 }
 
-function othersSince(
-  clients: ReadonlyMap<string, number> | undefined,
-  clientIdKey: string,
-  since: number,
-): number {
+/**
+ * The clients of a device and when each was last seen there, the longest ago first. Most devices are one client's, who
+ * needs no map.
+ */
+type LastSeen = Map<string, number> | { readonly clientIdKey: string; at: number };
+
+function note(clients: Map<string, number>, clientIdKey: string, now: number): void {
+  const at = Math.max(now, clients.get(clientIdKey) ?? 0);
+  clients.delete(clientIdKey);
+  clients.set(clientIdKey, at);
+  forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
+  forgetBefore(clients, now - SHARING_WINDOW_MS_MAX);
+}
+
+function othersSince(seen: LastSeen | undefined, clientIdKey: string, since: number): number {
+  if (seen === undefined) return 0;
+  if (!(seen instanceof Map)) return seen.at > since && seen.clientIdKey !== clientIdKey ? 1 : 0;
   let others = 0;
-  for (const [client, at] of clients ?? []) if (at > since && client !== clientIdKey) others++;
+  for (const [client, at] of seen) if (at > since && client !== clientIdKey) others++;
   return others;
 }
 

@@ -9,7 +9,7 @@ import { signalFact } from '../rules/proof/definitions.ts';
 import { textForm } from '../rules/proof/domain.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
-import { type Knowledge, knowledgeOf } from '../rules/proof/relations.ts';
+import { type Knowledge, knowledgeOf, OF_EVERY_REQUEST } from '../rules/proof/relations.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
 /** Something about a rule set that cannot be meant, although every file is sound by itself. */
@@ -135,11 +135,7 @@ const COUNTS_ITSELF = 'the request that is decided is counted, so without one be
 const WHY_NEVER: Readonly<Record<string, string>> = {
   isNewClient:
     'asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
-  verdicts: COUNTS_ITSELF,
-  distinctMethods: COUNTS_ITSELF,
-  distinctAmounts: COUNTS_ITSELF,
-  distinctOrders: COUNTS_ITSELF,
-  distinctSellPoints: COUNTS_ITSELF,
+  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
 };
 
 /** Comparisons that never hold in a rule that matches all the same, as in an "any". */

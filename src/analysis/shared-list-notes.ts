@@ -1,3 +1,5 @@
+import type { ListCopy } from '../lists/list-copy.ts';
+import type { StoredEntry } from '../lists/list-entry.ts';
 import { type Comparison, comparisonsIn } from '../rules/condition.ts';
 import { listText } from '../rules/condition-text.ts';
 import { nearestName, type Problem } from '../rules/problem.ts';
@@ -8,6 +10,15 @@ export interface KnownList {
   readonly name: string;
   /** Some entry is not past its end. */
   readonly isInForce: boolean;
+}
+
+/** The lists of which a copy has anything. */
+export function knownLists(copy: ListCopy, now: number): readonly KnownList[] {
+  const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
+  return copy.lists().flatMap((entries) => {
+    const [first] = entries.values();
+    return first === undefined ? [] : [{ name: first.list, isInForce: entries.values().some(isInForce) }];
+  });
 }
 
 /**

@@ -60,7 +60,7 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const { known } = hintsAfter(payer.state, request, momentFor(payer.state, now));
+    const known = hintsAfter(payer.state, request, momentFor(payer.state, now)).known();
     const sightings = this.#sightings(clientIdKey, known, now);
     const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
     payer.state = result.nextState;

@@ -14,11 +14,11 @@ import {
 import { join } from 'node:path';
 import type { TableName } from './tables.ts';
 
-/** One Parquet file: rows of one table, platform and UTC day. */
+/** One Parquet file: rows of one table, platform and UTC day, or of the quiet days of a month. */
 export interface Segment {
   readonly table: TableName;
   readonly platform: string;
-  /** `2026-11-21`, UTC. */
+  /** `2026-11-21`, UTC, or `2026-11`. */
   readonly day: string;
   /** Without the folder and the ending; unique in the archive. */
   readonly name: string;
@@ -63,7 +63,7 @@ export interface ArchiveState {
   readonly gaps: readonly ArchiveGap[];
 }
 
-/** Somebody else committed first: whoever lost looks again before it writes anything else. */
+/** Another writer committed first: the loser reads the log again before it writes anything else. */
 export class CommitConflict extends Error {
   override readonly name = 'CommitConflict';
 }
@@ -83,6 +83,8 @@ const BEHIND_COMMITS_MAX = 64;
 
 const GAPS_MAX = 1000;
 
+const LOG_FOLDER = 'log';
+
 /**
  * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
  * only one writer can create (link(2) refuses a name that is taken), so of two shippers that both believe in
@@ -94,7 +96,7 @@ export class ArchiveLog {
   #state: ArchiveState = EMPTY;
 
   constructor(archiveDir: string) {
-    this.#folder = join(archiveDir, 'log');
+    this.#folder = join(archiveDir, LOG_FOLDER);
   }
 
   /** The newest state; reads only what was committed since the last call. */
@@ -169,10 +171,7 @@ export class ArchiveLog {
   }
 
   #snapshot(state: ArchiveState): void {
-    const path = join(this.#folder, snapshotFile(state.version));
-    const draft = join(this.#folder, `.${randomUUID()}`);
-    writeDurably(draft, JSON.stringify({ ...state, segments: [...state.segments.values()] }));
-    renameSync(draft, path);
+    writeSnapshot(this.#folder, state);
     const before = (version: number, ending: string) =>
       this.#numbers(ending).filter((number) => number < version);
     for (const number of before(state.version - BEHIND_COMMITS_MAX, COMMIT_ENDING))
@@ -180,6 +179,27 @@ export class ArchiveLog {
     for (const number of before(state.version - BEHIND_COMMITS_MAX, SNAPSHOT_ENDING))
       unlinkSync(join(this.#folder, snapshotFile(number)));
   }
+}
+
+/** Makes a folder into an archive that holds what a state says. */
+export function writeState(archiveDir: string, state: ArchiveState): void {
+  const folder = join(archiveDir, LOG_FOLDER);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeSnapshot(folder, state);
+}
+
+/** The same where an archive was before, of which nothing is left in the log. */
+export function replaceState(archiveDir: string, state: ArchiveState): void {
+  writeState(archiveDir, state);
+  const folder = join(archiveDir, LOG_FOLDER);
+  for (const name of namesIn(folder))
+    if (name !== snapshotFile(state.version)) unlinkSync(join(folder, name));
+}
+
+function writeSnapshot(folder: string, state: ArchiveState): void {
+  const draft = join(folder, `.${randomUUID()}`);
+  writeDurably(draft, JSON.stringify({ ...state, segments: [...state.segments.values()] }));
+  renameSync(draft, join(folder, snapshotFile(state.version)));
 }
 
 const COMMIT_ENDING = '.json';

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   ArchiveLog,
   type ArchiveState,
   type Commit,
   codeOf,
+  namesIn,
   type Segment,
   syncFolder,
 } from './archive-log.ts';
@@ -22,12 +23,15 @@ export interface SegmentFilter {
 
 /**
  * The folder of the archive. A segment is written whole under `staging/`, becomes part of the archive with the
- * commit that names it, and is then moved to where people and engines look for it:
- * `decisions/platform=shop/day=2026-11-21/NAME.parquet`.
+ * commit that names it, and is then linked to where people and engines look for it:
+ * `decisions/platform=shop/day=2026-11-21/NAME.parquet`. Its first name goes after the next commit alone, so that
+ * every path that was given out holds for as long as the version does that it was given out under.
  */
 export class Archive {
   readonly folder: string;
   readonly #log: ArchiveLog;
+  /** Segments of the last commit, which have both names. */
+  #linked: readonly Segment[] = [];
 
   constructor(folder: string) {
     this.folder = folder;
@@ -49,10 +53,29 @@ export class Archive {
     };
   }
 
-  /** Commits and moves the new segments to their places; throws CommitConflict when somebody was faster. */
+  /**
+   * Does work on what is in the archive now, and does it once more when it failed and a commit has meanwhile taken
+   * away what it read; gives up when that happens again and again.
+   */
+  async reading<T>(work: (state: ArchiveState) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const state = this.read();
+      try {
+        return await work(state);
+      } catch (cause) {
+        if (this.read().version === state.version) throw cause;
+        if (tries === READING_TRIES_MAX) throw new ArchiveRewritten(cause);
+      }
+    }
+  }
+
+  /** Commits and links the new segments to their places; throws CommitConflict when somebody was faster. */
   commit(state: ArchiveState, commit: Commit): ArchiveState {
     const next = this.#log.commit(state, commit);
+    for (const { name } of this.#linked)
+      for (const kind of SEGMENT_FILES) removeFile(this.stagedPath(name, kind));
     for (const segment of commit.add) this.#settle(segment);
+    this.#linked = commit.add;
     for (const name of commit.remove) {
       const gone = state.segments.get(name);
       if (gone !== undefined) for (const kind of SEGMENT_FILES) removeFile(this.#placeOf(gone, kind));
@@ -61,13 +84,21 @@ export class Archive {
   }
 
   /**
-   * Finishes what a writer that was killed left: moves committed segments to their places and removes files
-   * that no commit names. Only for whoever has just committed: every other writer's next commit then fails, so
-   * what is removed here can never be committed.
+   * Finishes what a writer that was killed left: links committed segments to their places and, after the commit,
+   * removes files that no commit names. Every other writer's next commit then fails, so what is removed here can never
+   * be committed. Throws CommitConflict when somebody was faster.
    */
-  tidy(state: ArchiveState): void {
-    for (const segment of state.segments.values()) this.#settle(segment);
+  takeOver(commit: Commit): ArchiveState {
+    const before = this.read();
+    for (const segment of before.segments.values()) this.#settle(segment);
+    const state = this.commit(before, commit);
     rmSync(this.staging(), { recursive: true, force: true });
+    this.keepOnly(state);
+    return state;
+  }
+
+  /** Removes the files of segments that a state does not name. */
+  keepOnly(state: ArchiveState): void {
     const wanted = new Set(
       [...state.segments.values()].flatMap((segment) =>
         SEGMENT_FILES.map((kind) => this.#placeOf(segment, kind)),
@@ -75,6 +106,20 @@ export class Archive {
     );
     for (const table of TABLE_NAMES)
       for (const path of filesBelow(join(this.folder, table))) if (!wanted.has(path)) removeFile(path);
+  }
+
+  /** Takes away the copies of whoever reads now; after a commit, they start again on what is left. */
+  endReading(): void {
+    for (const name of namesIn(this.staging())) if (name.startsWith(READING)) this.#endCopy(name);
+  }
+
+  #endCopy(name: string): void {
+    try {
+      rmSync(join(this.staging(), name), { recursive: true, force: true });
+    } catch (error) {
+      // Another user's copy goes when that reading ends.
+      if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error;
+    }
   }
 
   /** Where files lie that are not committed yet. */
@@ -94,7 +139,7 @@ export class Archive {
   /** Where a segment can be read. */
   pathOf(segment: Segment, kind: SegmentFile = 'parquet'): string {
     const place = this.#placeOf(segment, kind);
-    // Between its commit and its move, and after a crash in between, it still lies where it was written.
+    // Between its commit and the link, and after a crash in between, it only lies where it was written.
     const staged = this.stagedPath(segment.name, kind);
     return existsSync(place) || !existsSync(staged) ? place : staged;
   }
@@ -125,18 +170,36 @@ export class Archive {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const kind of SEGMENT_FILES) {
       try {
-        renameSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
+        linkSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
       } catch (error) {
-        // There is none, or somebody else has just moved it; a file that is lost is told where it is read.
-        if (codeOf(error) !== 'ENOENT') throw error;
+        // There is none, or a writer that was killed has linked it; a lost file is reported where it is read.
+        if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error;
       }
     }
     syncFolder(folder);
   }
 }
 
+/** Each is ended by an erasure, or by a merge in the moment before its copy was made. */
+const READING_TRIES_MAX = 10;
+
+/** Whatever was read of the archive was rewritten before the work was through. */
+export class ArchiveRewritten extends Error {
+  override readonly name = 'ArchiveRewritten';
+
+  constructor(cause: unknown) {
+    super(
+      `the archive was rewritten ${READING_TRIES_MAX} times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased`,
+      { cause },
+    );
+  }
+}
+
+/** What the copies of the archive under `staging/` are called that are made for reading. */
+export const READING = 'reading-';
+
 /** The rows last: once they are in their place, so is all that helps to find them. */
-const SEGMENT_FILES = ['orders', 'parquet'] as const;
+export const SEGMENT_FILES = ['orders', 'parquet'] as const;
 
 type SegmentFile = (typeof SEGMENT_FILES)[number];
 

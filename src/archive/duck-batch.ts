@@ -1,9 +1,9 @@
-import {
-  type DuckDBAppender,
-  type DuckDBConnection,
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
   DuckDBDataChunk,
-  type DuckDBType,
-  type DuckDBValue,
+  DuckDBType,
+  DuckDBValue,
 } from '@duckdb/node-api';
 
 /** What a column of a batch holds, once SQL has made it a number, text, flag or 64-bit integer. */
@@ -68,27 +68,34 @@ export class DuckBatch {
   }
 }
 
+type NewChunk = typeof DuckDBDataChunk.create;
+
 /** Rows on their way into a table, by columns. It has a connection of its own, so that a query may run beside it. */
 export class DuckAppender {
   readonly #connection: DuckDBConnection;
   readonly #appender: DuckDBAppender;
+  readonly #newChunk: NewChunk;
   readonly #types: readonly DuckDBType[];
 
-  private constructor(connection: DuckDBConnection, appender: DuckDBAppender) {
+  private constructor(connection: DuckDBConnection, appender: DuckDBAppender, newChunk: NewChunk) {
     this.#connection = connection;
     this.#appender = appender;
+    this.#newChunk = newChunk;
     this.#types = Array.from({ length: appender.columnCount }, (_, column) => appender.columnType(column));
   }
 
   static async open(connection: DuckDBConnection, table: string): Promise<DuckAppender> {
-    return new DuckAppender(connection, await connection.createAppender(table));
+    const { DuckDBDataChunk } = await import('@duckdb/node-api');
+    return new DuckAppender(connection, await connection.createAppender(table), (types, rowCount) =>
+      DuckDBDataChunk.create(types, rowCount),
+    );
   }
 
   /** At most BATCH_ROWS_MAX rows, every column of the same length. */
   append(columns: readonly (readonly BatchCell[])[]): void {
     const rowCount = columns[0]?.length ?? 0;
     if (rowCount === 0) return;
-    const chunk = DuckDBDataChunk.create(this.#types, rowCount);
+    const chunk = this.#newChunk(this.#types, rowCount);
     chunk.setColumns(columns);
     this.#appender.appendDataChunk(chunk);
   }

@@ -1,4 +1,4 @@
-import { DuckDBInstance, type JS, StatementType } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, JS } from '@duckdb/node-api';
 import { DuckAppender, DuckBatch } from './duck-batch.ts';
 
 export interface DuckLimits {
@@ -28,19 +28,23 @@ export interface QueryAnswer {
   readonly more: boolean;
 }
 
-type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>;
+/** Loaded when it is first used: most commands never read the archive, and the engine is a fifth of their start. */
+function engine() {
+  return import('@duckdb/node-api');
+}
 
 /** An engine without data of its own, over Parquet files. It works on threads of its own, never on Node's. */
 export class Duck {
   readonly #instance: DuckDBInstance;
-  readonly #connection: Connection;
+  readonly #connection: DuckDBConnection;
 
-  private constructor(instance: DuckDBInstance, connection: Connection) {
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
     this.#instance = instance;
     this.#connection = connection;
   }
 
   static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<Duck> {
+    const { DuckDBInstance } = await engine();
     const instance = await DuckDBInstance.create(':memory:', {
       threads: String(threads),
       memory_limit: `${memoryMiB}MiB`,
@@ -99,6 +103,7 @@ export class Duck {
     if (statements.count !== 1)
       throw new NotAQuery(`one SELECT is wanted, not ${statements.count} statements`);
     const { statementType } = await statements.prepare(0);
+    const { StatementType } = await engine();
     if (statementType !== StatementType.SELECT)
       throw new NotAQuery('only a SELECT is allowed: the archive is not changed by queries');
   }

@@ -2,8 +2,8 @@
 export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
 /**
- * A report in one number, so that the largest of an order is the one that holds: the last one, and of two of the
- * same moment the one that is found out later, as a rule (see client/order.ts).
+ * A report as one number, so that an order's largest number is the report that counts: the last one, and of two at the
+ * same moment the one that usually comes to light later (see client/order.ts).
  */
 export const REPORT_NUMBER_SQL = `epoch_ms(reported_at) * 4 +
   CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'REVERSED' THEN 3 WHEN cause = 'TECHNICAL' THEN 1 ELSE 0 END`;

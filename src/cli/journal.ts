@@ -24,7 +24,7 @@ const TAIL_BYTES_MAX = 64 << 20;
 
 /**
  * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page
- * carries `"cursor"`, the place to go on from: what stands behind the last cursor of a file may be torn, so
+ * carries `"cursor"`, the place to continue from: what stands behind the last cursor of a file may be torn, so
  * it is cut off and read again, and nothing is lost or doubled however the exporter ended.
  */
 export function journalCommands(program: Command): void {
@@ -91,7 +91,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
   return { written, cursor, gaps };
 }
 
-/** What is missing in between is told at once, and by the exit code. */
+/** What is missing in between is reported at once, and by the exit code. */
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(

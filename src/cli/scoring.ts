@@ -1,38 +1,50 @@
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { SecretRefused } from '../service/signal-secret.ts';
 import { StoreUnavailable } from '../state/store.ts';
-import { archiveCommands } from './archive/archive.ts';
-import { auditCommand } from './audit.ts';
-import { decisionsCommands } from './decisions/decisions.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
-import { journalCommands } from './journal.ts';
-import { keysCommands } from './keys.ts';
-import { listsCommands } from './lists/lists.ts';
 import { printError } from './print.ts';
-import { rulesCommands } from './rules/rules.ts';
-import { stateCommands } from './state/state.ts';
+
+/** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
+const COMPILED = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'compiled');
+
+type Describe = (program: Command) => void;
+
+/** The commands by their first word, in the order of the help. A command loads its own modules and no others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
+  keys: async () => (await import('./keys.ts')).keysCommands,
+  rules: async () => (await import('./rules/rules.ts')).rulesCommands,
+  decisions: async () => (await import('./decisions/decisions.ts')).decisionsCommands,
+  journal: async () => (await import('./journal.ts')).journalCommands,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  archive: async () => (await import('./archive/archive.ts')).archiveCommands,
+  lists: async () => (await import('./lists/lists.ts')).listsCommands,
+  state: async () => (await import('./state/state.ts')).stateCommands,
+  size: async () => (await import('./size.ts')).sizeCommand,
+};
 
 /** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
 async function main(): Promise<void> {
+  enableCompileCache(COMPILED);
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
     .exitOverride()
     .showHelpAfterError();
-  keysCommands(program);
-  rulesCommands(program);
-  decisionsCommands(program);
-  journalCommands(program);
-  auditCommand(program);
-  archiveCommands(program);
-  listsCommands(program);
-  stateCommands(program);
+  for (const load of asked(process.argv[2])) (await load())(program);
   try {
     await program.parseAsync();
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** The one command of that name, or all of them for the help and for a name that nobody knows. */
+function asked(name = ''): readonly (() => Promise<Describe>)[] {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return command === undefined ? Object.values(COMMANDS) : [command];
 }
 
 /** Says what went wrong and gives the exit code for it; bugs keep their stack. */

@@ -1,17 +1,20 @@
+import { printableLine } from './print.ts';
+
 /** How a table differs from plain columns that begin at the left. */
 export interface TableForm {
   /** Columns of numbers, from 0: they stand under each other by their last digit. */
   readonly right?: readonly number[];
 }
 
-/** Rows under headings in aligned columns, for people; no line ends in blanks. */
+/** Rows under headings in aligned columns, for people; no line ends in blanks, and no cell can pass for a row of its own. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   { right = [] }: TableForm = {},
 ): string {
+  const shown = [headings, ...rows.map((row) => row.map(printableLine))];
   const widths = headings.map((_, column) =>
-    Math.max(...[headings, ...rows].map((row) => row[column]?.length ?? 0)),
+    shown.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
   );
   const line = (row: readonly string[]) => {
     const cells = row.map((cell, column) => {
@@ -20,5 +23,5 @@ export function table(
     });
     return cells.join('  ').trimEnd();
   };
-  return [headings, ...rows].map(line).join('\n');
+  return shown.map(line).join('\n');
 }

@@ -34,6 +34,11 @@ export function moneyOf(text: string): { readonly amount: string; readonly curre
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }
 
+/** Whether `moneyText` made a text. */
+export function isMoney(text: string): boolean {
+  return text.includes(' ');
+}
+
 /** Digits after the point that `DECIMAL_PATTERN` allows. */
 const FRACTION_DIGITS_MAX = 18;
 

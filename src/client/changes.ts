@@ -19,7 +19,7 @@ import {
 } from './order.ts';
 import { tallyOutcome } from './outcomes.ts';
 
-/** What a report did: counted anew, corrected what was known of its order, repeated it, or came too late for it. */
+/** What a report did: counted as new, corrected what was known of its order, repeated it, or came too late for it. */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
 
 export interface OutcomeChange {

@@ -40,7 +40,7 @@ export function clientKey(platform: PlatformName, clientIdKey: string): ClientKe
 
 /**
  * The first 64 bits of a client's hash, as a decimal number: finds the client's rows where they are sorted by it.
- * All that an erasure leaves of a client, until whoever keeps its rows has taken them out.
+ * All that an erasure leaves of a client, until every copy of its rows is gone.
  */
 export function clientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
@@ -52,14 +52,14 @@ const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
 
 /**
  * Names one decision: the client's hash, the number of the decision for that client, and when it was made, like
- * `gU2...q.17.mhn1x2a4`. The numbers of a client that was erased begin anew; time tells its decisions from those
+ * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time tells its decisions from those
  * that were forgotten. `at` is epoch ms.
  */
 export function decisionId(clientHash: string, seq: number, at: number): string {
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
 }
 
-/** What leads to a decision; `at` is null in ids of before, which had no time. */
+/** What leads to a decision; `at` is null in older ids, which had no time. */
 interface DecisionPlace {
   readonly clientHash: string;
   readonly seq: number;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { moneyOf } from './amount.ts';
+import { LRUCache } from 'lru-cache';
+import { isMoney } from './amount.ts';
 import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -123,7 +124,7 @@ export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEve
 
 /** Where an older version kept a token of this very amount, the amount itself: both count as one amount. */
 function withReadableAmount(events: readonly VerdictEvent[], amount: string): readonly VerdictEvent[] {
-  if (events.every((event) => moneyOf(event.amount) !== null)) return events;
+  if (events.every((event) => isMoney(event.amount))) return events;
   const former = token(amount);
   return events.map((event) => (event.amount === former ? { ...event, amount } : event));
 }
@@ -136,7 +137,7 @@ export function settleOrder(events: readonly VerdictEvent[], order: string): rea
 
 /** The amount of an order, as `moneyText` writes it: of its newest attempt, or else request; null when none is known. */
 export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
-  const asked = events.filter((event) => event.order === order && moneyOf(event.amount) !== null);
+  const asked = events.filter((event) => event.order === order && isMoney(event.amount));
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
@@ -152,6 +153,13 @@ export function live<T extends { readonly expiresAt: number | null }>(item: T | 
  */
 export function token(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);
+}
+
+const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: token });
+
+/** The same for a text of which there are few, like a method or a point of sale: a hash costs more than most facts. */
+export function familiarToken(text: string): string {
+  return familiarTokens.memo(text);
 }
 
 /** The same for a device, which is named by an HMAC already; null for none. */

@@ -56,7 +56,7 @@ export interface ScoreHints {
 /** What is known of the payer's device and page at a moment. */
 export interface KnownHints {
   readonly scored: boolean;
-  /** HMACs, the one that was shown last at the end. */
+  /** HMACs, the one shown last at the end. */
   readonly fingerprints: readonly string[];
   readonly ips: readonly string[];
   /** Of the networks around the IPs, shortened HMACs. */
@@ -92,7 +92,7 @@ export const NO_HINTS: KnownHints = {
 /** The hints with what one more score shows; `request` is a token of all that the score says. */
 export function withScore(before: Hints | null, score: ScoreHints, request: string, now: number): Hints {
   const fresh = (at: number) => now - at < HINTS_VALID_MS;
-  // That a page did not execute JavaScript is said of that page alone: the next score replaces it.
+  // That a page did not execute JavaScript is true of that page alone: the next score replaces it.
   let shown = (before?.shown ?? []).filter(({ kind, lastAt }) => fresh(lastAt) && kind !== 'noScript');
   const asked = (before?.asked ?? []).filter(({ at }) => fresh(at));
   const repeated = asked.find((other) => other.request === request);
@@ -153,7 +153,7 @@ function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'netw
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
 }
 
-/** With one more hint at the end; of too many devices the one that was shown the longest ago is forgotten. */
+/** With one more hint at the end; with too many devices the one not shown for longest is forgotten. */
 function show(shown: readonly Hint[], hint: Hint): Hint[] {
   const known = shown.find(({ kind, id }) => kind === hint.kind && (id === hint.id || id === hint.formerId));
   const others = shown.filter((other) => other !== known);

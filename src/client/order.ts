@@ -31,7 +31,7 @@ export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occu
  * it follows from. The same set of reports gives the same order, in whatever order they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
-  /** Oldest first; absent when there is only the one that holds. */
+  /** Oldest first; absent when there is only the report that counts. */
   readonly reports?: readonly OrderOutcome[];
   /** What was asked for it, like `25.5 EUR`; absent when no request for it was remembered. */
   readonly amount?: string;
@@ -44,8 +44,8 @@ export interface KnownOrder extends OrderOutcome {
 export const ORDER_REPORTS_MAX = 16;
 
 /**
- * Of two reports of the same moment, the one that stands further down this list holds: what is found out later,
- * as a rule. A failure turns out to be technical, a failed order gets paid, a payment is taken back.
+ * Of two reports of the same moment, the one further down this list counts: what usually comes to light
+ * later. A failure turns out to be technical, a failed order gets paid, a payment is taken back.
  */
 const WEAKEST_FIRST = [
   'UNPAID',

@@ -3,6 +3,7 @@ import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
   deviceToken,
+  familiarToken,
   isNewClient,
   live,
   momentFor,
@@ -70,7 +71,7 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const settings = settingsOf(rules, client.platform);
   const { hints, events, known } = hintsAfter(state, request, now);
   const nextState = touch({ ...state, hints, events }, now);
-  const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known };
+  const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known() };
   const isHeldOut = heldOutAt(standing, now);
   const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
   const answer = scoreAnswer(rules, settings, nextState, assessment, now);
@@ -154,7 +155,7 @@ function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** A client of whom no verdict is asked. */
+/** A client without a verdict request. */
 function asItStands(
   state: ClientState,
   settings: PlatformSettings,
@@ -218,10 +219,10 @@ function eventOf(
     early,
     granted: false,
     settled: false,
-    method: token(request.method),
+    method: familiarToken(request.method),
     amount: moneyText(request.amount, request.currency ?? settings.currency),
     order: token(request.orderRef),
-    sellPoint: token(request.sellPointKey),
+    sellPoint: familiarToken(request.sellPointKey),
     fingerprint: deviceToken(fingerprints.at(-1) ?? null),
     ip: deviceToken(ips.at(-1) ?? null),
   };

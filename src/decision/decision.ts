@@ -56,14 +56,14 @@ export interface Decision {
   readonly ladderAfter: Ladder;
 }
 
-/** A decision as it was recorded. Records of before have an id without the time of the decision; it gets one. */
+/** A decision as it was recorded. Older records have an id without the time of the decision; it gets one. */
 export function recordedDecision(written: Decision): Decision {
   const place = parseDecisionId(written.decisionId);
   if (place === null || place.at !== null) return written;
   return { ...written, decisionId: decisionId(place.clientHash, place.seq, written.at) };
 }
 
-/** Whether an id names this decision; an id of before names it by its number alone. */
+/** Whether an id names this decision; an older id names it by its number alone. */
 export function isNamed(id: string, { decisionId: own, at }: Decision): boolean {
   const place = parseDecisionId(id);
   return place !== null && (place.at ?? at) === at && own.startsWith(`${place.clientHash}.${place.seq}.`);

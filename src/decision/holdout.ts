@@ -67,7 +67,7 @@ export class Holdouts {
   }
 }
 
-/** Never whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+/** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */
 function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactValue[]): boolean {
   const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];
   if (seen('overrideGroup') !== 'NONE') return false;

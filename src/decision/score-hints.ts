@@ -2,7 +2,7 @@ import { type ClientState, deviceToken, momentFor, token, touch } from '../clien
 import { type Hints, hintsKnownTo, type KnownHints, withScore } from '../client/hints.ts';
 import type { ScoreRequest } from './requests.ts';
 
-/** The state that `decideScore` leaves behind, for whoever does not want its answer. */
+/** The state that `decideScore` leaves behind, for callers that do not want its answer. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
   const { hints, events } = hintsAfter(state, request, now);
@@ -12,16 +12,16 @@ export function stateAfterScore(state: ClientState, request: ScoreRequest, clock
 interface HintsAfterScore {
   readonly hints: Hints;
   readonly events: ClientState['events'];
-  readonly known: KnownHints;
+  readonly known: () => KnownHints;
 }
 
-/** The client's hints with those of a score, and which of them are known to its answer. */
+/** The client's hints with those of a score; `known` works out which of them are known to its answer. */
 export function hintsAfter(state: ClientState, request: ScoreRequest, now: number): HintsAfterScore {
   // What the service adds is no part of what the caller said.
   const { networks: _networks, former: _former, ...told } = request;
   const asked = token(JSON.stringify(Object.values(told)));
   const hints = withScore(state.hints, request, asked, now);
-  return { hints, events: renameDevice(state.events, request), known: hintsKnownTo(asked, hints, now) };
+  return { hints, events: renameDevice(state.events, request), known: () => hintsKnownTo(asked, hints, now) };
 }
 
 /** Verdict requests from a device that has another HMAC now, as requests from the same device. */

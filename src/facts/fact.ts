@@ -21,7 +21,7 @@ export interface Sightings {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** Of two devices the counts of the one that more clients were seen on. */
+/** With two devices, the counts of the one on which more clients were seen. */
 export function mostShared(one: Sightings, other: Sightings): Sightings {
   return { fingerprint: highest(one.fingerprint, other.fingerprint), ip: highest(one.ip, other.ip) };
 }

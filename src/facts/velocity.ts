@@ -76,6 +76,9 @@ function countDistinct(
   events: readonly VerdictEvent[],
   pick: (event: VerdictEvent) => string | null,
 ): number {
+  // Most payers ask once or twice, and a set costs more than all the rest.
+  const [only] = events;
+  if (events.length < 2) return only === undefined || pick(only) === null ? 0 : 1;
   const seen = new Set<string>();
   for (const event of events) {
     const value = pick(event);

@@ -23,7 +23,7 @@ const KEYS_PER_LIST_MAX = 1_000_000;
 
 export const REASON_CHARACTERS_MAX = 500;
 
-/** Whose list is changed, and by whom. */
+/** Whose list is changed, and who changes it. */
 export interface ListDesk {
   /** `*` is the whole installation. */
   readonly owner: ListOwner;
@@ -42,7 +42,7 @@ export interface EntryAsk {
   readonly expiresAt: number | null;
 }
 
-/** What a list cannot hold; the message is for whoever asked. */
+/** What a list cannot hold; the message is for the caller. */
 export class ListRefusal extends Error {
   override readonly name = 'ListRefusal';
 }

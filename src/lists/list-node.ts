@@ -6,7 +6,7 @@ import { ListCopy } from './list-copy.ts';
 /** A change reaches a node within this and the time of a read; well below the 2 s that are promised. */
 const FOLLOW_INTERVAL_MS = 500;
 
-/** A copy that could not be compared with the store for this long is told to be stale. */
+/** A copy that could not be compared with the store for this long counts as stale. */
 export const LISTS_STALE_MS = 10_000;
 
 /** Entries that ended this long ago are removed. */
@@ -47,7 +47,7 @@ export class ListNode implements SharedLists {
     this.#parts = parts;
   }
 
-  /** Reads all lists once, then goes on following in the background until `stop`. */
+  /** Reads all lists once, then keeps following in the background until `stop`. */
   async start(): Promise<void> {
     await this.sync();
     this.#followLater();

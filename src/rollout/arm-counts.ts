@@ -18,13 +18,23 @@ export interface ClientCounts {
   readonly bots: number;
   /** Of those who asked since then: who paid an order, by the first payment. */
   readonly paid: number;
+  /** Of the same: who paid none, and had an order that ended unpaid. Of the others nothing is known. */
+  readonly unpaid: number;
 }
 
-const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0 };
+/** What became of a client's orders since a trial began. */
+export type ClientFate = 'paid' | 'unpaid' | 'unknown';
+
+const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0, unpaid: 0 };
 
 export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
 
-export const ONE_PAYER: ArmCounts = { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: 1 } };
+/** The counts of one client whose fate changed. Who paid stays a payer, whatever is taken back. */
+export function countsOfFate(before: ClientFate, after: ClientFate): ArmCounts {
+  if (before === after || before === 'paid') return NO_COUNTS;
+  const change = (fate: ClientFate) => (after === fate ? 1 : 0) - (before === fate ? 1 : 0);
+  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
+}
 
 /** The counts of one verdict. */
 export function countsOf(
@@ -34,7 +44,9 @@ export function countsOf(
   const blocks = verdict === 'BLOCK' ? 1 : 0;
   const waits = verdict === 'WAIT' ? 1 : 0;
   const bots = isBot ? 1 : 0;
-  const clients = firstOfClient ? { seen: 1, blocked: blocks, waited: waits, bots, paid: 0 } : NO_CLIENTS;
+  const clients = firstOfClient
+    ? { ...NO_CLIENTS, seen: 1, blocked: blocks, waited: waits, bots }
+    : NO_CLIENTS;
   return { verdicts: 1, blocks, waits, bots, clients };
 }
 
@@ -50,6 +62,8 @@ export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
       waited: a.clients.waited + b.clients.waited,
       bots: a.clients.bots + b.clients.bots,
       paid: a.clients.paid + b.clients.paid,
+      // A node of an earlier version does not tell.
+      unpaid: a.clients.unpaid + (b.clients.unpaid ?? 0),
     },
   };
 }

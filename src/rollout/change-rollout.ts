@@ -26,9 +26,9 @@ export class RolloutRefused extends Error {
 export interface RolloutStatus {
   /** Null before the first node ever started, and when what is stored cannot be read. */
   readonly rollout: Rollout | null;
-  /** What is stored as the rollout cannot be read; the nodes go on with what they have until a rollback. */
+  /** The stored rollout cannot be read; the nodes continue with what they have until a rollback. */
   readonly unreadable: boolean;
-  /** Null for whoever may not see the fleet. */
+  /** Null for callers that may not see the fleet. */
   readonly nodes: readonly NodeView[] | null;
   /** What all nodes saw of the trial under way, on the platforms that the viewer may see; null without one. */
   readonly trial: TrialView | null;
@@ -96,12 +96,12 @@ export async function rollOut(
 }
 
 const UNREADABLE =
-  'what the store holds as the rollout cannot be read; the nodes go on with what they have; "rules rollback" writes it anew from them, and then a version can be rolled out';
+  'what the store holds as the rollout cannot be read; the nodes continue with what they have; "rules rollback" rewrites it from them, and then a version can be rolled out';
 
 /**
  * Takes the candidate back, or without one returns to the version before. A stored rollout that cannot be
- * read is written anew from what the nodes follow, without a candidate. The version that was taken back is
- * marked on the disk of whoever does it, so that no first start chooses it. Throws RolloutRefused.
+ * read is rewritten from what the nodes follow, without a candidate. The version that was taken back is
+ * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
  */
 export async function rollBack(fleet: Fleet, rulesDir: string, change: Change): Promise<FollowReport> {
   const stored = await running(fleet);

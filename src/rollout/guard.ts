@@ -41,7 +41,8 @@ export function guardBreach(arms: ArmClients, percent: number, points: number): 
     const evidence = logEvidence(draws, percent / 100, points / 100);
     if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) continue;
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
-    return `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`;
+    const told = final ? '' : ` (${fatesOf(candidate)}; against ${fatesOf(active)})`;
+    return `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`;
   }
   return null;
 }
@@ -88,6 +89,11 @@ function logRatio({ hits, misses }: Draws, chance: number, base: number, other: 
     misses[1] * Math.log(ofMiss / chance) +
     misses[0] * Math.log((1 - ofMiss) / (1 - chance))
   );
+}
+
+/** What is known of the clients by now: who is unknown may still pay. */
+function fatesOf({ seen, paid, unpaid }: ClientCounts): string {
+  return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 
 function inPercent(share: number): string {

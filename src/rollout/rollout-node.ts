@@ -7,16 +7,17 @@ import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { LAYOUT } from '../state/keys.ts';
 import { alone, type Peers } from '../workers/peers.ts';
+import type { ClientFate } from './arm-counts.ts';
 import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
 import { type Candidate, inCanary, type Rollout, takeBack } from './rollout.ts';
-import type { Payment, RuleChoice, RuleSource } from './rule-source.ts';
+import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource } from './rule-source.ts';
 import { stageOf } from './stage.ts';
 import { remember, startingRollout } from './starting-rollout.ts';
 import {
   countCandidateError,
   countDecision,
-  countPayer,
+  countFate,
   countShadow,
   noTrialCounts,
   sumTrialCounts,
@@ -48,7 +49,7 @@ interface LoadedRollout {
   readonly candidate: { readonly rules: RuleSet; readonly trial: Candidate } | null;
 }
 
-/** One node's part in the rollout: follows the shared pointer, reports itself, minds the guard. */
+/** One node's part in the rollout: follows the shared pointer, reports itself, runs the guard. */
 export class RolloutNode implements RuleSource {
   readonly nodeId: string;
   readonly rules: LoadedRules;
@@ -122,15 +123,15 @@ export class RolloutNode implements RuleSource {
     else if (shadowed !== undefined) this.#counts = countShadow(this.#counts, decision, shadowed);
   }
 
-  /** A client counts once as a payer: by its first payment since the stage began, if it asked since then. */
-  observePayment({ client, paidAt, lastPaidAt, lastVerdictAt }: Payment): void {
+  /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
+  observeOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const trial = this.#following.candidate?.trial;
     if (this.#counts === null || trial?.mode !== 'canary') return;
     const { since } = stageOf(trial);
-    const isFirst = paidAt >= since && (lastPaidAt ?? 0) < since && (lastVerdictAt ?? 0) >= since;
-    if (!isFirst) return;
+    if ((lastVerdictAt ?? 0) < since) return;
     const arm = inCanary(trial, client.hash) ? 'candidate' : 'active';
-    this.#counts = countPayer(this.#counts, client.platform, arm);
+    const fates = [fateSince(before, since), fateSince(after, since)] as const;
+    this.#counts = countFate(this.#counts, client.platform, arm, fates);
   }
 
   candidateFailed(error: unknown): void {
@@ -182,7 +183,7 @@ export class RolloutNode implements RuleSource {
       await this.#parts.fleet.report(joinReports(this.report(), await this.#reports('')));
       await this.#mindGuard();
     } catch (error) {
-      // The pointer cannot be read: this node goes on with what it has.
+      // The pointer cannot be read: this node continues with what it has.
       this.#parts.onTrouble('the rollout could not be read', error);
     }
   }
@@ -222,7 +223,7 @@ export class RolloutNode implements RuleSource {
     }
   }
 
-  /** This node goes on with what it has. */
+  /** This node continues with what it has. */
   #goOnInTrouble(trouble: string): void {
     if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
     this.#trouble = trouble;
@@ -263,7 +264,7 @@ function isFirstSince({ at, facts }: Decision, since: number): boolean {
 }
 
 const UNREADABLE =
-  'what the store holds as the rollout cannot be read; this node goes on with what it has, and "rules rollback" writes it anew';
+  'what the store holds as the rollout cannot be read; this node continues with what it has, and "rules rollback" rewrites it';
 
 /** The rule sets that a rollout names, or why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
@@ -285,4 +286,9 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
   if (refused !== undefined)
     return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
   return `the rollout wants ${wanted}, which is not in this node's RULES_DIR; deploy it there`;
+}
+
+function fateSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientFate {
+  if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
+  return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

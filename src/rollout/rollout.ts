@@ -24,7 +24,7 @@ export interface Candidate extends VersionRef {
 
 export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
 
-/** One change of the rollout, for whoever asks later what happened. */
+/** One change of the rollout, for anyone who asks later what happened. */
 export interface HistoryEntry {
   /** Epoch ms. */
   readonly at: number;
@@ -157,8 +157,8 @@ export function takeBack(
 }
 
 /**
- * A rollout that takes the place of one that cannot be read: what the nodes decide with goes on, and a
- * candidate ends with it. The history begins anew.
+ * A rollout that takes the place of one that cannot be read: what the nodes decide with stays, and a
+ * candidate ends with it. The history starts again.
  */
 export function repaired(revision: number, active: VersionRef, { who, at, reason }: Change): Rollout {
   const { version, digest } = active;

@@ -22,11 +22,18 @@ export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleS
   return { fingerprint: union('fingerprint'), ip: union('ip') };
 }
 
-/** A payment, and what was known of the client before it. Times are epoch ms. */
-export interface Payment {
-  readonly client: ClientKey;
-  readonly paidAt: number;
+/** When a client's newest outcomes of either kind were, epoch ms. */
+export interface NewestOutcomes {
   readonly lastPaidAt: number | null;
+  readonly lastUnpaidAt: number | null;
+}
+
+/** What an outcome changed in what is known of its client. */
+export interface OutcomeSeen {
+  readonly client: ClientKey;
+  readonly before: NewestOutcomes;
+  readonly after: NewestOutcomes;
+  /** Epoch ms. */
   readonly lastVerdictAt: number | null;
 }
 
@@ -35,8 +42,8 @@ export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /** A verdict was given; with a shadow, what it would have been there (null: the shadow threw). */
   observe(decision: Decision, shadowed?: Decision | null): void;
-  /** An order of a client was reported as paid. */
-  observePayment(payment: Payment): void;
+  /** What became of an order of a client was reported. */
+  observeOutcome(outcome: OutcomeSeen): void;
   /** The candidate threw, and the active rules decided. */
   candidateFailed(error: unknown): void;
   /** The loaded rule set behind a decision; null when it is not on this node. */
@@ -48,7 +55,7 @@ export function fixedRules(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),
     observe: () => {},
-    observePayment: () => {},
+    observeOutcome: () => {},
     candidateFailed: () => {},
     ruleSetOf: (version, digest) => (rules.version === version && rules.digest === digest ? rules : null),
   };

@@ -1,6 +1,13 @@
 import type { PlatformName } from '../client/client-key.ts';
 import type { Arm, Decision } from '../decision/decision.ts';
-import { type ArmCounts, addCounts, countsOf, NO_COUNTS, ONE_PAYER } from './arm-counts.ts';
+import {
+  type ArmCounts,
+  addCounts,
+  type ClientFate,
+  countsOf,
+  countsOfFate,
+  NO_COUNTS,
+} from './arm-counts.ts';
 
 /** A kind of difference between the active version and its shadow, with decisions to look at. */
 export interface TrialDifference {
@@ -52,9 +59,14 @@ export function countDecision(counts: TrialCounts, decision: Decision, firstOfCl
   return countArm(counts, decision.platform, decision.arm, countsOf(decision, firstOfClient));
 }
 
-/** The counts with one more client that paid. */
-export function countPayer(counts: TrialCounts, platform: PlatformName, arm: Arm): TrialCounts {
-  return countArm(counts, platform, arm, ONE_PAYER);
+/** The counts with another fate of one client. */
+export function countFate(
+  counts: TrialCounts,
+  platform: PlatformName,
+  arm: Arm,
+  fates: readonly [before: ClientFate, after: ClientFate],
+): TrialCounts {
+  return countArm(counts, platform, arm, countsOfFate(...fates));
 }
 
 /** The counts with one more verdict that the shadow decided, too. */

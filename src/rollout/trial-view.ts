@@ -8,7 +8,7 @@ import type { Candidate } from './rollout.ts';
 import { stageOf } from './stage.ts';
 import { sumTrialCounts, type TrialFigures } from './trial-counts.ts';
 
-/** A share of the clients of both arms. */
+/** A share of the clients of both arms; paid of those with an outcome. */
 export interface ClientShare {
   readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';
   /** Null without a client. */
@@ -36,11 +36,18 @@ export interface TrialView {
   readonly candidateErrors: number;
 }
 
+const ALL = ({ seen }: ClientCounts) => seen;
+
 const SHARES = [
-  { name: 'BLOCK', of: (clients: ClientCounts) => clients.blocked },
-  { name: 'WAIT', of: (clients: ClientCounts) => clients.waited },
-  { name: 'bot flag', of: (clients: ClientCounts) => clients.bots },
-  { name: 'paid', of: (clients: ClientCounts) => clients.paid },
+  { name: 'BLOCK', of: (clients: ClientCounts) => clients.blocked, among: ALL },
+  { name: 'WAIT', of: (clients: ClientCounts) => clients.waited, among: ALL },
+  { name: 'bot flag', of: (clients: ClientCounts) => clients.bots, among: ALL },
+  // Of whom nothing is known yet is neither.
+  {
+    name: 'paid',
+    of: (clients: ClientCounts) => clients.paid,
+    among: ({ paid, unpaid }: ClientCounts) => paid + unpaid,
+  },
 ] as const;
 
 /**
@@ -81,9 +88,9 @@ export function breachOf({ guardPoints, percent }: Candidate, arms: TrialFigures
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
-  return SHARES.map(({ name, of }) => ({
+  return SHARES.map(({ name, of, among }) => ({
     name,
-    active: shareInterval(of(active.clients), active.clients.seen),
-    candidate: shareInterval(of(candidate.clients), candidate.clients.seen),
+    active: shareInterval(of(active.clients), among(active.clients)),
+    candidate: shareInterval(of(candidate.clients), among(candidate.clients)),
   }));
 }

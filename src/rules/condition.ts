@@ -127,13 +127,6 @@ export function factsNamed(conditions: readonly Condition[]): readonly FactRef[]
   return [...new Map(comparisonsIn(conditions).map(({ fact }) => [fact.label, fact])).values()];
 }
 
-/** Whether a condition asks what people put on a list, of the rule set or shared. */
-export function asksLists(condition: Condition): boolean {
-  return comparisonsIn([condition]).some(
-    ({ fact: { fact }, list }) => fact.kind === 'listed' || list !== undefined,
-  );
-}
-
 /** The conditions that are referred to by name, also from within each other. */
 export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
   const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');

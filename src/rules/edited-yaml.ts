@@ -8,7 +8,7 @@ export interface YamlEdit {
 
 /**
  * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
- * as they are; one that is missing is added, for which the file is written anew, comments included.
+ * as they are; one that is missing is added, for which the file is rewritten, comments included.
  */
 export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
   return edits.reduce(edited, text);

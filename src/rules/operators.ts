@@ -31,7 +31,3 @@ export function operatorsFor(domain: FactDomain): readonly OperatorName[] {
       return domain satisfies never;
   }
 }
-
-export function isOperator(name: string): name is OperatorName {
-  return OPERATORS.some((operator) => operator === name);
-}

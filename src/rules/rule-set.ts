@@ -8,12 +8,12 @@ import type { Location } from './problem.ts';
 
 declare const ruleVersionBrand: unique symbol;
 
-/** `p<n>.v<n>`, the name of the rule set's folder and the stamp on every verdict. */
+/** `p<n>.v<n>`, the name of the rule set's folder and the stamp on every verdict; of a draft also `p<n>.v<n>-<word>`. */
 export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
-export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10';
+export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-night for a draft';
 
-export const RULE_VERSION_PATTERN = '^p\\d{1,6}\\.v\\d{1,6}$';
+export const RULE_VERSION_PATTERN = '^p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,15})?$';
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 
@@ -22,6 +22,11 @@ export const DIGEST_PATTERN = '^[0-9a-f]{64}$';
 
 export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
+}
+
+/** Whether a version has a draft's name, with a word at its end: it is never released. */
+export function hasDraftName(version: RuleVersion): boolean {
+  return version.includes('-');
 }
 
 /** The contract's verdicts (section 4.2). */

@@ -44,7 +44,7 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
 }
 
-/** One try of a call, as `onAttempt` is told it. The path holds ids; neither key nor body is here. */
+/** One try of a call, as `onAttempt` gets it. The path holds ids; neither key nor body is here. */
 export interface Attempt {
   readonly method: string;
   readonly path: string;

@@ -144,7 +144,7 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', 'lists', undefined, options));
   }
 
-  /** A page of a list, what was changed last first; `before` goes on where a page ended. */
+  /** A page of a list, last changed first; `before` continues where a page ended. */
   async listEntries(list: string, query: ListEntryQuery = {}, options?: CallOptions): Promise<ListEntries> {
     checkLimit(query);
     if (query.before !== undefined) checkWholeNumber('before', query.before, 1);

@@ -353,6 +353,19 @@ export interface NodeReport {
   readonly hasStaleLists?: boolean;
 }
 
+export type OutcomeLineResult =
+  | {
+      readonly line: number;
+      readonly clientIdKey: string;
+      readonly orderRef: string;
+      readonly result: OutcomeEffect;
+    }
+  | {
+      readonly line: number;
+      readonly error: string;
+      readonly detail: string;
+    };
+
 export interface OutcomeReport {
   /** Stable identifier of the client */
   readonly clientIdKey: string;
@@ -536,6 +549,7 @@ export interface TrialCounts {
         readonly waited: number;
         readonly bots: number;
         readonly paid: number;
+        readonly unpaid: number;
       };
     };
     readonly candidate: {
@@ -549,6 +563,7 @@ export interface TrialCounts {
         readonly waited: number;
         readonly bots: number;
         readonly paid: number;
+        readonly unpaid: number;
       };
     };
   };

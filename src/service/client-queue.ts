@@ -13,18 +13,12 @@ export class ClientQueue {
 
   /** Runs `work` after all earlier work under the same key; null when too much is waiting. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> | null {
-    const tail = this.#tails.get(key);
-    if (tail === undefined) return this.#start(key, { last: Promise.resolve(), waiting: 0 }, work);
-    return tail.waiting >= this.#maxWaiting ? null : this.#start(key, tail, work);
-  }
-
-  #start<T>(key: string, tail: Tail, work: () => Promise<T>): Promise<T> {
-    const result = tail.last.then(work);
+    const tail = this.#tails.get(key) ?? { last: null, waiting: 0 };
+    if (tail.waiting >= this.#maxWaiting) return null;
+    const result = tail.last === null ? Promise.try(work) : tail.last.then(work);
+    const finish = () => this.#finish(key, tail);
     tail.waiting++;
-    tail.last = result.then(
-      () => this.#finish(key, tail),
-      () => this.#finish(key, tail),
-    );
+    tail.last = result.then(finish, finish);
     this.#tails.set(key, tail);
     return result;
   }
@@ -36,6 +30,7 @@ export class ClientQueue {
 }
 
 interface Tail {
-  last: Promise<unknown>;
+  /** Null before the first. */
+  last: Promise<unknown> | null;
   waiting: number;
 }

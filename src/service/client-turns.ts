@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
 import { ClientQueue } from './client-queue.ts';
 

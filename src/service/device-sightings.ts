@@ -26,6 +26,7 @@ export async function seeDevices(
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
+  if (devices === 0) return NO_SIGHTINGS;
   const windowsMs = sharingWindowsMs(choice);
   const seen = await Promise.all(
     Array.from({ length: devices }, (_, index) => {

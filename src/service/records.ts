@@ -16,7 +16,8 @@ import type { Decision } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
-import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
+import type { VerdictBody } from '../decision/request-bodies.ts';
+import { verdictRequest } from '../decision/requests.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
@@ -113,7 +114,7 @@ export class Records {
     );
   }
 
-  /** Null when there is no such decision; for whoever may see every platform. */
+  /** Null when there is no such decision; for callers that may see every platform. */
   anyDecision(decisionId: string): Promise<Decision | null> {
     return this.#parts.store.decision(decisionId);
   }

@@ -28,7 +28,7 @@ export const SECRET_REGISTER = 'signal-secret';
 const CHANGE_MS = RETENTION.sightingMs;
 
 /**
- * Sees that all nodes of a store use one secret: the first one that is ever used is noted, another one is refused
+ * Sees that all nodes of a store use one secret: the first one ever used is noted, a different one is refused
  * with SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
  * secret as long as devices are still counted under it, otherwise null.
  */
@@ -52,10 +52,10 @@ export async function agreeOnSecret(
   }
   const isChanging = now - known.since < CHANGE_MS;
   if (own === known.fingerprint) return isChanging && former === known.former ? previous : null;
-  // A node that still has the secret of before may start again until the change is through.
+  // A node that still has the previous secret may restart until the change is finished.
   if (own === known.former && isChanging) return null;
   throw new SecretRefused(
-    "SIGNAL_SECRET is another one than this store's fingerprints and IPs are kept under, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
+    "SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, so none of them would be recognised. Give every node the same SIGNAL_SECRET (a node without one makes its own, in the file signal-secret under DATA_DIR). To change it, set SIGNAL_SECRET_PREVIOUS to the one of before; if that is lost, run state forget-secret",
   );
 }
 

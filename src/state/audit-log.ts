@@ -3,7 +3,7 @@
  * entries, about. An erasure forgets what was noted about the client.
  */
 export interface AuditLog {
-  /** `clientHash` names the client whom the entry is about; null when it is about none. */
+  /** `clientHash` names the client that the entry is about; null when it is about none. */
   append(entry: string, clientHash: string | null): Promise<void>;
   /** Entries after a cursor (null: from the oldest kept). Throws UnknownCursor. */
   read(after: string | null, limit: number): Promise<AuditLogPage>;

@@ -1,4 +1,4 @@
-/** An offset beyond this is told to the operator: somebody's clock is wrong. */
+/** An offset beyond this is reported to the operator: a clock is wrong. */
 export const CLOCK_OFFSET_MS_MAX = 2000;
 
 /** When a store told its time: this process's clock before and after, and the store's between the two. */
@@ -12,7 +12,7 @@ export interface ClockReading {
  * By how much a store's clock is ahead of this process's. A reading proves that the offset lies between
  * `storeMs - arrivedMs` and `storeMs + 1 - sentMs` (the store tells whole milliseconds). The greatest lower
  * end is kept: it comes from the fastest answer, and a clock that is corrected by it does not lead the store's.
- * A reading that contradicts it begins anew: one of the clocks was set.
+ * A reading that contradicts it starts a new estimate: one of the clocks was set.
  */
 export class ClockOffset {
   #offsetMs: number | null = null;

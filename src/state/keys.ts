@@ -93,14 +93,17 @@ export function deviceMember(clientHash: string): string {
   return clientHash.slice(0, 12);
 }
 
-/** Ids of the decisions about an orderRef, by when. Sorted set: a small one takes less than a list. */
-export function orderKey(platform: PlatformName, order: string): string {
-  return `q:${platform}:${order}`;
+/**
+ * Ids of the decisions about an orderRef by clients of a partition, by when: beside the decisions, so that they are written
+ * together. Sorted set: a small one takes less than a list.
+ */
+export function orderKey(partition: string, platform: PlatformName, order: string): string {
+  return `q:{${partition}}${platform}:${order}`;
 }
 
-/** Decisions of a partition's clients that could not be noted under their orders yet. Set. */
-export function lateOrdersKey(partition: string): string {
-  return `late-orders:{${partition}}`;
+/** The same of all clients, where the order alone said where it lay. Nothing is added to it any more. */
+export function formerOrderKey(platform: PlatformName, order: string): string {
+  return `q:${platform}:${order}`;
 }
 
 /** The request that first came with an Idempotency-Key. String. */

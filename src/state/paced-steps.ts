@@ -1,7 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
 
-/** After a step, so many times as long as it took are left to everybody else. */
+/** Together the steps of this thread take a sixth of it. */
 const REST_SHARE = 5;
+
+/** Of the work that is being done, whether somebody still waits for it. */
+const wanted = new AsyncLocalStorage<() => boolean>();
 
 /** A machine that has much to do makes steps long, and then the rests count most; without an end a search would have none. */
 const REST_MS_MAX = 100;
@@ -9,13 +13,34 @@ const REST_MS_MAX = 100;
 /** What is read of the store in one step: a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
+/** Work was given up, because whoever wanted it is gone. */
+export class NobodyWaits extends Error {
+  override readonly name = 'NobodyWaits';
+}
+
 /**
  * Work that may wait, beside requests that may not: short steps, one at a time however many ask, each followed by a
- * rest. All of it together has a sixth of the thread, and a request waits for one step at most. A step must not
+ * rest. All of it together has its share of the thread, and a request waits for one step at most. A step must not
  * ask for another, which would wait for the first.
  */
 export class PacedSteps {
   #free: Promise<void> = Promise.resolve();
+  readonly #restShare: number;
+
+  /** After a step, so many times as long as it took are left to everybody else. */
+  constructor(restShare: number = REST_SHARE) {
+    this.#restShare = restShare;
+  }
+
+  /** Does work of many steps, and nothing more of it, giving `otherwise`, from the step on at which nobody wants it. */
+  async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await wanted.run(isWanted, work);
+    } catch (error) {
+      if (isWanted()) throw error;
+      return otherwise;
+    }
+  }
 
   /** Runs one step when its turn has come; what it throws is thrown, after which the next has its turn. */
   async run<T>(step: () => Promise<T>): Promise<T> {
@@ -25,9 +50,10 @@ export class PacedSteps {
     await before;
     const startedMs = performance.now();
     try {
+      if (wanted.getStore()?.() === false) throw new NobodyWaits('nobody waits for this any more');
       return await step();
     } finally {
-      const restMs = Math.min(REST_MS_MAX, REST_SHARE * (performance.now() - startedMs));
+      const restMs = Math.min(REST_MS_MAX, this.#restShare * (performance.now() - startedMs));
       rest(restMs).then(resolve);
     }
   }
@@ -47,3 +73,6 @@ export class PacedSteps {
 
 /** Everything that searches in this process, whichever store it reads: they share its thread. */
 export const searchSteps = new PacedSteps();
+
+/** Readings of the archive, on a thread beside this one: with rests as long as they take, it leaves half of its core to others. */
+export const archiveReadings = new PacedSteps(1);

@@ -8,11 +8,13 @@ export interface BucketSettings {
   readonly delayMsMax: number;
 }
 
-/** When a request may go on: now (0), in so many ms, or never. */
+/** When a request may proceed: now (0), after this many ms, or never. */
 export type Admission = { readonly admitted: true; readonly delayMs: number } | { readonly admitted: false };
 
 export interface RateBuckets {
   take(bucket: string, settings: BucketSettings): Promise<Admission>;
+  /** Whether the next request of the bucket goes on at once, as far as this process knows. */
+  isFree(bucket: string, settings: BucketSettings): boolean;
 }
 
 /** A forger of addresses can push out other buckets, never grow the table. */
@@ -22,16 +24,37 @@ const LOCAL_BUCKETS_MAX = 50_000;
  * Buckets of this process. A bucket is one number: the time at which it would be full again
  * (the generic cell rate algorithm), so an untouched one need not be kept.
  */
-export function localRateBuckets(monotonicMs: () => number): RateBuckets {
-  const fullAt = new LRUCache<string, number>({ max: LOCAL_BUCKETS_MAX });
-  return {
-    take: async (bucket, settings) => {
-      const nowMs = monotonicMs();
-      const next = takeToken(fullAt.get(bucket) ?? 0, nowMs, settings);
-      if (next.admission.admitted) fullAt.set(bucket, next.fullAtMs);
-      return next.admission;
-    },
-  };
+export class LocalRateBuckets implements RateBuckets {
+  readonly #monotonicMs: () => number;
+  readonly #fullAtMs = new LRUCache<string, number>({ max: LOCAL_BUCKETS_MAX });
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  async take(bucket: string, settings: BucketSettings): Promise<Admission> {
+    return this.takeNow(bucket, settings);
+  }
+
+  takeNow(bucket: string, settings: BucketSettings): Admission {
+    const { admission, fullAtMs } = this.#next(bucket, settings);
+    if (admission.admitted) this.#fullAtMs.set(bucket, fullAtMs);
+    return admission;
+  }
+
+  isFree(bucket: string, settings: BucketSettings): boolean {
+    const { admission } = this.#next(bucket, settings);
+    return admission.admitted && admission.delayMs === 0;
+  }
+
+  /** Others took from the bucket, too: the last request has to wait for so long. */
+  learnDelay(bucket: string, { ratePerSecond, burst }: BucketSettings, delayMs: number): void {
+    this.#fullAtMs.set(bucket, this.#monotonicMs() + delayMs + (burst * 1000) / ratePerSecond);
+  }
+
+  #next(bucket: string, settings: BucketSettings) {
+    return takeToken(this.#fullAtMs.get(bucket) ?? 0, this.#monotonicMs(), settings);
+  }
 }
 
 /** Times are fractions of a millisecond; what rounding leaves of them is no wait. */

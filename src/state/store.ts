@@ -274,7 +274,7 @@ export const RETENTION = {
   stateMs: 400 * DAY_MS,
   /** Order outcomes; and decisions with what finds them, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
-  /** What decision records have in common; it is stored anew while it is in use. */
+  /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,
   /** Stored answers of verdicts with an Idempotency-Key. */
   idempotencyMs: DAY_MS,

@@ -15,15 +15,22 @@ export const CLUSTERED_ORDERS_MIN = 30;
  * number of positive counts, 1998), by the variance of the ratio between clients. Null for too few orders.
  */
 export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
+  const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
+  return whole < CLUSTERED_ORDERS_MIN ? null : clusteredInterval(clusters);
+}
+
+/** The same however few orders there are; null without one. */
+export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterval | null {
+  const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
-  for (const cluster of clusters) {
+  for (const cluster of all) {
     part += cluster.part;
     whole += cluster.whole;
   }
-  if (whole < CLUSTERED_ORDERS_MIN) return null;
+  if (whole === 0) return null;
   const share = part / whole;
-  for (const cluster of clusters) spread += (cluster.part - share * cluster.whole) ** 2;
-  const counted = clusters.filter((cluster) => cluster.whole > 0).length;
+  for (const cluster of all) spread += (cluster.part - share * cluster.whole) ** 2;
+  const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
   // Never more than there are orders: clients that happen to be alike do not make more of them.
   const told = variance === 0 ? counted : Math.min(whole, (share * (1 - share)) / variance);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
 import type { Peers } from './peers.ts';
+import { BEAT_MS } from './place.ts';
 
 /** This worker among its peers, and what the supervisor wants of it. */
 export interface Joined {
@@ -17,11 +18,13 @@ export async function joinPeers(): Promise<Joined> {
   const peers: Peers = {
     leads: role.leads,
     nodeId: role.nodeId,
+    workers: role.workers,
     pid: process.ppid,
-    topic: <T>(name: string, answer: (argument: string) => Promise<T>) => {
+    topic: <T>(name: string, answer: (argument: string) => Promise<T>, inherit?: (left: T) => void) => {
       channel.answers.set(name, answer);
+      if (inherit !== undefined) channel.onInherited = (text) => inherit(JSON.parse(text));
       return async (argument: string) => {
-        const texts = await channel.ask(name, argument);
+        const texts = await channel.ask(name, argument, inherit !== undefined);
         return texts.map((text): T => JSON.parse(text));
       };
     },
@@ -42,6 +45,7 @@ export async function joinPeers(): Promise<Joined> {
 /** What this worker and its supervisor tell each other. */
 class Channel {
   readonly answers = new Map<string, Answer>();
+  onInherited: (text: string) => void = () => {};
   readonly #asked = new Map<string, (values: readonly string[]) => void>();
   readonly #role = Promise.withResolvers<Role>();
   readonly #allReady = Promise.withResolvers<void>();
@@ -51,6 +55,7 @@ class Channel {
     process.on('message', (message) => {
       if (isToWorker(message)) this.#take(message);
     });
+    setInterval(() => send({ kind: 'alive' }), BEAT_MS).unref();
     // Without a supervisor nobody would end this process. Node's own orderly exit, which comes after this, was seen to
     // wait for ever for a thread when the store and the reader of the log were gone, too.
     process.prependOnceListener('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -68,11 +73,11 @@ class Channel {
     return this.#drain.promise;
   }
 
-  ask(topic: string, argument: string): Promise<readonly string[]> {
+  ask(topic: string, argument: string, keep: boolean): Promise<readonly string[]> {
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
     this.#asked.set(id, resolve);
-    send({ kind: 'ask', id, topic, argument });
+    send({ kind: 'ask', id, topic, argument, keep });
     return promise;
   }
 
@@ -90,6 +95,9 @@ class Channel {
       case 'gathered':
         this.#asked.get(message.id)?.(message.values);
         this.#asked.delete(message.id);
+        break;
+      case 'inherited':
+        this.onInherited(message.value);
         break;
       case 'asked':
         void this.#answer(message.id, message.topic, message.argument);

@@ -2,6 +2,8 @@
 export interface Role {
   readonly leads: boolean;
   readonly nodeId: string;
+  /** Of the whole node. */
+  readonly workers: number;
   readonly callerPort: number;
   readonly platformPort: number;
 }
@@ -12,17 +14,33 @@ export type ToWorker =
   | { readonly kind: 'all ready' }
   | { readonly kind: 'asked'; readonly id: string; readonly topic: string; readonly argument: string }
   | { readonly kind: 'gathered'; readonly id: string; readonly values: readonly string[] }
+  /** What a worker that is gone said last on the topic that is kept. */
+  | { readonly kind: 'inherited'; readonly value: string }
   | { readonly kind: 'drain'; readonly signal: NodeJS.Signals };
 
 /** From a worker to its supervisor. */
 export type ToSupervisor =
+  | { readonly kind: 'alive' }
   | { readonly kind: 'ready'; readonly line: string }
-  | { readonly kind: 'ask'; readonly id: string; readonly topic: string; readonly argument: string }
+  | {
+      readonly kind: 'ask';
+      readonly id: string;
+      readonly topic: string;
+      readonly argument: string;
+      readonly keep: boolean;
+    }
   /** `value` is null when the worker has nothing to say on the topic. */
   | { readonly kind: 'answer'; readonly id: string; readonly value: string | null };
 
-const TO_WORKER: ReadonlySet<unknown> = new Set(['role', 'all ready', 'asked', 'gathered', 'drain']);
-const TO_SUPERVISOR: ReadonlySet<unknown> = new Set(['ready', 'ask', 'answer']);
+const TO_WORKER: ReadonlySet<unknown> = new Set([
+  'role',
+  'all ready',
+  'asked',
+  'gathered',
+  'inherited',
+  'drain',
+]);
+const TO_SUPERVISOR: ReadonlySet<unknown> = new Set(['alive', 'ready', 'ask', 'answer']);
 
 /** Node itself sends messages on the same channel. */
 export function isToWorker(message: unknown): message is ToWorker {

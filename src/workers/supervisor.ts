@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { type Address, reservePort } from '../http/server/listener.ts';
 import { Gathering } from './gathering.ts';
 import { isToSupervisor, type ToSupervisor, type ToWorker } from './messages.ts';
+import { BEAT_MS, Place } from './place.ts';
 
 export interface SupervisorParts {
   readonly workers: number;
@@ -11,16 +12,6 @@ export interface SupervisorParts {
   readonly platform: Address;
   readonly log: Logger;
 }
-
-/** A worker that died is replaced after this, doubled with each death that follows soon. */
-const REPLACE_MS_MIN = 500;
-const REPLACE_MS_MAX = 30_000;
-
-/** Deaths are forgotten after this. */
-const DEATHS_WINDOW_MS = 60_000;
-
-/** With more deaths within the window, for each worker, the node ends: whoever runs it should see that. */
-const DEATHS_MAX = 5;
 
 /** Workers kept dying. */
 const EXIT_FAILURE = 1;
@@ -38,48 +29,72 @@ export async function supervise(parts: SupervisorParts): Promise<void> {
   await new Supervisor(parts, callerPort, platformPort).run();
 }
 
+/** How a worker ended. */
+interface Death {
+  readonly pid: number | undefined;
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly deathsInARow: number;
+}
+
 class Supervisor {
   readonly #nodeId = randomUUID();
   readonly #parts: SupervisorParts;
   readonly #ports: { readonly callerPort: number; readonly platformPort: number };
   readonly #gathering = new Gathering();
+  readonly #places: readonly Place[];
   /** Those that serve, and what they said when they began. */
   readonly #ready = new Map<Worker, string>();
-  readonly #alive = new Set<Worker>();
+  /** Those that run, and where. */
+  readonly #alive = new Map<Worker, Place>();
   #leader: Worker | null = null;
-  #deathsMs: number[] = [];
   #stopping: NodeJS.Signals | null = null;
   #exitCode = 0;
+  #othersStarted = false;
   #announced = false;
+  /** What workers that are gone had counted, while nobody serves who could take it over. */
+  #unclaimed: string[] = [];
 
   constructor(parts: SupervisorParts, callerPort: number, platformPort: number) {
     this.#parts = parts;
+    this.#places = Array.from({ length: parts.workers }, () => new Place());
     this.#ports = { callerPort, platformPort };
   }
 
   async run(): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal));
     process.on('SIGUSR2', () => {
-      for (const worker of this.#alive) worker.process.kill('SIGUSR2');
+      for (const worker of this.#alive.keys()) worker.process.kill('SIGUSR2');
     });
-    this.#start();
+    setInterval(() => this.#listen(), BEAT_MS);
+    for (const place of this.#places.slice(0, 1)) this.#startAt(place);
   }
 
-  #start(): void {
+  #startAt(place: Place): void {
     const worker = cluster.fork();
     const leads = this.#leader === null;
     if (leads) this.#leader = worker;
-    this.#alive.add(worker);
+    this.#alive.set(worker, place);
     worker.on('message', (message: unknown) => {
-      if (isToSupervisor(message)) this.#take(worker, message);
+      if (isToSupervisor(message)) this.#take(worker, place, message);
     });
-    worker.once('exit', (code, signal) => this.#ended(worker, code, signal));
-    tell(worker, { kind: 'role', role: { leads, nodeId: this.#nodeId, ...this.#ports } });
+    worker.once('exit', (code, signal) => this.#ended(worker, place, code, signal));
+    worker.on('error', (error) => {
+      // What is said to a worker that has just died comes to nothing; its end is told by itself.
+      this.#parts.log.debug({ err: error, pid: worker.process.pid }, 'a worker could not be reached');
+      if (worker.process.pid === undefined) this.#ended(worker, place, null, null);
+    });
+    const { workers } = this.#parts;
+    tell(worker, { kind: 'role', role: { leads, nodeId: this.#nodeId, workers, ...this.#ports } });
   }
 
-  #take(worker: Worker, message: ToSupervisor): void {
+  #take(worker: Worker, place: Place, message: ToSupervisor): void {
+    place.heard();
     switch (message.kind) {
+      case 'alive':
+        break;
       case 'ready':
+        place.serves(performance.now());
         this.#nowReady(worker, message.line);
         break;
       case 'answer':
@@ -96,52 +111,75 @@ class Supervisor {
   /** The others are started once the first one serves, and the node is announced once all do. */
   #nowReady(worker: Worker, line: string): void {
     this.#ready.set(worker, line);
-    const { workers } = this.#parts;
+    this.#bequeath();
     if (this.#announced) tell(worker, { kind: 'all ready' });
-    else if (this.#ready.size === workers) this.#announce(line);
-    else if (this.#alive.size === 1) for (let n = 1; n < workers; n++) this.#start();
+    else if (this.#ready.size === this.#places.length) this.#announce(line);
+    else if (!this.#othersStarted) {
+      this.#othersStarted = true;
+      for (const place of this.#places.slice(1)) this.#startAt(place);
+    }
+  }
+
+  /** What workers that are gone had counted is counted on by one that serves, so that the node's counters never fall. */
+  #bequeath(): void {
+    const [heir] = this.#ready.keys();
+    if (heir === undefined) return;
+    for (const value of this.#unclaimed.splice(0)) tell(heir, { kind: 'inherited', value });
   }
 
   #announce(line: string): void {
     this.#announced = true;
-    console.log(`${line}, ${this.#parts.workers} workers`);
+    console.log(`${line}, ${this.#places.length} workers`);
     for (const one of this.#ready.keys()) tell(one, { kind: 'all ready' });
   }
 
-  #ask(asker: Worker, { id, topic, argument }: Extract<ToSupervisor, { kind: 'ask' }>): void {
+  #ask(asker: Worker, { id, topic, argument, keep }: Extract<ToSupervisor, { kind: 'ask' }>): void {
     const asked = [...this.#ready.keys()];
     if (!asked.includes(asker)) asked.push(asker);
-    this.#gathering.begin(
-      id,
-      asked.map((worker) => worker.id),
-      (values) => tell(asker, { kind: 'gathered', id, values }),
+    this.#gathering.begin({ id, workers: asked.map((worker) => worker.id), keep }, (values) =>
+      tell(asker, { kind: 'gathered', id, values }),
     );
     for (const worker of asked) tell(worker, { kind: 'asked', id, topic, argument });
   }
 
-  #ended(worker: Worker, code: number | null, signal: string | null): void {
+  /** A worker that stands still keeps the connections that the system gives it: it is ended, and another follows. */
+  #listen(): void {
+    for (const [worker, place] of this.#alive) {
+      if (!place.isSilentTooLong()) continue;
+      this.#parts.log.error({ pid: worker.process.pid }, 'a worker stands still and is ended');
+      worker.process.kill('SIGKILL');
+    }
+  }
+
+  #ended(worker: Worker, place: Place, code: number | null, signal: string | null): void {
     const served = this.#ready.delete(worker);
     this.#alive.delete(worker);
-    this.#gathering.gone(worker.id);
+    const left = this.#gathering.gone(worker.id);
+    if (left !== null) this.#unclaimed.push(left);
+    this.#bequeath();
     if (this.#leader === worker) this.#leader = null;
     if (this.#stopping !== null) {
       if (served && code !== 0) this.#exitCode = code ?? EXIT_FAILURE;
       this.#endWithLast();
       return;
     }
-    const death = { pid: worker.process.pid, code, signal };
-    // It has said itself why; whoever starts the node is told by the exit code.
-    if (!served && !this.#announced) this.#giveUp(code ?? EXIT_FAILURE);
-    else if (this.#deathsWithThis() > DEATHS_MAX * this.#parts.workers) {
-      this.#parts.log.fatal(death, 'workers keep dying; the node ends');
+    const waitMs = place.died(performance.now());
+    const death = { pid: worker.process.pid, code, signal, deathsInARow: place.deathsInARow };
+    if (!served && !this.#announced) this.#neverServed(death);
+    else if (waitMs === null) {
+      this.#parts.log.fatal(
+        { ...death, exitCode: EXIT_FAILURE },
+        'workers die again and again within a minute: the node drains and ends',
+      );
       this.#giveUp(EXIT_FAILURE);
-    } else this.#replace(death);
+    } else this.#replace(place, waitMs, death);
   }
 
-  #deathsWithThis(): number {
-    const now = performance.now();
-    this.#deathsMs = [...this.#deathsMs.filter((ms) => now - ms < DEATHS_WINDOW_MS), now];
-    return this.#deathsMs.length;
+  /** Whoever starts the node is told by the exit code. A worker that ended by itself has said why. */
+  #neverServed(death: Death): void {
+    if (death.signal !== null)
+      this.#parts.log.fatal(death, 'a worker was killed before the node served: the node ends');
+    this.#giveUp(death.code ?? EXIT_FAILURE);
   }
 
   #giveUp(exitCode: number): void {
@@ -149,23 +187,22 @@ class Supervisor {
     this.#stop('SIGTERM');
   }
 
-  #replace(death: object): void {
-    const waitMs = Math.min(REPLACE_MS_MAX, REPLACE_MS_MIN * 2 ** (this.#deathsMs.length - 1));
+  #replace(place: Place, waitMs: number, death: Death): void {
     this.#parts.log.error({ ...death, waitMs }, 'a worker ended and is replaced');
     setTimeout(() => {
-      if (this.#stopping === null) this.#start();
+      if (this.#stopping === null) this.#startAt(place);
     }, waitMs);
   }
 
   /** All workers drain at once: a proxy must find none of them ready. A second signal ends them at once. */
   #stop(signal: NodeJS.Signals): void {
     if (this.#stopping !== null) {
-      for (const worker of this.#alive) worker.process.kill('SIGKILL');
+      for (const worker of this.#alive.keys()) worker.process.kill('SIGKILL');
       return;
     }
     this.#stopping = signal;
     // One that is still starting hears of it as soon as it could serve.
-    for (const worker of this.#alive) tell(worker, { kind: 'drain', signal });
+    for (const worker of this.#alive.keys()) tell(worker, { kind: 'drain', signal });
     this.#endWithLast();
   }
 

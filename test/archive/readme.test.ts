@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { columnsText } from '../../src/archive/columns-text.ts';
+import { columnsText } from './columns-text.ts';
 
 describe('the guide of the archive', () => {
   it('names every table and column as they are', () => {

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { scoring } from './scoring.ts';
 
-describe('keys', function () {
-  this.timeout(60_000);
+describe('keys', () => {
   let env: { DATA_DIR: string };
   beforeEach(() => {
     env = { DATA_DIR: temporaryDirectory() };

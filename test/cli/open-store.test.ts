@@ -4,9 +4,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { spawnService } from '../service/service-process.ts';
 import { scoring } from './scoring.ts';
 
-describe('a command on a store that was not there', function () {
-  this.timeout(60_000);
-
+describe('a command on a store that was not there', () => {
   it('says which store it made, because REDIS_URL may have been forgotten, and says so once', async () => {
     const env = { DATA_DIR: join(temporaryDirectory(), 'data') };
     const first = await scoring(['keys', 'list'], env);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type EndedProcess, runNode } from '../servers/node-process.ts';
+import { type EndedProcess, runNode } from '../processes/node-process.ts';
 
 export const SCORING = join(import.meta.dirname, '..', '..', 'src', 'cli', 'scoring.ts');
 

@@ -6,7 +6,6 @@ import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, factsNow } from '../../src/decision/decide.ts';
-import type { VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import {
   anyLife,
@@ -19,19 +18,10 @@ import {
 } from '../rule-fixtures/random-life.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, edits, swap } from '../rule-fixtures/sound-rules.ts';
+import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 const RULES = edited({});
-
-const REQUEST: VerdictRequest = {
-  sellPointKey: 'shop-1',
-  method: 'card',
-  amount: '25.00',
-  currency: null,
-  orderRef: 'order-1',
-  requestId: 'request-1',
-  arm: 'active',
-};
 
 /** Asks for a verdict at the end of a life. */
 function ask({ rules, platform }: Life, state: ClientState, now: number, request = REQUEST) {

@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { scoring } from '../cli/scoring.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
@@ -23,6 +25,29 @@ function copiedRules(): string {
   cpSync(RULES_FOLDER, join(rulesDir, 'p2.v10'), { recursive: true });
   return rulesDir;
 }
+
+describeWithServer('redis-server', 'starting on a store that others share', () => {
+  /** To Linux an address of this machine, to the service one like any other. */
+  const shared = (url: string) => url.replace('127.0.0.1', '0.0.0.0');
+  const output = async (env: Readonly<Record<string, string>>) => {
+    const service = await spawnService(temporaryDirectory(), { SIGNAL_SECRET: 's'.repeat(32), ...env });
+    await until('it has said all', async () => /There (is|was) no access key/.test(service.stdout()));
+    await service.stop();
+    return service.stdout();
+  };
+
+  it('shows no demo key where others reach the service, and says how to issue one', async () => {
+    const redis = await startStandalone();
+    const told = await output({ HOST: '0.0.0.0', REDIS_URL: shared(redis.url) });
+    expect(told).not.to.match(DEMO_KEY);
+    expect(told).to.include(
+      'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict\n',
+    );
+    // Nothing was issued in silence either: a service for this machine alone still finds none.
+    expect(await output({ HOST: '127.0.0.1', REDIS_URL: shared(redis.url) })).to.match(DEMO_KEY);
+    await redis.stop();
+  });
+});
 
 describe('starting the service', () => {
   it('says on one line what is running, and shows a demo key on the first start only', async () => {
@@ -157,7 +182,7 @@ describe('starting the service', () => {
       const changed = `${SIGNAL_SECRET}, and changed`;
       expect(await (await spawnService(dataDir, { SIGNAL_SECRET })).stop()).to.equal(0);
       expect(await refused({ SIGNAL_SECRET: changed }, dataDir)).to.match(
-        /^Cannot start: SIGNAL_SECRET is another one than this store's fingerprints and IPs are kept under, .*\n$/,
+        /^Cannot start: SIGNAL_SECRET is not the one under which this store's fingerprints and IPs are kept, .*\n$/,
       );
       const forgotten = await scoring(['state', 'forget-secret', '--reason', 'lost'], { DATA_DIR: dataDir });
       expect(forgotten.stdout).to.match(/^The next node that starts notes its own SIGNAL_SECRET\./);

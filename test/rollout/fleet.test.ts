@@ -280,7 +280,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
     expect((await fleet.start(rulesDir)).active.version).to.equal('p2.v11');
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.match(
-      /^what the store holds as the rollout cannot be read; .* "rules rollback" writes it anew/,
+      /^what the store holds as the rollout cannot be read; .* "rules rollback" rewrites it/,
     );
     const { rollout, following } = await fleet.rollBack();
     expect(rollout).to.deep.include({ candidate: null });

@@ -9,6 +9,7 @@ const clients = (seen: number, blocked: number, more: Partial<ArmClients['active
   waited: 0,
   bots: 0,
   paid: 0,
+  unpaid: 0,
   ...more,
 });
 
@@ -25,7 +26,9 @@ describe('the guard of a canary', () => {
       guardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
     expect(breach({ waited: 100 }, { waited: 400 })).to.match(/^WAIT share 40\.0 %/);
     expect(breach({ bots: 300 }, { bots: 10 })).to.match(/^bot flag share 1\.0 %/);
-    expect(breach({ paid: 600 }, { paid: 300 })).to.match(/^paid share 30\.0 %/);
+    expect(breach({ paid: 600 }, { paid: 300 })).to.match(
+      /^paid share 30\.0 % of \d+ clients against 60\.0 % of \d+ \(300 paid, 0 only unpaid, \d+ unknown; against 600 paid, 0 only unpaid, \d+ unknown\):/,
+    );
   });
 
   it('lets a difference pass that is within the points, however sure it is', () => {

@@ -45,6 +45,21 @@ describe('the view of a trial', () => {
     expect(none.shadow).to.deep.include({ compared: 0, different: 0, differences: [] });
   });
 
+  it('gives the paid share of a canary among the clients of whom an outcome is known', async () => {
+    const canary = { ...CANDIDATE, mode: 'canary', percent: 50 } as const;
+    const clients = { ...NO_COUNTS.clients, seen: 100, paid: 30, unpaid: 10 };
+    const figures = {
+      arms: { active: NO_COUNTS, candidate: { ...NO_COUNTS, clients } },
+      candidateErrors: 0,
+      shadow: { compared: 0, different: 0, differences: [] },
+    };
+    const counts = { trial: stageOf(canary).trial, platforms: { ours: figures } };
+    const { shares } = await viewOfTrial(canary, [{ ...node, counts }], null, async () => null);
+    const paid = shares.find(({ name }) => name === 'paid');
+    expect([paid?.active, paid?.candidate?.value]).to.deep.equal([null, 0.75]);
+    expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);
+  });
+
   it('forgets an order with its client, and keeps the figure', async () => {
     const after = await view('ours', []);
     expect(after.shadow.differences.map(({ count, sampleOrders }) => [count, sampleOrders])).to.deep.equal([

@@ -65,8 +65,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   let tenants: Tenant[];
   let operators: Tenant[];
 
-  before(async function () {
-    this.timeout(30_000);
+  before(async () => {
     servers = await startStandalone();
     rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);

@@ -1158,7 +1158,9 @@ export const BAD_SETTINGS: readonly BadRules[] = [
   {
     title: 'a malformed ruleVersion',
     files: { 'ruleset.yaml': swap('ruleVersion: p2.v10', 'ruleVersion: v10') },
-    problems: ['ruleset.yaml:2:14  ruleVersion must be p<number>.v<number>, like p2.v10, not "v10"'],
+    problems: [
+      'ruleset.yaml:2:14  ruleVersion must be p<number>.v<number>, like p2.v10, or p2.v11-night for a draft, not "v10"',
+    ],
   },
   {
     title: 'a ruleVersion that is a number',

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { type Figure, judge, median, medianRatio, ratiosFirst } from '../../scripts/bench/figure.ts';
+import {
+  type Figure,
+  joinRuns,
+  judge,
+  median,
+  medianRatio,
+  ratiosFirst,
+} from '../../scripts/bench/figure.ts';
 import { figureTable, formatNumber } from '../../scripts/bench/figure-table.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
 import { measureRules, ruleSetOf } from '../../scripts/bench/measures/rules.ts';
@@ -42,6 +49,19 @@ describe('the bench', () => {
         'sqlite  verdicts            4,322  /s  >= 5,000  MISS',
       ].join('\n'),
     );
+  });
+
+  it('gives the median of several runs, judges by it, and shows how far they lie apart', () => {
+    const runs = [2, 4, 3].map((value) => [{ ...TIME, value }, RATIO]);
+    expect(joinRuns(runs)[0]).to.deep.equal({ ...TIME, value: 3, runs: [2, 4, 3] });
+    expect(figureTable(joinRuns(runs))).to.equal(
+      [
+        'part   figure           measured      target        runs',
+        'cost   service / floor         5  x                 5 to 5',
+        'rules  30 rules                3  us    <= 3  pass  2 to 4',
+      ].join('\n'),
+    );
+    expect(joinRuns([[TIME]])).to.deep.equal([TIME]);
   });
 
   it('writes small numbers with more digits than large ones', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { examplePayments } from '../../scripts/example-data/example-payments.ts';
 import { parseRecordedPayment } from '../../scripts/replay/recorded-payments.ts';
-import { runNode } from '../servers/node-process.ts';
+import { runNode } from '../processes/node-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const SCRIPT = join(import.meta.dirname, '..', '..', 'scripts', 'example-data.ts');

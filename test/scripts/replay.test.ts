@@ -287,8 +287,7 @@ describe('the report of a replay', () => {
   });
 });
 
-describe('npm run replay', function () {
-  this.timeout(60_000);
+describe('npm run replay', () => {
   let folder: string;
   let temporary: string;
 

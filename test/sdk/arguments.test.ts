@@ -7,14 +7,7 @@ import {
   ScoringClient,
   type VerdictRequest,
 } from '../../src/sdk/client.ts';
-
-const REQUEST = {
-  sellPointKey: 'shop-1',
-  clientIdKey: 'ann',
-  method: 'card',
-  amountRequested: '25.00',
-  orderRef: 'order-1',
-};
+import { REQUEST } from './verdict-request.ts';
 
 /** JSON as a program without types would hand it over. */
 function untyped(members: object): VerdictRequest {

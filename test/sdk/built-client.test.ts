@@ -79,9 +79,7 @@ function install(folder: string, project: string): void {
   expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]).status).to.equal(0);
 }
 
-describe('the built client', function () {
-  // Each test starts compilers or programs, which a busy machine does not get to at once.
-  this.timeout(60_000);
+describe('the built client', () => {
   let service: RunningService;
   let project: string;
   let installed: string;

@@ -15,14 +15,7 @@ import {
   UnknownKeyError,
   VERSION,
 } from '../../src/sdk/client.ts';
-
-const REQUEST = {
-  sellPointKey: 'shop-1',
-  clientIdKey: 'ann',
-  method: 'card',
-  amountRequested: '25.00',
-  orderRef: 'order-1',
-};
+import { REQUEST } from './verdict-request.ts';
 
 const ANSWER = { verdict: 'GET_NEW', reason: 'r', ruleVersion: 'p2.v10', isBot: false };
 

@@ -8,14 +8,7 @@ import {
   waitUntil,
 } from '../../src/sdk/client.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
-
-const REQUEST = {
-  sellPointKey: 'shop-1',
-  clientIdKey: 'ann',
-  method: 'card',
-  amountRequested: '25.00',
-  orderRef: 'order-1',
-};
+import { REQUEST } from './verdict-request.ts';
 
 const { method, orderRef, ...rest } = REQUEST;
 const SCORE = { ...rest, selectedMethodKey: method };

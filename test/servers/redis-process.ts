@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { end, own } from './own-process.ts';
+import { end, own } from '../processes/own-process.ts';
 import { accepts } from './redis-command.ts';
 import { until } from './until.ts';
 

@@ -36,7 +36,7 @@ export async function startCluster(): Promise<RedisServers> {
   const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(directory)));
   const masters = nodes.slice(0, MASTERS);
   const replicas = nodes.slice(MASTERS);
-  await Promise.all(masters.map(({ port }, index) => assignSlots(port, index)));
+  await assignSlots(masters.map(({ port }) => port));
   const [first] = nodes;
   for (const { port, busPort } of nodes.slice(1)) {
     await command(first?.port ?? 0, ['CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort)]);
@@ -103,10 +103,11 @@ async function stopAll(processes: readonly RedisProcess[], directory: string): P
   removeDirectory(directory);
 }
 
-function assignSlots(port: number, index: number): Promise<unknown> {
-  const from = Math.floor((index * SLOTS) / MASTERS);
-  const to = Math.floor(((index + 1) * SLOTS) / MASTERS) - 1;
-  return command(port, ['CLUSTER', 'ADDSLOTSRANGE', String(from), String(to)]);
+/** Shares the slots of a cluster out evenly among the masters on these ports. */
+export async function assignSlots(ports: readonly number[]): Promise<void> {
+  const from = (index: number) => Math.floor((index * SLOTS) / ports.length);
+  for (const [index, port] of ports.entries())
+    await command(port, ['CLUSTER', 'ADDSLOTSRANGE', String(from(index)), String(from(index + 1) - 1)]);
 }
 
 async function isClusterReady(port: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ownedIds } from './own-process.ts';
+import { ownedIds } from '../processes/own-process.ts';
 
 /**
  * How long a busy machine gave no processor to what wanted to run: this process and those that belong to it.

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { note } from './belongings.ts';
+import { note } from '../processes/belongings.ts';
 
 /** A folder that goes with this process, or earlier by `removeDirectory`. */
 export function temporaryDirectory(): string {

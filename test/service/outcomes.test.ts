@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
-import { Metrics } from '../../src/metrics.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service.ts';

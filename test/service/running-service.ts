@@ -6,6 +6,7 @@ import { createLog } from '../../src/log.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
+import { alone, type Peers } from '../../src/workers/peers.ts';
 import { temporarySqlite } from '../stores/temporary-store.ts';
 import { currentRules } from './current-rules.ts';
 import { MovableClock } from './movable-clock.ts';
@@ -21,6 +22,8 @@ export interface ServiceOptions {
   /** SIGNAL_SECRET when absent. */
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
+  /** As one of several processes of a node; alone when absent. */
+  readonly peers?: Peers;
 }
 
 /** The whole service within this process, both listeners open. */
@@ -58,6 +61,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     caller: { host: '127.0.0.1', port: 0 },
     platform: { host: '127.0.0.1', port: 0 },
     log: createLog('silent'),
+    peers: options.peers ?? alone(),
   });
   return {
     application,

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { type EndedProcess, runNode, startNode } from '../servers/node-process.ts';
+import { type EndedProcess, runNode, startNode } from '../processes/node-process.ts';
 import type { HeaderList } from './http-call.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');

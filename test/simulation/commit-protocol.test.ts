@@ -99,9 +99,7 @@ const BUGS: readonly { readonly name: string; readonly sabotage: Sabotage; reado
   },
 ];
 
-describe('the commit protocol, simulated', function () {
-  this.timeout(120_000);
-
+describe('the commit protocol, simulated', () => {
   if (ONLY !== undefined) {
     it(`holds in seed ${ONLY}`, async () => {
       expect(await complaints(Number(ONLY))).to.deep.equal([]);

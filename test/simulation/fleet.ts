@@ -1,4 +1,4 @@
-import type { Metrics } from '../../src/metrics.ts';
+import type { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../src/service.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';

@@ -58,7 +58,7 @@ function withoutNetworks(state: ClientState): ClientState {
   return { ...state, hints: { ...state.hints, shown } };
 }
 
-/** The journal tells all else that a state holds, so that one that cannot be read is made anew from it. */
+/** The journal tells all else that a state holds, so that one that cannot be read is made again from it. */
 function* brokenRebuilding({ state, journal }: Remains): Generator<string> {
   if (!isDeepStrictEqual(rebuiltState(journal), withoutNetworks(state)))
     yield 'its state is not what its journal tells';

@@ -8,7 +8,7 @@ import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
 import type { ListLog, ListRecord } from '../../src/state/lists/list-log.ts';
-import { localRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
+import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
   type ClientJournal,
@@ -65,7 +65,7 @@ export class SimulatedStore implements Store {
 
   /** Made when they are asked for: they take more time to make than a whole seed. */
   get rateBuckets(): RateBuckets {
-    this.#rateBuckets ??= localRateBuckets(this.#clock);
+    this.#rateBuckets ??= new LocalRateBuckets(this.#clock);
     return this.#rateBuckets;
   }
 

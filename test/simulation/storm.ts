@@ -1,5 +1,5 @@
 import { platformName } from '../../src/client/client-key.ts';
-import { Metrics } from '../../src/metrics.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
 import type { ScoringService } from '../../src/service.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';

@@ -38,6 +38,30 @@ describe('steps that hold up nobody', () => {
     expect(await next).to.equal('done');
   });
 
+  it('are not taken any more for work that nobody waits for', async () => {
+    const steps = new PacedSteps();
+    const told: string[] = [];
+    let isWanted = true;
+    const search = async () => {
+      for (const name of ['first', 'second', 'third']) {
+        await steps.run(async () => told.push(name));
+        isWanted = name !== 'second';
+      }
+      return 'found';
+    };
+    const other = steps.run(async () => 'of somebody else');
+    expect(await steps.whileWanted(() => isWanted, search, 'nothing')).to.equal('nothing');
+    expect(told).to.deep.equal(['first', 'second']);
+    expect(await other).to.equal('of somebody else');
+  });
+
+  it('throw what went wrong in work that is still waited for', async () => {
+    const steps = new PacedSteps();
+    const failing = () => steps.run(() => Promise.reject(new Error('the store is away')));
+    const seen = await steps.whileWanted(() => true, failing, 'nothing').catch(String);
+    expect(seen).to.equal('Error: the store is away');
+  });
+
   it('make something of many things a few at a time, in their order', async () => {
     const sizes: number[] = [];
     const from = Array.from({ length: 2 * STEP_ITEMS_MAX + 1 }, (_, index) => index);

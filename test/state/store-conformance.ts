@@ -43,8 +43,7 @@ export interface StoreUnderTest {
 
 /** What every adapter of the port does: the one meaning of `Store`. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`the store port on ${name}`, function () {
-    this.timeout(40_000);
+  describe(`the store port on ${name}`, () => {
     let opened: StoreUnderTest;
     before(async () => {
       opened = await open();

@@ -12,7 +12,7 @@ export interface SharedState {
   readonly key: string;
 }
 
-/** A suite about processes that must hold on every kind of state that they may share, made anew by `share`. */
+/** A suite about processes that must hold on every kind of state that they may share, made again by `share`. */
 export function describeOnSharedStates(
   title: string,
   suite: (share: () => Promise<SharedState>) => void,

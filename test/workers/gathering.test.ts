@@ -2,10 +2,12 @@ import { expect } from 'chai';
 import { Gathering } from '../../src/workers/gathering.ts';
 
 describe('the answers of several workers', () => {
-  const gather = (act: (gathering: Gathering) => void): Promise<readonly string[]> => {
+  const gather = (
+    act: (gathering: Gathering) => void,
+    { keep = false, gathering = new Gathering() } = {},
+  ): Promise<readonly string[]> => {
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
-    const gathering = new Gathering();
-    gathering.begin('q', [1, 2, 3], resolve);
+    gathering.begin({ id: 'q', workers: [1, 2, 3], keep }, resolve);
     act(gathering);
     return promise;
   };
@@ -31,5 +33,24 @@ describe('the answers of several workers', () => {
   it('do not wait for a worker that stands still', async () => {
     const values = await gather((gathering) => gathering.answer('q', 2, '"2"'));
     expect(values).to.deep.equal(['"2"']);
+  });
+
+  it('hold what a worker said last for as long as it says nothing, where that is kept', async () => {
+    const gathering = new Gathering();
+    const answers = (value: string, workers: readonly number[]) => () => {
+      for (const worker of workers) gathering.answer('q', worker, value);
+    };
+    await gather(answers('"first"', [1, 2, 3]), { keep: true, gathering });
+    const standsStill = await gather(answers('"second"', [1, 3]), { keep: true, gathering });
+    expect(standsStill).to.deep.equal(['"second"', '"second"', '"first"']);
+    const dies = await gather(
+      () => {
+        answers('"third"', [1, 3])();
+        expect(gathering.gone(2)).to.equal('"first"');
+      },
+      { keep: true, gathering },
+    );
+    expect(dies).to.deep.equal(['"third"', '"third"', '"first"']);
+    expect(gathering.gone(2)).to.equal(null);
   });
 });

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Fleet, type NodeReport } from '../../src/rollout/fleet.ts';
 import { openStore } from '../../src/state/open-store.ts';
+import { childIds } from '../processes/child-ids.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -16,12 +16,6 @@ const WORKERS = 2;
 
 /** Each request on a connection of its own, so that the workers share them. */
 const CLOSE = { Connection: 'close' };
-
-/** The processes that a process has started; Linux tells them. */
-function childrenOf(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
-}
 
 function runs(pid: number): boolean {
   try {
@@ -74,7 +68,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
 
   it('is announced once, when all of them serve', () => {
     expect(service.stdout().match(/^Client Scoring Service: .*, 2 workers$/gm)).to.have.length(1);
-    expect(childrenOf(pid()).length).to.equal(WORKERS);
+    expect(childIds(pid()).length).to.equal(WORKERS);
   });
 
   it('answers on one port, and counts what all of them answered', async () => {
@@ -98,29 +92,65 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect(reports[0]?.versions.map(({ version }) => version)).to.include('p2.v10');
   });
 
-  it('replaces a worker that is killed, and goes on answering', async () => {
-    const [killed = 0] = childrenOf(pid());
+  it('replaces a worker that is killed, and goes on answering and counting', async () => {
+    const counted = await metric('scoring_verdicts_total');
+    const [killed = 0] = childIds(pid());
     process.kill(killed, 'SIGKILL');
     await until('it is replaced', async () => {
-      const children = childrenOf(pid());
+      const children = childIds(pid());
       return children.length === WORKERS && !children.includes(killed);
     });
     await until('it is said', async () => service.stderr().includes('a worker ended and is replaced'));
-    await until('both answer', async () => (await metric('scoring_build_info')) === 1);
+    await until('both answer', async () => (await metric('scoring_workers')) === WORKERS);
+    expect(await metric('scoring_verdicts_total')).to.equal(counted);
     expect(await ask('replaced', 10)).to.deep.equal(Array.from({ length: 10 }, () => 200));
+    expect(await metric('scoring_verdicts_total')).to.equal(counted + 10);
     expect((await nodes()).map((report) => report.pid)).to.deep.equal([pid()]);
   });
 
+  it('ends a worker that stands still, and replaces it', async () => {
+    const [stopped = 0] = childIds(pid());
+    const counted = await metric('scoring_verdicts_total');
+    process.kill(stopped, 'SIGSTOP');
+    await until('it is ended', async () => !runs(stopped));
+    const said = `"pid":${stopped},"msg":"a worker stands still and is ended"`;
+    await until('it is said', async () => service.stderr().includes(said));
+    await until('another has its place', async () => childIds(pid()).length === WORKERS);
+    await until('both answer', async () => (await metric('scoring_workers')) === WORKERS);
+    expect(await metric('scoring_verdicts_total')).to.equal(counted);
+  });
+
   it('drains as a whole, and leaves no process and no report behind', async () => {
-    const children = childrenOf(pid());
+    const children = childIds(pid());
     expect(await service.stop()).to.equal(0);
     expect(children.filter(runs)).to.deep.equal([]);
     expect(await nodes()).to.deep.equal([]);
   });
 
+  it('ends with code 1, and says why, when one worker after the other dies at once', async () => {
+    const another = await spawnService(temporaryDirectory(), env);
+    const anothersPid = another.child.pid ?? 0;
+    const [survivor = 0, first = 0] = childIds(anothersPid);
+    const killed = new Set<number>();
+    const follower = () => childIds(anothersPid).find((child) => child !== survivor && !killed.has(child));
+    while (killed.size < 5) {
+      await until('another follows', async () => follower() !== undefined);
+      const next = follower() ?? first;
+      killed.add(next);
+      process.kill(next, 'SIGKILL');
+    }
+    expect(await another.exited).to.equal(1);
+    const waits = [...another.stderr().matchAll(/"waitMs":(\d+),"msg":"a worker ended and is replaced"/g)];
+    expect(waits.map(([, waitMs]) => waitMs)).to.deep.equal(['500', '1000', '2000', '4000']);
+    expect(another.stderr()).to.match(
+      /"deathsInARow":5,"exitCode":1,"msg":"workers die again and again within a minute: the node drains and ends"/,
+    );
+    expect(runs(survivor)).to.equal(false);
+  });
+
   it('leaves no worker behind when its first process is killed', async () => {
     const another = await spawnService(temporaryDirectory(), env);
-    const workers = childrenOf(another.child.pid ?? 0);
+    const workers = childIds(another.child.pid ?? 0);
     another.signal('SIGKILL');
     await another.exited;
     await until('the workers end', async () => !workers.some(runs));

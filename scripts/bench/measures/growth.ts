@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientKey } from '../../../src/client/client-key.ts';
-import { Metrics } from '../../../src/metrics.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service.ts';

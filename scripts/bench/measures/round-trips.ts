@@ -43,7 +43,7 @@ export async function measureRoundTrips(
         name: 'Redis round trips a verdict',
         value: toTenths(reads / VERDICTS),
         unit: '',
-        target: { atMost: 4 },
+        target: { atMost: 3 },
       },
     ];
   } finally {

@@ -1,5 +1,7 @@
 import { conclude, verdictRule } from '../../../src/decision/assess.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
+import { encodeDecision } from '../../../src/decision/record/decision-record.ts';
+import { recordShape } from '../../../src/decision/record/record-shape.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import { compile } from '../../../src/rules/evaluate/compile.ts';
 import { buildEngine } from '../../../src/rules/evaluate/engine.ts';
@@ -20,7 +22,7 @@ export interface RulesPlan {
   readonly sampleMs: number;
 }
 
-/** Microseconds a decision takes with so many rules, compiled and in json-rules-engine, in turns. */
+/** Microseconds of CPU that a decision takes with so many rules, compiled and in json-rules-engine, in turns. */
 export async function measureRules({ ruleCounts, sampleMs }: RulesPlan): Promise<readonly Figure[]> {
   const ratios: Figure[] = [];
   const times: Figure[] = [];
@@ -68,14 +70,24 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const { groups, signals, verdicts } = rules;
   const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
   const decide = () => decideVerdict(rules, SAMPLE_STANDING, SAMPLE_REQUEST);
-  const facts = Object.values(decide().decision.facts);
+  const { decision } = decide();
+  const shape = recordShape(rules);
+  const record = () => encodeDecision(decision, shape);
+  const facts = Object.values(decision.facts);
   const judge = () => verdictRule(rules, conclude(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>
     median(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
-  const part = 'rules';
+  const figure = (name: string, work: () => unknown, target: Figure['target']): Figure => ({
+    part: 'rules',
+    name: `${rules.version}: ${name}`,
+    value: medianOf(work),
+    unit: 'us',
+    target,
+  });
   return [
-    { part, name: `${rules.version}: its ${count} rules`, value: medianOf(judge), unit: 'us', target: null },
-    { part, name: `${rules.version}: a whole decision`, value: medianOf(decide), unit: 'us', target: null },
+    figure(`its ${count} rules`, judge, null),
+    figure('a whole decision', decide, { atMost: 5 }),
+    figure('the record of a decision', record, { atMost: 2 }),
   ];
 }
 
@@ -109,28 +121,33 @@ function valuesFor(rules: RuleSet): readonly FactValue[] {
   return rules.facts.map(({ name }) => known[name] ?? 0);
 }
 
-/** Mean us of one call over about so many ms. */
+/** Mean us of CPU of one call, over about so many ms. */
 function timeOf(work: () => unknown, sampleMs: number): number {
   const batch = 64;
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   let calls = 0;
-  let elapsed = 0;
+  let micros = 0;
   do {
     for (let index = 0; index < batch; index++) work();
     calls += batch;
-    elapsed = performance.now() - start;
-  } while (elapsed < sampleMs);
-  return (elapsed * 1000) / calls;
+    micros = microsSince(start);
+  } while (micros < sampleMs * 1000);
+  return micros / calls;
+}
+
+function microsSince(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(start);
+  return user + system;
 }
 
 async function timeOfRuns(work: () => Promise<unknown>, sampleMs: number): Promise<number> {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   let calls = 0;
-  let elapsed = 0;
+  let micros = 0;
   do {
     await work();
     calls += 1;
-    elapsed = performance.now() - start;
-  } while (elapsed < sampleMs);
-  return (elapsed * 1000) / calls;
+    micros = microsSince(start);
+  } while (micros < sampleMs * 1000);
+  return micros / calls;
 }

@@ -7,7 +7,7 @@ import { factsOf, naiveVerdictRule } from './naive-rules.ts';
 
 /**
  * The naive peer: the same rules as a user would put them to work in an afternoon, with one engine a rule
- * file and request, and state got from and set to Keyv without any atomic step. The engines are built anew
+ * file and request, and state got from and set to Keyv without any atomic step. The engines are rebuilt
  * for each request, since overlapping runs of a shared one silently lose rules: it would not do the same
  * work. The peer even gets its facts for nothing, it keeps no decision, no journal and no sharing counters,
  * and has no rate limit.

@@ -1,7 +1,7 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { recordShape } from '../../../src/decision/record/record-shape.ts';
 import { shapeKey } from '../../../src/state/keys.ts';
-import { commitCall, commitScript } from '../../../src/state/redis/client/commit.ts';
+import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/client/commit.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
@@ -15,8 +15,7 @@ import { serveJson } from './json-server.ts';
  */
 const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const takeToken = new RedisScript('take-token-1.lua');
-const load = new RedisScript('load-2.lua');
-const noteOrder = new RedisScript('note-order-1.lua');
+const load = new RedisScript('client/load-2.lua');
 
 const { decision, nextState } = sampleVerdict();
 const entry = {
@@ -29,10 +28,10 @@ const entry = {
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
 const shape = recordShape(loadBenchRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
-const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), 0, false).args;
+const terms = { validUntilMs: 0, storesShape: false, limits: commitLimits(RETENTION.decisionMs) };
+const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0'];
-const NOTED_ARGS = [RETENTION.decisionsPerOrder, RETENTION.decisionMs].map(String);
 
 const SHAPE = shapeKey('A', shape.id);
 await commands.set(SHAPE, shape.text);
@@ -40,12 +39,12 @@ await commands.set(SHAPE, shape.text);
 await serveJson(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;
   const now = Date.now();
-  await takeToken.run(commands, ['rate:skeleton'], RATE_ARGS);
-  await load.run(commands, [`s:${home}`, `n:${home}`], ['', '', `d:${home}.`]);
-  const keys = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`, SHAPE];
   await Promise.all([
-    commitScript.run(commands, keys, [String(now + 180), ...commitArgs]),
-    noteOrder.run(commands, [`q:bench:${orderRef}`], [`${clientIdKey}.1`, String(now), ...NOTED_ARGS]),
+    takeToken.run(commands, ['rate:skeleton'], RATE_ARGS),
+    load.run(commands, [`s:${home}`, `n:${home}`], []),
   ]);
+  const own = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`];
+  const keys = [...own, SHAPE, `q:{A}bench:${orderRef}`];
+  await commitScript.run(commands, keys, [String(now + 180), ...commitArgs]);
   return sampleAnswer();
 });

@@ -1,7 +1,7 @@
 import { atLeast, type Figure, never, reported } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { killAgainAndAgain } from './kill-rounds.ts';
+import { type KillRound, killAgainAndAgain } from './kill-rounds.ts';
 
 const MOST_A_ROUND = 2_000;
 
@@ -17,6 +17,11 @@ async function run(run: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startServiceNode();
   const plan = { service, victim: service, ratePerSecond: null, mostSamples: MOST_A_ROUND };
   const rounds = await killAgainAndAgain(plan, run);
+  return killFigures(rounds);
+}
+
+/** What kills of who answers may do to verdicts: nothing that is acknowledged is lost, and nothing is doubled. */
+export function killFigures(rounds: readonly KillRound[]): readonly Figure[] {
   const acknowledged = rounds.flatMap((round) => round.acknowledged);
   const unanswered = rounds.flatMap((round) => round.refused);
   const butTaken = rounds.flatMap((round) => round.refusedButTaken);

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startNode } from '../../../test/servers/node-process.ts';
+import { startNode } from '../../../test/processes/node-process.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
 import { missingPrograms } from '../processes/missing-programs.ts';
-import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { fill } from '../traffic/fill.ts';
+import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
 import { loadDuring } from '../traffic/load-during.ts';
 
 const SEARCHER = 'scripts/chaos/processes/searcher.ts';
 /** How many of each kind of search run side by side. */
 const SIDE_BY_SIDE = 4;
-const PAYERS = 50;
 /** What the searching tenant has decided: as much as one look back goes through. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
 /** Windows without and with searches take turns, so that a machine that becomes busier meets both. */
 const ROUNDS = { full: 5, quick: 3 } as const;
 const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
-const FILL_CONNECTIONS = 32;
-const LOOK_MS = 50;
+/** Searches whose caller hung up end at their next step; what one step may read of the archive takes longest. */
+const SETTLE_MS = 1_000;
 
 /** One tenant looks through all of its decisions, over and over, beside another's callers. */
 export const busySearches: Scenario = {
@@ -57,6 +57,7 @@ async function searchesBeside(
   for (let round = 0; round < ROUNDS[size]; round++) {
     alone.push(...(await loadDuring(service, () => delay(WINDOW_MS[size]))).samples);
     const during = await loadDuring(service, () => searchFor(WINDOW_MS[size], searching, paths));
+    await delay(SETTLE_MS);
     beside.push(...during.samples);
     answered += during.result;
     const p99s = [alone, beside].map((samples) => `${latencyPercentile(samples, 99).toFixed(1)} ms`);
@@ -76,15 +77,6 @@ async function searchesBeside(
     ),
     reported(`${store}: slowest beside them`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
   ];
-}
-
-/** Lets so many verdicts be decided, as fast as the service does it. */
-async function fill(target: ServiceNode, count: number): Promise<readonly Sample[]> {
-  const ask = payersInTurn(PAYERS);
-  const settings = { target, connections: FILL_CONNECTIONS, ratePerSecond: null, ask, mostSamples: count };
-  const load = new Load(settings);
-  while (load.samples.length < count) await delay(LOOK_MS);
-  return load.stop();
 }
 
 /** Every kind of search, several times: by a rule that decided nothing, so that all is looked through, and what is long. */
@@ -115,6 +107,7 @@ async function searchFor(
   });
   await delay(forMs);
   searcher.child.kill('SIGKILL');
+  await searcher.exited;
   return searcher
     .stdout()
     .split('\n')

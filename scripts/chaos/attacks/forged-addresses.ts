@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { localRateBuckets } from '../../../src/state/rate-buckets.ts';
+import { LocalRateBuckets } from '../../../src/state/rate-buckets.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -83,7 +83,7 @@ async function aroundTheProxy({ quick }: ScenarioRun): Promise<readonly Figure[]
 /** The same table as the service's, without the network between. */
 async function tableOfBuckets(): Promise<readonly Figure[]> {
   const settings = { ratePerSecond: RATE_PER_SECOND, burst: BURST, delayMsMax: 2000 };
-  const buckets = localRateBuckets(() => performance.now());
+  const buckets = new LocalRateBuckets(() => performance.now());
   const beforeBytes = heapBytes();
   for (let n = 0; n < BUCKETS; n++) await buckets.take(`bucket-${n}`, settings);
   const grownMib = (heapBytes() - beforeBytes) / MIB;

@@ -23,7 +23,7 @@ const QUICK_LOAD_MS = 3_000;
 export const overload: Scenario = {
   name: 'overload',
   does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, verdicts go before scores, and all is normal within 5 s',
-  limitSeconds: 300,
+  limitSeconds: 420,
   run: async (run) => {
     const onSqlite = await underSqlite(run);
     const missing = missingPrograms(['redis-server'], run);
@@ -68,6 +68,8 @@ async function overloadOn(
   };
   await load('warm-up', 1, WARM_UP_MS);
   const before = await load('peak-before', 1);
+  // Heap and archive take a while to reach the size that they keep: memory is compared with that after as long a time at peak.
+  const { memoryMib: usualMib } = await load('peak-as-long', 1, TIMES.length * loadMs);
   const overloads = [];
   for (const times of TIMES) overloads.push({ times, over: await load(`callers-${times}-times`, times) });
   const normal = await load('normal-again', 1, NORMAL_WITHIN_MS);
@@ -79,9 +81,10 @@ async function overloadOn(
   return [
     reported('verdicts a second at peak, before and after', `${perSecond(before)} and ${perSecond(after)}`),
     reported('peak: p99', `${acceptedP99Ms(peak).toFixed(1)} ms`),
+    reported('peak: memory', `${usualMib.toFixed(0)} MiB`),
     ...overloads.flatMap(({ times, over }) => [
       ...overFigures(`${times} x callers`, over, peak),
-      atMost(`${times} x callers: memory above that before`, over.memoryMib - before.memoryMib, 50, 'MiB'),
+      atMost(`${times} x callers: memory above that at peak`, over.memoryMib - usualMib, 50, 'MiB'),
     ]),
     atLeast('5 s after: goodput of peak', percentOf(given(normal), given(peak)), 90, '%'),
     atMost('5 s after: p99 of peak', percentOf(acceptedP99Ms(normal), acceptedP99Ms(peak)), 150, '%'),

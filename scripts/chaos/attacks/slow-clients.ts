@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { end, isRunning, own } from '../../../test/servers/own-process.ts';
+import { end, isRunning, own } from '../../../test/processes/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
 import { missingPrograms, notRun } from '../processes/missing-programs.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { childIds } from '../../../test/processes/child-ids.ts';
+import { end, isRunning } from '../../../test/processes/own-process.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
-import { end, isRunning } from '../../../test/servers/own-process.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { spawnService } from '../../../test/service/service-process.ts';
@@ -18,6 +19,8 @@ export interface ServiceNode {
   isRunning(): boolean;
   /** What it has told on standard error since it was started last. */
   log(): string;
+  /** Its workers, the oldest first; none where it is one process. */
+  workerIds(): readonly number[];
   /** Resident memory, MiB. */
   memoryMib(): number;
   /** Waits until the process is gone; kill -9 when no signal is named. */
@@ -62,6 +65,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
     shop: new Tenant(addresses, key),
     isRunning: () => isRunning(service.child),
     log: () => service.stderr(),
+    workerIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),
     kill: (signal) => end(service.child, signal),
     restart: async () => {

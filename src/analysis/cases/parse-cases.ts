@@ -1,25 +1,20 @@
-import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
 import {
   isPlatformName,
   PLATFORM_NAME_FORM,
   type PlatformName,
   platformName,
 } from '../../client/client-key.ts';
-import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
+import { ActionReader } from './action-reader.ts';
 import { readCaseLists } from './case-lists.ts';
-import { readExpectations, readHeldOut, STEP_KINDS, type StepKind } from './expectations.ts';
-import type { Action, RuleCase, Step } from './rule-case.ts';
+import { CaseMembers } from './case-members.ts';
+import { readExpectations, readHeldOut, STEP_KINDS } from './expectations.ts';
+import type { RuleCase, Step } from './rule-case.ts';
 
-/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
-const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
-const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');
 const DEFAULT_START = Date.UTC(2026, 0, 1);
@@ -27,9 +22,6 @@ const DEFAULT_START = Date.UTC(2026, 0, 1);
 const TIMES_MAX = 1000;
 
 const CASE_MEMBERS = ['name', 'platform', 'startsAt', 'lists', 'heldOut', 'steps'];
-
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
-const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 
 /** The cases in `cases/*.yaml`; what is wrong with them is added to `problems`. */
 export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
@@ -60,10 +52,14 @@ function refuseNamesakes(cases: readonly RuleCase[], problems: Problem[]): void 
 class CaseReader {
   readonly #rules: ParsedRules;
   readonly #file: YamlFile;
+  readonly #members: CaseMembers;
+  readonly #actions: ActionReader;
 
   constructor(rules: ParsedRules, file: YamlFile) {
     this.#rules = rules;
     this.#file = file;
+    this.#members = new CaseMembers(file);
+    this.#actions = new ActionReader(file);
   }
 
   read(): readonly RuleCase[] {
@@ -76,7 +72,7 @@ class CaseReader {
 
   #case(node: YamlNode): RuleCase | null {
     const members = this.#file.members(node, 'a case', CASE_MEMBERS, ['name', 'steps']);
-    const name = this.#optionalText(members, 'name', null);
+    const name = this.#members.optionalText(members, 'name', null);
     const platform = this.#platform(members);
     const steps = members?.get('steps');
     const nodes = steps === undefined ? null : this.#file.items(steps.value, '"steps"');
@@ -123,182 +119,20 @@ class CaseReader {
       const found = kinds.length === 0 ? 'none' : kinds.join(' and ');
       return this.#file.report(node, `a step has exactly one of ${STEP_KINDS.join(', ')}; here is ${found}`);
     }
-    const clientIdKey = this.#text(members, 'client', DEFAULT_CLIENT);
-    const action = this.#action(kind, member.value, clientIdKey);
+    const clientIdKey = this.#members.text(members, 'client', DEFAULT_CLIENT);
+    const action = this.#actions.read(kind, member.value, clientIdKey);
     const expected = members.get('expect');
     const expect = expected === undefined ? [] : readExpectations(this.#file, kind, expected, this.#rules);
     if (action === null) return null;
     return {
-      afterMs: this.#duration(members, 'after', 0),
+      afterMs: this.#members.duration(members, 'after', 0),
       clientIdKey,
       action,
       times: this.#times(members),
-      everyMs: this.#duration(members, 'every', 0),
+      everyMs: this.#members.duration(members, 'every', 0),
       expect,
       at: this.#file.at(node),
     };
-  }
-
-  #action(kind: StepKind, node: YamlNode, clientIdKey: string): Action | null {
-    if (this.#file.isNull(node) && (kind === 'score' || kind === 'verdict')) {
-      return this.#file.report(node, `${kind} has no request; {} is the one of an ordinary payer`);
-    }
-    switch (kind) {
-      case 'score':
-        return this.#score(node, clientIdKey);
-      case 'verdict':
-        return this.#verdict(node, clientIdKey);
-      case 'outcome':
-        return this.#outcome(node);
-      case 'binding':
-        return this.#binding(node);
-      case 'override':
-        return this.#override(node);
-      default:
-        return kind satisfies never;
-    }
-  }
-
-  #score(node: YamlNode, clientIdKey: string): Action | null {
-    const names = [
-      'sellPointKey',
-      'amountRequested',
-      'selectedMethodKey',
-      'toPayCurrency',
-      'fingerprint',
-      'ip',
-      'userAgent',
-      'clientHints',
-    ];
-    const members = this.#file.members(node, 'score', names, []);
-    if (members === null) return null;
-    const hints = members.get('clientHints');
-    const text = (name: string) => optionalMember(name, this.#optionalText(members, name, null));
-    const body: ScoreBody = {
-      clientIdKey,
-      sellPointKey: this.#text(members, 'sellPointKey', PAYER.sellPointKey),
-      amountRequested: this.#amount(members),
-      selectedMethodKey: this.#text(members, 'selectedMethodKey', PAYER.method),
-      ...this.#currency(members),
-      ...text('fingerprint'),
-      ...text('ip'),
-      ...optionalMember('userAgent', this.#optionalText(members, 'userAgent', BROWSER)),
-      ...(hints === undefined ? {} : { clientHints: this.#hints(hints.value) }),
-    };
-    return { kind: 'score', body };
-  }
-
-  #hints(node: YamlNode): NonNullable<ScoreBody['clientHints']> {
-    const members = this.#file.members(node, 'clientHints', ['jsOk', 'honeypotTriggered'], []);
-    const flag = (name: 'jsOk' | 'honeypotTriggered') => {
-      const member = members?.get(name);
-      return member === undefined ? {} : optionalMember(name, this.#file.boolean(member.value, name));
-    };
-    return { ...flag('jsOk'), ...flag('honeypotTriggered') };
-  }
-
-  #verdict(node: YamlNode, clientIdKey: string): Action | null {
-    const members = this.#file.members(node, 'verdict', [...Object.keys(PAYER), 'toPayCurrency'], []);
-    if (members === null) return null;
-    const body: VerdictBody = {
-      clientIdKey,
-      sellPointKey: this.#text(members, 'sellPointKey', PAYER.sellPointKey),
-      amountRequested: this.#amount(members),
-      method: this.#text(members, 'method', PAYER.method),
-      orderRef: this.#text(members, 'orderRef', PAYER.orderRef),
-      ...this.#currency(members),
-    };
-    return { kind: 'verdict', body };
-  }
-
-  #outcome(node: YamlNode): Action | null {
-    const members = this.#file.members(node, 'outcome', ['orderRef', 'outcome', 'cause', 'ago'], ['outcome']);
-    const member = members?.get('outcome');
-    const cause = members?.get('cause');
-    const outcome = member === undefined ? null : this.#file.choice(member.value, 'outcome', OUTCOMES);
-    if (members === null || outcome === null) return null;
-    return {
-      kind: 'outcome',
-      orderRef: this.#text(members, 'orderRef', PAYER.orderRef),
-      outcome,
-      cause: cause === undefined ? null : this.#file.choice(cause.value, 'cause', OUTCOME_CAUSES),
-      agoMs: this.#duration(members, 'ago', 0),
-    };
-  }
-
-  /** `binding: null` unbinds. */
-  #binding(node: YamlNode): Action | null {
-    if (this.#file.isNull(node)) return { kind: 'binding', binding: null };
-    const members = this.#file.members(
-      node,
-      'binding',
-      ['requisiteRef', 'acceptorKeys', 'method', 'expiresAfter'],
-      ['requisiteRef', 'acceptorKeys'],
-    );
-    const keys = members?.get('acceptorKeys');
-    const requisiteRef = this.#optionalText(members, 'requisiteRef', null);
-    const items = keys === undefined ? null : this.#file.items(keys.value, 'acceptorKeys');
-    if (members === null || requisiteRef === null || items === null) return null;
-    const acceptorKeys = items
-      .map((item) => this.#file.text(item, 'an acceptor key'))
-      .filter((key) => key !== null);
-    const method = this.#optionalText(members, 'method', null);
-    const expiresAfterMs = this.#duration(members, 'expiresAfter', null);
-    return { kind: 'binding', binding: { requisiteRef, acceptorKeys, method, expiresAfterMs } };
-  }
-
-  /** `override: BLOCKED`, or `{ group, expiresAfter }`; `override: null` lifts it. */
-  #override(node: YamlNode): Action | null {
-    if (this.#file.isNull(node)) return { kind: 'override', override: null };
-    if (typeof this.#file.plain(node) === 'string') return this.#overrideTo(node, null);
-    const members = this.#file.members(node, 'override', ['group', 'expiresAfter'], ['group']);
-    const group = members?.get('group');
-    if (members === null || group === undefined) return null;
-    return this.#overrideTo(group.value, this.#duration(members, 'expiresAfter', null));
-  }
-
-  #overrideTo(node: YamlNode, expiresAfterMs: number | null): Action | null {
-    const group = this.#file.choice(node, 'override', OVERRIDE_GROUPS);
-    return group === null ? null : { kind: 'override', override: { group, expiresAfterMs } };
-  }
-
-  /** A text that the request cannot do without; `fallback` when the case does not name it. */
-  #text(members: Members, name: string, fallback: string): string {
-    const member = members.get(name);
-    return member === undefined ? fallback : (this.#file.text(member.value, name) ?? fallback);
-  }
-
-  /** `null` in the file means that the member is left out. */
-  #optionalText(members: Members | null, name: string, fallback: string | null): string | null {
-    const member = members?.get(name);
-    if (member === undefined) return fallback;
-    return this.#file.isNull(member.value) ? null : this.#file.text(member.value, name);
-  }
-
-  #amount(members: Members): string {
-    const member = members.get('amountRequested');
-    if (member === undefined) return PAYER.amountRequested;
-    const value = this.#file.plain(member.value);
-    if (typeof value === 'string' && DECIMAL.test(value)) return value;
-    this.#file.report(member.value, 'amountRequested must be a decimal number in quotes, like "25.00"');
-    return PAYER.amountRequested;
-  }
-
-  #currency(members: Members): { readonly toPayCurrency?: string } {
-    const currency = this.#optionalText(members, 'toPayCurrency', null);
-    const member = members.get('toPayCurrency');
-    if (currency !== null && member !== undefined && !REQUESTED_CURRENCY.test(currency)) {
-      this.#file.report(
-        member.value,
-        `toPayCurrency must be 3 or 4 letters or digits, like EUR, not "${currency}"`,
-      );
-    }
-    return optionalMember('toPayCurrency', currency);
-  }
-
-  #duration<T extends number | null>(members: Members, name: string, fallback: T): number | T {
-    const member = members.get(name);
-    return member === undefined ? fallback : (this.#file.duration(member.value, name) ?? fallback);
   }
 
   #times(members: Members): number {
@@ -310,10 +144,4 @@ class CaseReader {
     }
     return this.#file.number(member.value, 'times', { min: 1, max: TIMES_MAX, integer: true }) ?? 1;
   }
-}
-
-function optionalMember<Name extends string, T>(name: Name, value: T | null): { readonly [key in Name]?: T } {
-  const members: { [key in Name]?: T } = {};
-  if (value !== null) members[name] = value;
-  return members;
 }

@@ -14,7 +14,7 @@ import { plainCondition } from './text.ts';
 /** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
 export interface BothVersions {
   readonly before: ParsedRules;
-  /** What it concludes otherwise than the version before is a fact of another label here. */
+  /** What it concludes differently from the version before is a fact with another label here. */
   readonly after: ParsedRules;
   /** How a fact of the version after is called here. */
   readonly labelAfter: (label: string) => string;

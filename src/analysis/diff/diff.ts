@@ -152,7 +152,7 @@ class RulesDiff<P> {
     return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
   }
 
-  /** Conditions that rules share by name; a change in one is told once, not rule by rule. */
+  /** Conditions that rules share by name; a change in one is reported once, not rule by rule. */
   #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
     const was = named(before);
     return [...named(after)].flatMap(([name, condition]) => {

@@ -29,7 +29,7 @@ const EXAMPLES_MAX = 10;
 const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_000_000 };
 
 /**
- * Payers on whom two rule sets differ in verdict, group or bot flag, one for each way of differing, the
+ * Payers whom two rule sets answer with another verdict, group or bot flag, one for each way of differing, the
  * simplest first. It is a proof where `searched` is true: nobody else is answered differently at once.
  */
 export function diffExamples(before: RuleSet, after: RuleSet): DiffExamples {
@@ -44,7 +44,7 @@ export interface DiffExamples {
   readonly searched: boolean;
 }
 
-/** The longest that requests wait behind a search that goes on beside them. */
+/** How long requests may wait behind a search that runs beside them. */
 const SLICE_MS = 2;
 
 /**
@@ -128,7 +128,7 @@ function answer(rules: RuleSet, factOf: (label: string) => FactValue | undefined
   return { verdict: params.verdict, rule, clientGroup, isBot };
 }
 
-/** In what two answers differ, as `waysToDiffer` names it. */
+/** How two answers differ, as `waysToDiffer` names it. */
 function waysOf(before: ExampleAnswer, after: ExampleAnswer): readonly string[] {
   return [
     ...(before.verdict === after.verdict ? [] : [wayText('verdict', before.rule, after.rule)]),

@@ -2,6 +2,7 @@ import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
 import type { Comparison, Condition, FactRef } from '../../rules/condition.ts';
 import { compare } from '../../rules/proof/facts-by-name.ts';
 import type { Reasoner } from '../../rules/proof/reasoner.ts';
+import { OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
 
 /** Values by the labels of their facts. */
 export type PayerFacts = ReadonlyMap<string, FactValue>;
@@ -14,11 +15,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   secondsSinceLastUnpaid: NEVER_SECONDS,
   secondsSinceLastVerdict: NEVER_SECONDS,
   overrideGroup: 'NONE',
-  verdicts: 1,
-  distinctMethods: 1,
-  distinctAmounts: 1,
-  distinctOrders: 1,
-  distinctSellPoints: 1,
+  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, 1])),
   distinctFingerprints: 1,
   distinctIps: 1,
   clientsOnFingerprint: 1,

@@ -9,7 +9,7 @@ const SEARCH_MS_MAX = 3000;
 
 const DIFFS_KEPT_MAX = 20;
 
-/** In what two versions differ, and payers whom they answer differently. */
+/** How two versions differ, and payers whom they answer differently. */
 export interface RuleDiff {
   readonly before: RuleVersion;
   readonly after: RuleVersion;
@@ -19,7 +19,7 @@ export interface RuleDiff {
   readonly searched: boolean;
 }
 
-/** Diffs of the last pairs that were asked for; whoever asks for a pair meanwhile waits for the same search. */
+/** Diffs of the last pairs that were asked for; a second request for the same pair waits for the same search. */
 export class RuleDiffs {
   readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: DIFFS_KEPT_MAX });
 

@@ -78,7 +78,7 @@ function durationText(ms: number | undefined): string | null {
   return ms === undefined ? null : formatDuration(ms);
 }
 
-/** Which platforms came and went, and in what a platform that stayed differs. */
+/** Which platforms were added and removed, and how a platform that stayed differs. */
 export function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
   return [...names].flatMap((name) => {
@@ -94,7 +94,7 @@ export function platformDifferences(before: ParsedRules, after: ParsedRules): re
         prefix,
       ),
     ];
-    // What a platform only inherits is told once, as a change of the settings.
+    // What a platform only inherits is reported once, as a change of the settings.
     const inherited = new Set(
       [
         ...settingsDifferences(before.settings, after.settings, 'platforms', prefix),

@@ -103,7 +103,7 @@ export interface UnfitFact {
   readonly allowed: string;
 }
 
-/** The first supposed value that is none of its fact's; null when all fit. Labels that no rule asks for are let be. */
+/** The first supposed value that its fact cannot have; null when all fit. Labels that no rule asks for are ignored. */
 export function unfitFact(rules: RuleSet, facts: SupposedFacts): UnfitFact | null {
   for (const { label, fact } of rules.facts) {
     const value = facts[label];

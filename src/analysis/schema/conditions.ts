@@ -2,7 +2,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import { OPERATORS, operatorsFor } from '../../rules/operators.ts';
-import type { RuleStage } from '../../rules/parse/condition.ts';
+import type { RuleStage } from '../../rules/parse/comparison.ts';
 import { DURATION_TEXT, type JsonSchema, LIST_NAME, mappingOf } from './json-schema.ts';
 
 /** What a rule's conditions may be. */

@@ -1,7 +1,7 @@
 import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
-import type { RuleStage } from '../../rules/parse/condition.ts';
+import type { RuleStage } from '../../rules/parse/comparison.ts';
 import { HOLDOUT_PATTERN } from '../../rules/parse/holdout.ts';
 import { LADDER_LEVELS_MAX, LADDER_NAME_PATTERN } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
@@ -78,7 +78,7 @@ function ruleSetSchema(): JsonSchema {
         weight: { type: 'number', minimum: 0.01, maximum: 1000 },
       },
       ['prior', 'weight'],
-      'paymentScore = (paid + weight * prior) / (final + weight)',
+      'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
     ),
     scoringLimits: { type: 'boolean', description: 'Whether score answers carry payLimitValue.' },
   };
@@ -91,11 +91,7 @@ function ruleSetSchema(): JsonSchema {
         description: "Equals the folder's name.",
       },
       description: text('What this version is for.'),
-      settings: mappingOf(
-        settings,
-        Object.keys(settings).filter((name) => name !== 'timeZone'),
-        'What holds unless a platform differs.',
-      ),
+      settings: mappingOf(settings, ['currency', 'scoringLimits'], 'What holds unless a platform differs.'),
       platforms: {
         type: 'object',
         description: 'What a platform has of its own, by its name.',

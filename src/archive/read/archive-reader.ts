@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
-import { searchSteps } from '../../state/paced-steps.ts';
+import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import type { JournalEntry } from '../../state/store.ts';
 import { Archive, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
@@ -55,13 +55,13 @@ export class ArchiveReader {
   ): Promise<ArchivedDecisions> {
     const where = `order_ref = ${quote(orderRef)}`;
     const mayHold = (segment: Segment) => this.#orders.mayHold(segment, orderRef);
-    return this.#decisions({ table: 'decisions', platform }, where, limit, mayHold);
+    return this.#decisions({ table: 'decisions', platform }, () => where, limit, mayHold);
   }
 
   /** A client's decisions with a seq below `beforeSeq`, newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
     const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)} AND seq < ${beforeSeq}`;
-    return this.#decisions({ table: 'decisions', platform: client.platform }, where, limit);
+    return this.#decisions({ table: 'decisions', platform: client.platform }, () => where, limit);
   }
 
   /** The newest decisions before a time that fit. */
@@ -73,18 +73,19 @@ export class ArchiveReader {
     fate: OrderFate | null = null,
   ): Promise<ArchivedDecisions> {
     const to = Math.min(before, filter.to ?? before);
-    const conditions = [
-      ...conditionsOf({ ...filter, to }),
-      ...(fate === null ? [] : [this.#fateCondition(platform, fate)]),
-    ];
+    const where = (state: ArchiveState) =>
+      [
+        ...conditionsOf({ ...filter, to }),
+        ...(fate === null ? [] : [this.#fateCondition(state, platform, fate)]),
+      ].join(' AND ');
     const { from } = filter;
     const segments = { table: 'decisions', platform, to, ...(from === undefined ? {} : { from }) } as const;
-    return this.#decisions(segments, conditions.join(' AND '), limit);
+    return this.#decisions(segments, where, limit);
   }
 
   /** SQL: what became of a decision's order, by the outcomes that were shipped. */
-  #fateCondition(platform: PlatformName, fate: OrderFate): string {
-    const segments = this.#archive.segments(this.#archive.read(), { table: 'outcomes', platform });
+  #fateCondition(state: ArchiveState, platform: PlatformName, fate: OrderFate): string {
+    const segments = this.#archive.segments(state, { table: 'outcomes', platform });
     if (segments.length === 0) return String(fate === 'UNKNOWN');
     const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report
       FROM ${this.#archive.source(segments)} GROUP BY ALL`;
@@ -135,12 +136,12 @@ export class ArchiveReader {
 
   async #decisions(
     filter: SegmentFilter & { readonly platform: PlatformName },
-    where: string,
+    where: (state: ArchiveState) => string,
     limit: number,
     mayHold?: (segment: Segment) => boolean,
   ): Promise<ArchivedDecisions> {
-    const sql = (source: string) =>
-      `${select(source, where)} ORDER BY decided_at DESC, seq DESC LIMIT ${limit}`;
+    const sql = (source: string, state: ArchiveState) =>
+      `${select(source, where(state))} ORDER BY decided_at DESC, seq DESC LIMIT ${limit}`;
     const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
     const found = await searchSteps.map(rows, async (some) => some.map(decisionOf));
     const decisions = found.toSorted((a, b) => b.at - a.at || b.seq - a.seq).slice(0, limit);
@@ -149,7 +150,7 @@ export class ArchiveReader {
 
   async #rows(
     filter: SegmentFilter,
-    sql: (source: string) => string,
+    sql: (source: string, state: ArchiveState) => string,
     mayHold: (segment: Segment) => boolean = () => true,
   ): Promise<{
     readonly rows: readonly DuckRow[];
@@ -157,33 +158,37 @@ export class ArchiveReader {
     readonly unreadable: readonly string[];
   }> {
     const duck = await this.#open();
-    const state = this.#archive.read();
-    const segments = this.#archive.segments(state, filter).filter(mayHold);
-    if (segments.length === 0) return { rows: [], state, unreadable: [] };
-    try {
-      return { rows: await duck.rows(sql(this.#archive.source(segments))), state, unreadable: [] };
-    } catch {
-      // A merge has just replaced a segment: the newer state names the new one.
-      if (this.#archive.read().version !== state.version) return this.#rows(filter, sql, mayHold);
-      const { rows, unreadable } = await this.#oneByOne(segments, sql);
-      if (unreadable.length > 0) return { rows, state, unreadable };
-      // Each can be read alone: one was just moved to its place after its commit, or the question is wrong, and stays so.
-      return { rows: await duck.rows(sql(this.#archive.source(segments))), state, unreadable };
-    }
+    return this.#archive.reading(async (state) => {
+      const segments = this.#archive.segments(state, filter).filter(mayHold);
+      if (segments.length === 0) return { rows: [], state, unreadable: [] };
+      try {
+        const rows = await archiveReadings.run(() => duck.rows(sql(this.#archive.source(segments), state)));
+        return { rows, state, unreadable: [] };
+      } catch (cause) {
+        const replaced = () => this.#archive.read().version !== state.version;
+        if (cause instanceof NobodyWaits || replaced()) throw cause;
+        const parts = await this.#oneByOne(segments, (source) => sql(source, state), cause);
+        if (replaced()) throw cause;
+        return { ...parts, state };
+      }
+    });
   }
 
   /** One damaged segment harms only itself. */
-  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string) {
+  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string, cause: unknown) {
     const duck = await this.#open();
     const rows: DuckRow[] = [];
     const unreadable: string[] = [];
     for (const segment of segments) {
       try {
-        rows.push(...(await duck.rows(sql(this.#archive.source([segment])))));
-      } catch {
+        rows.push(...(await archiveReadings.run(() => duck.rows(sql(this.#archive.source([segment]))))));
+      } catch (error) {
+        if (error instanceof NobodyWaits) throw error;
         unreadable.push(segment.name);
       }
     }
+    // Every segment can be read alone, so it was the question that was wrong.
+    if (unreadable.length === 0) throw cause;
     return { rows, unreadable };
   }
 

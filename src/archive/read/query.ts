@@ -2,7 +2,9 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Archive } from '../archive.ts';
 import { Duck, type QueryAnswer, quote, quoteName } from '../duck.ts';
+import { whileFrozen } from '../frozen-archive.ts';
 import { type Column, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import { makeOrderViews } from './order-views.ts';
 
 export interface QueryLimits {
   readonly rowsMax: number;
@@ -11,7 +13,7 @@ export interface QueryLimits {
 }
 
 /**
- * Answers one SELECT over the archive's tables. It can read the archive and nothing else of this machine, and
+ * Answers one SELECT over the archive's tables and the view `orders` (order-views.ts). It can read the archive and nothing else of this machine, and
  * write nothing.
  */
 export async function queryArchive(folder: string, sql: string, limits: QueryLimits): Promise<QueryAnswer> {
@@ -39,7 +41,16 @@ export async function exportQuery(
   );
 }
 
-async function withTables<T>(
+function withTables<T>(
+  folder: string,
+  limits: QueryLimits,
+  run: (duck: Duck) => Promise<T>,
+  output?: string,
+): Promise<T> {
+  return whileFrozen(folder, (frozen) => withTablesOf(frozen, limits, run, output));
+}
+
+async function withTablesOf<T>(
   folder: string,
   { memoryMiB }: QueryLimits,
   run: (duck: Duck) => Promise<T>,
@@ -53,8 +64,11 @@ async function withTables<T>(
     for (const table of TABLE_NAMES) {
       const segments = archive.segments(state, { table });
       const source = segments.length === 0 ? emptyTable(table) : archive.source(segments);
-      await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source}`);
+      const columns =
+        table === 'decisions' ? `UNION ALL BY NAME SELECT ${COLUMNS_OF_ORDERS} WHERE false` : '';
+      await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
     }
+    await makeOrderViews(duck);
     const folders = [quote(folder), ...(output === undefined ? [] : [quote(dirname(output))])];
     await duck.run(`SET allowed_directories = [${folders.join(', ')}]`);
     await duck.run('SET enable_external_access = false');
@@ -65,6 +79,10 @@ async function withTables<T>(
     rmSync(spill, { recursive: true, force: true });
   }
 }
+
+/** Facts that orders are told by, for an archive whose rule sets never recorded them. */
+const COLUMNS_OF_ORDERS =
+  'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method';
 
 /** A table that nothing was shipped to yet has its columns and no rows. */
 function emptyTable(table: TableName): string {

@@ -3,7 +3,8 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import type { Registers } from '../../state/store.ts';
 
-const REGISTER = 'archive';
+/** Where a store notes the id of its archive. */
+export const ARCHIVE_REGISTER = 'archive';
 
 /** The store's journal goes to another archive folder than this node's. */
 export class AnotherArchive extends Error {
@@ -16,11 +17,11 @@ export class AnotherArchive extends Error {
  */
 export async function claimArchive(registers: Registers, folder: string): Promise<void> {
   const own = idOf(folder);
-  const claimed = await registers.read(REGISTER);
+  const claimed = await registers.read(ARCHIVE_REGISTER);
   if (claimed === own) return;
-  if (claimed === null && (await registers.compareAndSet(REGISTER, null, own))) return;
+  if (claimed === null && (await registers.compareAndSet(ARCHIVE_REGISTER, null, own))) return;
   throw new AnotherArchive(
-    `this store's archive is ${claimed ?? 'another one'}, and ${folder} is ${own}; set ARCHIVE_DIR to the folder that the fleet shares, or to "off" on this node`,
+    `this store's archive is ${claimed ?? 'another one'}, and ${folder} is ${own}; set ARCHIVE_DIR to the folder that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
   );
 }
 

@@ -1,22 +1,52 @@
 import type { Segment } from '../archive-log.ts';
 
-/** So many segments of about the same size become one: each row is written anew once a tier, about five times. */
+/** So many segments of about the same size become one: each row is rewritten once a tier, about five times. */
 const TIER_SEGMENTS = 10;
 
 /** A merged segment stays below this, so that a merge holds up shipping for seconds and no longer. */
 const SEGMENT_ROWS_MAX = 2_000_000;
 
+/** Above this, what every file costs by itself (about 12 KB) is nothing beside its rows. */
+const QUIET_DAY_ROWS_MAX = 50_000;
+
 /**
- * Small segments that should become one; null when there are none. They have table, platform and day in common.
- * A day that is over becomes one segment; today's become fewer whenever many of a size have come together.
+ * Small segments that should become one; null when there are none. They have table and platform in common, and day or
+ * month. A day that is over becomes one segment, and so do the quiet days of a month that is over; today's become fewer
+ * whenever many of a size have come together.
  */
 export function nextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
-  const days = Map.groupBy(segments, ({ table, platform, day }) => `${table}/${platform}/${day}`);
-  for (const day of days.values()) {
+  for (const day of groupsBy(segments, (segment) => segment.day)) {
     const parts = day[0]?.day === today ? fullTier(day) : withinRowsMax(day);
     if (parts !== null) return parts;
   }
+  const quiet = segments.filter(
+    ({ day, rows }) => rows <= QUIET_DAY_ROWS_MAX && monthOf(day) < monthOf(today),
+  );
+  for (const month of groupsBy(quiet, ({ day }) => monthOf(day))) {
+    const parts = withinRowsMax(month);
+    if (parts !== null) return parts;
+  }
   return null;
+}
+
+function groupsBy(
+  segments: readonly Segment[],
+  period: (segment: Segment) => string,
+): Iterable<readonly Segment[]> {
+  return Map.groupBy(
+    segments,
+    (segment) => `${segment.table}/${segment.platform}/${period(segment)}`,
+  ).values();
+}
+
+/** The day that segments have in common, or else their month: `2026-11-21` or `2026-11`. */
+export function commonDay(days: readonly string[]): string {
+  const [first = ''] = days;
+  return days.every((day) => day === first) ? first : monthOf(first);
+}
+
+function monthOf(day: string): string {
+  return day.slice(0, '2026-11'.length);
 }
 
 function fullTier(segments: readonly Segment[]): readonly Segment[] | null {

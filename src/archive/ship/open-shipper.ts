@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { storeClock } from '../../state/clock-offset.ts';
 import { openStore, type StorePlace } from '../../state/open-store.ts';
 import { RETENTION, type Store } from '../../state/store.ts';
 import { Archive } from '../archive.ts';
@@ -45,7 +46,7 @@ export async function openShipper(
     lease,
     ruleSets: new RuleSetShelf(archiveDir, rulesDir),
     name,
-    clock: Date.now,
+    clock: storeClock(Date.now, store),
     keepMs: archiveKeepMs,
     kept: { journalEntries: RETENTION.journalLookBackEntries, decisionsHotMs },
   });

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
-import type { ArchiveRow, Cell } from '../rows.ts';
-import { type Column, type ColumnType, isAboutClients, TABLES, type TableName } from '../tables.ts';
+import { type Column, type ColumnType, TABLES } from '../tables.ts';
+import { commonDay } from './compaction.ts';
+import type { RowDraft, RowDrafts } from './row-drafts.ts';
 
-const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)';
+/** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
+const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';
 
 /** Writes segments: each file is whole and on the disk before it is named to anybody. */
 export class SegmentWriter {
@@ -20,45 +21,34 @@ export class SegmentWriter {
     this.#duck = duck;
   }
 
-  /** Segments of the rows, one for each table, platform and UTC day. */
-  async write(rows: readonly ArchiveRow[]): Promise<readonly Segment[]> {
-    const groups = Map.groupBy(rows, ({ table, platform, at }) => `${table}/${platform}/${dayOf(at)}`);
+  /** A segment of each draft. */
+  async write(drafts: RowDrafts): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
-    for (const group of groups.values()) segments.push(await this.#writeGroup(group));
+    for (const draft of drafts.all()) segments.push(await this.#writeDraft(draft));
     return segments;
   }
 
-  /** One segment with the rows of several that have the table, platform and day of the first in common. */
+  /** One segment with the rows of several that have table, platform and month in common. */
   async merge(segments: readonly Segment[], without: string | null = null): Promise<Segment | null> {
     const [first] = segments;
     if (first === undefined) return null;
-    const { table, platform, day } = first;
+    const { table, platform } = first;
+    const day = commonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`).join(', ');
     const where = without === null ? '' : `WHERE NOT (${without})`;
     const select = `SELECT * REPLACE (${kept}) FROM ${this.#archive.source(segments)} ${where}`;
-    return this.#copy(select, { table, platform, day });
+    return this.copy(select, { table, platform, day });
   }
 
-  async #writeGroup(rows: readonly ArchiveRow[]): Promise<Segment> {
-    const [first] = rows;
-    if (first === undefined) throw new Error('a segment has rows');
-    const { table, platform, at } = first;
-    const columns = columnsOf(table, rows);
-    this.#archive.prepareStaging();
-    const draft = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
-    try {
-      writeFileSync(draft, rows.map(({ cells }) => JSON.stringify(cells)).join('\n'), { mode: 0o600 });
-      const segment = await this.#copy(selectFrom(draft, columns), { table, platform, day: dayOf(at) });
-      if (segment?.rows === rows.length) return segment;
-      throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows.length}`);
-    } finally {
-      rmSync(draft, { force: true });
-    }
+  async #writeDraft({ path, rows, columns, ...place }: RowDraft): Promise<Segment> {
+    const segment = await this.copy(selectFrom(path, columns), place);
+    if (segment?.rows === rows) return segment;
+    throw new Error(`a segment of ${place.table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
-  /** Null when the selection is empty. */
-  async #copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
+  /** One segment with the rows that a SELECT gives; null when it gives none. */
+  async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
     const path = this.#archive.stagedPath(name);
@@ -98,42 +88,6 @@ function syncFile(path: string): void {
     fsyncSync(file);
   } finally {
     closeSync(file);
-  }
-}
-
-/** What a condition says of one client's rows. */
-export function isClient(number: string): string {
-  return `client_hash = ${number}`;
-}
-
-/** `2026-11-21`, UTC. */
-export function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
-/** The table's own columns, then one for each fact of any of the rows. */
-function columnsOf(table: TableName, rows: readonly ArchiveRow[]): readonly Column[] {
-  const own: readonly Column[] = TABLES[table].columns;
-  if (!isAboutClients(table) || table !== 'decisions') return own;
-  const known = new Set(own.map(({ name }) => name));
-  const types = new Map<string, ColumnType>();
-  for (const { cells } of rows) {
-    for (const [name, cell] of Object.entries(cells)) {
-      if (!known.has(name)) types.set(name, widest(types.get(name), cell));
-    }
-  }
-  return [...own, ...[...types].map(([name, type]) => ({ name, type, description: '' }))];
-}
-
-/** Whole numbers are kept as such until the first that is not whole. */
-function widest(before: ColumnType | undefined, cell: Cell): ColumnType {
-  switch (typeof cell) {
-    case 'boolean':
-      return 'BOOLEAN';
-    case 'number':
-      return before === 'DOUBLE' || !Number.isSafeInteger(cell) ? 'DOUBLE' : 'BIGINT';
-    default:
-      return 'VARCHAR';
   }
 }
 

@@ -7,11 +7,19 @@ import { isAboutClients, TABLE_NAMES } from '../tables.ts';
 import { claimArchive } from './claim.ts';
 import { nextMerge } from './compaction.ts';
 import type { Lease } from './lease.ts';
+import { dayOf, RowDrafts } from './row-drafts.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
-import { dayOf, SegmentWriter } from './segment-writer.ts';
+import { SegmentWriter } from './segment-writer.ts';
+import { unshippedPage } from './unshipped.ts';
 
-/** As much as one commit ships: a second's work, and little to do again when it fails. */
-const ENTRIES_MAX = 10_000;
+export interface ShippingLimits {
+  /** As much as one commit ships: a second's work, and little to do again when it fails. */
+  readonly commitEntriesMax: number;
+  /** As much of it as is in memory at once. */
+  readonly pageEntriesMax: number;
+}
+
+const SHIPPING_LIMITS: ShippingLimits = { commitEntriesMax: 10_000, pageEntriesMax: 1_000 };
 
 export interface ShipperParts {
   readonly store: Store;
@@ -21,12 +29,13 @@ export interface ShipperParts {
   readonly ruleSets: RuleSetShelf;
   /** For people who ask who ships: `host/pid`. */
   readonly name: string;
-  /** Epoch ms. */
+  /** The clock that decides, which is the store's; epoch ms. */
   readonly clock: () => number;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
   /** What stays in the store after it was shipped. */
   readonly kept: KeptAfterShipping;
+  readonly limits?: ShippingLimits;
 }
 
 /** What a step came to. `more`: the journal holds more, so the next step need not wait. */
@@ -35,19 +44,28 @@ export type Step =
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
   | { readonly did: 'tidied' };
 
+/** How far drafts go, and whether the journal holds more. */
+interface Drafted {
+  readonly cursor: string | null;
+  readonly entries: number;
+  readonly more: boolean;
+}
+
 /**
- * Moves journal entries into the archive. A step reads a page of the journal, writes it as segments, and commits
+ * Moves journal entries into the archive. A step reads some pages of the journal, writes them as segments, and commits
  * them together with the cursor behind the page; it can be killed anywhere and repeated. Only then does the
  * journal forget what was shipped.
  */
 export class Shipper {
   readonly #parts: ShipperParts;
   readonly #writer: SegmentWriter;
+  readonly #limits: ShippingLimits;
   #leads = false;
 
   constructor(parts: ShipperParts) {
     this.#parts = parts;
     this.#writer = new SegmentWriter(parts.archive, parts.duck);
+    this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
   async step(): Promise<Step> {
@@ -58,9 +76,10 @@ export class Shipper {
     }
     await claimArchive(store.registers, archive.folder);
     try {
-      if (!this.#leads) this.#takeOver();
+      if (!this.#leads) archive.takeOver(this.#commit({}));
+      this.#leads = true;
       const state = archive.read();
-      const page = await store.readJournal(state.cursor, ENTRIES_MAX);
+      const page = await unshippedPage(store, state, this.#limits.pageEntriesMax);
       if (page.entries.length > 0 || page.gap !== null) return await this.#ship(state, page);
       return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
     } catch (error) {
@@ -70,28 +89,55 @@ export class Shipper {
     }
   }
 
-  /** The empty commit outdates whatever another writer has under way: only then may its files be removed. */
-  #takeOver(): void {
-    const { archive } = this.#parts;
-    archive.tidy(archive.commit(archive.read(), this.#commit({})));
-    this.#leads = true;
-  }
-
-  async #ship(state: ArchiveState, { entries, cursor, gap }: JournalPage): Promise<Step> {
-    const { store, archive, ruleSets, kept } = this.#parts;
-    const erasures = entries.filter((entry) => entry.kind === 'erasure');
-    const rows = rowsOf(entries);
-    for (const entry of entries)
-      if (entry.kind === 'verdict') ruleSets.keep(entry.decision.ruleVersion, entry.decision.digest);
+  async #ship(state: ArchiveState, first: JournalPage): Promise<Step> {
+    const { store, archive, kept } = this.#parts;
+    const erasures = first.entries.filter((entry) => entry.kind === 'erasure');
     const rewritten = await this.#withoutErased(state, erasures);
-    const add = [...rewritten.add, ...(await this.#writer.write([...rows, ...rewritten.tombstones]))];
-    const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
-    archive.commit(state, this.#commit(shipped));
-    if (cursor !== null) await store.trimJournal(cursor, kept);
-    return { did: 'shipped', entries: entries.length, more: entries.length === ENTRIES_MAX };
+    const drafts = new RowDrafts(archive);
+    try {
+      drafts.add(rewritten.tombstones);
+      const { cursor, entries, more } = await this.#draft(drafts, first);
+      const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
+      const { gap } = first;
+      const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
+      archive.commit(state, this.#commit(shipped));
+      if (erasures.length > 0) archive.endReading();
+      if (cursor !== null) await store.trimJournal(cursor, kept);
+      return { did: 'shipped', entries, more };
+    } finally {
+      drafts.remove();
+    }
   }
 
-  /** Segments that hold erased clients, written anew without them. */
+  /** Drafts the rows of a page, and of those after it until one commit has enough or a page needs a commit of its own. */
+  async #draft(drafts: RowDrafts, first: JournalPage): Promise<Drafted> {
+    const { commitEntriesMax, pageEntriesMax } = this.#limits;
+    let entries = 0;
+    for (let page = first; ; ) {
+      this.#keepRuleSets(page);
+      drafts.add(rowsOf(page.entries));
+      entries += page.entries.length;
+      const { cursor } = page;
+      const mayFollow = page.entries.length === pageEntriesMax;
+      if (!mayFollow || entries >= commitEntriesMax) return { cursor, entries, more: mayFollow };
+      page = await this.#page(cursor);
+      if (page.entries.length === 0) return { cursor, entries, more: false };
+      if (page.gap !== null || page.entries.some(({ kind }) => kind === 'erasure'))
+        return { cursor, entries, more: true };
+    }
+  }
+
+  #page(after: string | null): Promise<JournalPage> {
+    return this.#parts.store.readJournal(after, this.#limits.pageEntriesMax);
+  }
+
+  #keepRuleSets({ entries }: JournalPage): void {
+    for (const entry of entries)
+      if (entry.kind === 'verdict')
+        this.#parts.ruleSets.keep(entry.decision.ruleVersion, entry.decision.digest);
+  }
+
+  /** Segments that hold erased clients, rewritten without them. */
   async #withoutErased(state: ArchiveState, erasures: readonly ErasureEntry[]) {
     const add: Segment[] = [];
     const remove: string[] = [];
@@ -128,7 +174,9 @@ export class Shipper {
 
   /** Takes out what is past its retention, or merges some small segments; false when there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
-    const { archive, clock, keepMs } = this.#parts;
+    const { store, archive, clock, keepMs } = this.#parts;
+    // The store's clock says what is old, and it is known once the store was asked: a node's own may be years ahead.
+    if ((await store.check()).some(({ failure }) => failure !== null)) return false;
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);
     if (old.length > 0) {

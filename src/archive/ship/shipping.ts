@@ -49,7 +49,7 @@ export interface ShippingParts {
   readonly onReport: (report: ShippingReport) => void;
 }
 
-/** Ships until the signal, a step after the other; a failed step is told and tried again. */
+/** Ships until the signal, a step after the other; a failed step is reported and tried again. */
 export async function keepShipping({
   step,
   contents,
@@ -84,7 +84,7 @@ function leads(outcome: Outcome): boolean {
 
 function pauseAfter(outcome: Outcome, workedMs: number, behindMs: number): number {
   if (outcome.did === 'failed') return RETRY_MS;
-  // Merging goes on soon, a segment at a time, so that shipping gets its turn in between.
+  // Merging continues soon, a segment at a time, so that shipping gets its turn in between.
   const more = outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more);
   return more ? workedMs * (behindMs > BEHIND_MS ? 1 : REST_FACTOR) : SHIP_EVERY_MS;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { backupCommand } from './backup.ts';
 import { queryCommand } from './query.ts';
 import { shipCommand } from './ship.ts';
 import { statusCommand } from './status.ts';
@@ -11,4 +12,5 @@ export function archiveCommands(program: Command): void {
   queryCommand(archive);
   verifyCommand(archive);
   shipCommand(archive);
+  backupCommand(archive);
 }

@@ -21,7 +21,9 @@ const LIMITS = { rowsMax: 100_000, timeoutMs: 60_000, memoryMiB: 1024 } as const
 export function queryCommand(archive: Command): void {
   archive
     .command('query <sql>')
-    .description('one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures')
+    .description(
+      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures, and the view orders',
+    )
     .addOption(new Option('--format <format>', 'how to print the rows').choices(FORMATS).default('table'))
     .option('--output <file>', 'with --format parquet: the file to write')
     .option('--json', 'the same as --format json')

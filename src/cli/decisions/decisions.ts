@@ -19,7 +19,7 @@ interface FindOptions {
   readonly json?: true;
 }
 
-/** decisions ...: what was decided and why, for whoever answers a dispute. */
+/** decisions ...: what was decided and why, for people who answer a dispute. */
 export function decisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
   decisions

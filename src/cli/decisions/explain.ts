@@ -13,7 +13,7 @@ import { print, printError, terminalPaint } from '../print.ts';
 import { fromHere } from '../rules/rule-folders.ts';
 import { withDecisions } from '../with-decisions.ts';
 
-/** decisions explain: why a verdict fell, for whoever answers a dispute. */
+/** decisions explain: why a verdict fell, for people who answer a dispute. */
 export function explainCommand(decisions: Command): void {
   decisions
     .command('explain <id>')

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { parseCases } from '../../analysis/cases/parse-cases.ts';
-import { prove } from '../../analysis/prove.ts';
-import { type KnownList, sharedListNotes } from '../../analysis/shared-list-notes.ts';
-import type { StoredEntry } from '../../lists/list-entry.ts';
+import { examine, type Remark } from '../../analysis/desk/examine.ts';
+import { type KnownList, knownLists } from '../../analysis/shared-list-notes.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
-import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
+import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
@@ -24,7 +22,7 @@ interface CheckOptions {
 }
 
 /** Something to tell about a rule set; its file is a path from the working folder. */
-interface Remark extends Location {
+interface PlacedRemark extends Location {
   readonly message: string;
   /** Facts that show it. */
   readonly example?: Example;
@@ -34,9 +32,9 @@ interface Checked {
   readonly folder: string;
   /** Null when the files are not sound by themselves. */
   readonly ruleCount: number | null;
-  readonly problems: readonly Remark[];
+  readonly problems: readonly PlacedRemark[];
   /** Worth knowing, and no reason to fail. */
-  readonly notes: readonly Remark[];
+  readonly notes: readonly PlacedRemark[];
 }
 
 /** rules check: every problem of rule sets at once, and what can be proved about them. */
@@ -63,41 +61,31 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
 }
 
 function listsInStore(): Promise<readonly KnownList[]> {
-  return withLists(async ({ node, clock }) => {
-    const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > clock();
-    return node.copy.lists().flatMap((entries) => {
-      const [first] = entries.values();
-      return first === undefined ? [] : [{ name: first.list, isInForce: entries.values().some(isInForce) }];
-    });
-  });
+  return withLists(async ({ node, clock }) => knownLists(node.copy, clock()));
 }
 
 /**
  * A rule set that is sound file by file is also examined as a whole, and its cases are read. `lists` are those of a
  * store; null when nobody has looked.
  */
-export function checkFolder(folder: string, lists: readonly KnownList[] | null = null): Checked {
+function checkFolder(folder: string, lists: readonly KnownList[] | null = null): Checked {
   const name = fromHere(folder);
-  const remarks = (problems: readonly ProblemWithExample[]) =>
-    sortProblems(problems).map((problem) => remark(name, problem));
+  const remarks = (some: readonly Remark[]) => some.map((one) => placed(name, one));
   const loaded = loadRuleSet(folder);
-  if (!loaded.ok) return { folder: name, ruleCount: null, problems: remarks(loaded.problems), notes: [] };
+  if (!loaded.ok)
+    return { folder: name, ruleCount: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
   const { ruleSet } = loaded;
-  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
-  const caseProblems: Problem[] = [];
-  parseCases(ruleSet, files, caseProblems);
-  const { findings, notes } = prove(ruleSet, files);
+  const { problems, notes } = examine(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
   return {
     folder: name,
     ruleCount: countRules(ruleSet),
-    problems: remarks([...findings, ...caseProblems]),
-    notes: remarks([...notes, ...sharedListNotes(ruleSet, lists)]),
+    problems: remarks(problems),
+    notes: remarks(notes),
   };
 }
 
-type ProblemWithExample = Problem & { readonly example?: Example | null };
-
-function remark(folder: string, { at, message, example }: ProblemWithExample): Remark {
+/** A remark with its place as seen from the working folder. */
+export function placed(folder: string, { at, message, example }: Remark): PlacedRemark {
   return { ...at, file: join(folder, at.file), message, ...(example ? { example } : {}) };
 }
 
@@ -132,7 +120,7 @@ function inLines({ folder, ruleCount, problems, notes }: Checked): string {
   ].join('\n');
 }
 
-function line({ file, line, column, message, example }: Remark, kind: string): string {
+function line({ file, line, column, message, example }: PlacedRemark, kind: string): string {
   const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
@@ -144,7 +132,7 @@ function summary(problems: number, ruleCount: number | null): string {
 }
 
 /** A line that GitHub Actions shows beside the line of the file. */
-function workflowCommand(level: 'error' | 'notice', remark: Remark): string {
+function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): string {
   const { file, line, column, message, example } = remark;
   const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
   const properties = `file=${escapeProperty(file)},line=${line},col=${column}`;

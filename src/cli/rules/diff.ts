@@ -8,7 +8,7 @@ import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
 import { soundRuleSet } from './rule-folders.ts';
 
-/** rules diff: what two versions decide otherwise, and for whom. */
+/** rules diff: what two versions decide differently, and for which payers. */
 export function diffCommand(rules: Command): void {
   rules
     .command('diff <before> <after>')

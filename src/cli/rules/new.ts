@@ -2,7 +2,8 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { readConfig } from '../../config.ts';
 import type { YamlEdit } from '../../rules/edited-yaml.ts';
-import { DraftRefused, writeDraft } from '../../rules/folder/draft.ts';
+import { writeDraft } from '../../rules/folder/draft.ts';
+import { DraftRefused } from '../../rules/folder/draft-refused.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { UsageError } from '../exit.ts';
 import { print } from '../print.ts';
@@ -36,7 +37,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
       `  rules check ${version}`,
       `  rules test ${version}`,
       `  rules diff ${sourceVersion} ${version}`,
-      `  rules backtest ${version} --journal <file>`,
+      `  rules backtest ${version}`,
       `  rules release ${version}`,
     ].join('\n'),
   );

@@ -1,13 +1,12 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { makeRelease } from '../../rules/folder/release.ts';
-import { RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { type ReleaseObstacle, releaseObstacle, writeRelease } from '../../analysis/desk/release-version.ts';
+import { draftNameRefusal } from '../../rules/folder/release.ts';
+import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
-import { checkFolder, problemLines } from './check.ts';
-import { chosenFolders, soundRuleSet } from './rule-folders.ts';
-import { testFolder } from './test.ts';
+import { placed, problemLines } from './check.ts';
+import { chosenFolders, fromHere, soundRuleSet } from './rule-folders.ts';
 
 /** rules release: from then on a version may decide, and never changes. */
 export function releaseCommand(rules: Command): void {
@@ -23,25 +22,32 @@ export function releaseCommand(rules: Command): void {
 function release(version: string, json: boolean): void {
   const [folder = ''] = chosenFolders([version]);
   const ruleSet = soundRuleSet(version);
-  const path = join(folder, RELEASE_FILE);
-  if (existsSync(path)) throw new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
-  refuseFindings(folder, version);
-  const made = makeRelease(version, readRuleFiles(folder, []) ?? new Map(), new Date());
-  writeFileSync(path, `${JSON.stringify(made, null, 2)}\n`, { flag: 'wx' });
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const obstacle = releaseObstacle(folder, ruleSet, files);
+  if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
+  const made = writeRelease(folder, ruleSet, files);
   print(json ? JSON.stringify(made) : `${version} is released: sha256:${made.digest}`);
 }
 
-/** What `rules check` and `rules test` find stands in the way of a release: afterwards nothing can be mended. */
-function refuseFindings(folder: string, version: string): void {
-  const { problems } = checkFolder(folder);
-  if (problems.length > 0) {
-    throw new FindingsError(
-      `${version} has findings and is not released; see: rules check ${version}\n${problemLines(problems)}`,
-    );
-  }
-  const { failed } = testFolder(folder);
-  if (failed > 0) {
-    const cases = failed === 1 ? '1 case' : `${failed} cases`;
-    throw new FindingsError(`${cases} of ${version} failed; it is not released; see: rules test ${version}`);
+function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
+  switch (obstacle.is) {
+    case 'draft name':
+      return new UsageError(draftNameRefusal(ruleSet.version));
+    case 'released':
+      return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
+    case 'findings': {
+      const problems = problemLines(obstacle.problems.map((problem) => placed(fromHere(folder), problem)));
+      return new FindingsError(
+        `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
+      );
+    }
+    case 'failed cases': {
+      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
+      return new FindingsError(
+        `${cases} of ${version} failed; it is not released; see: rules test ${version}`,
+      );
+    }
+    default:
+      return obstacle satisfies never;
   }
 }

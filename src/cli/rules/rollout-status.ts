@@ -35,7 +35,7 @@ export function formatStatus({ rollout, unreadable, trial, ...seen }: RolloutSta
 function unreadableStatus(nodes: readonly NodeView[], now: number): string {
   const newest = Math.max(0, ...nodes.map(({ revision }) => revision));
   return [
-    'What the store holds as the rollout cannot be read. The nodes go on with what they have; "rules rollback" writes it anew from them, without a candidate.',
+    'What the store holds as the rollout cannot be read. The nodes continue with what they have; "rules rollback" rewrites it from them, without a candidate.',
     nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, newest, now),
   ].join('\n\n');
 }
@@ -67,10 +67,19 @@ function describeArms({ arms, shares, breach }: TrialView, guardPoints: number |
     interval(active),
     interval(candidate),
   ]);
+  const fates = ({ clients: { seen, paid, unpaid } }: TrialView['arms']['active']) =>
+    `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
+  const outcomes = `  outcomes of clients: ${fates(arms.active)} active; ${fates(arms.candidate)} candidate`;
   const verdicts = `  ${arms.active.verdicts} verdicts by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
-  return [`  ${clients}`, table(['  SHARE', 'ACTIVE', 'CANDIDATE'], rows), verdicts, guard].join('\n');
+  return [
+    `  ${clients}`,
+    table(['  SHARE, 95 %', 'ACTIVE', 'CANDIDATE'], rows),
+    outcomes,
+    verdicts,
+    guard,
+  ].join('\n');
 }
 
 /** `12.0 % (10.1 to 14.2)`, a 95 % interval. */

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { type CaseReport, runCases, traceFailure } from '../../analysis/cases/cases.ts';
 import type { Coverage, Share } from '../../analysis/cases/coverage.ts';
+import { failureLines } from '../../analysis/cases/failure-text.ts';
 import { type Paint, placeInWords } from '../../analysis/explain/trace-text.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, terminalPaint } from '../print.ts';
-import { failureLines } from './case-failure-text.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 interface TestOptions {
@@ -43,7 +43,7 @@ function parsePercent(text: string): number {
   throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
 }
 
-export interface FolderReport {
+interface FolderReport {
   readonly folder: string;
   readonly problems: readonly string[];
   readonly passed: number;
@@ -56,11 +56,6 @@ export interface FolderReport {
 interface Run {
   readonly report: FolderReport;
   readonly rules: RuleSet | null;
-}
-
-/** Runs the cases of one folder; what is unsound is told instead. */
-export function testFolder(folder: string): FolderReport {
-  return run(folder).report;
 }
 
 function run(folder: string): Run {

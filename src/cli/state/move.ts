@@ -12,7 +12,7 @@ import { withOpenStore } from '../open-store.ts';
 import { print, printError } from '../print.ts';
 import { parseReason } from './reason.ts';
 
-/** How often a move that goes on says how far it is. */
+/** How often a running move says how far it is. */
 const TOLD_EVERY_MS = 5_000;
 
 /** state move: takes clients from where an earlier version kept them in Redis, while the service runs. */
@@ -52,7 +52,7 @@ async function move(reason: string, json: boolean): Promise<void> {
   else print(`${movedClients} clients were moved; those that were asked for meanwhile moved by themselves.`);
 }
 
-/** They would take a client that was moved for one that they cannot read. */
+/** They would take a moved client for one that they cannot read. */
 async function refuseEarlierNodes(store: Store): Promise<void> {
   const earlier = (await new Fleet(store).nodes()).filter(({ layout = 1 }) => layout < LAYOUT);
   if (earlier.length === 0) return;

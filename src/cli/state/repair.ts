@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { actorOfUser } from '../../access/actor.ts';
 import { type ClientKey, clientKey } from '../../client/client-key.ts';
+import { nameText } from '../../rules/condition-text.ts';
 import type { RebuiltClient, RepairPlan } from '../../service/repair/store-repair.ts';
 import type { TextPlace } from '../../state/health/stored-texts.ts';
 import { EXIT, FindingsError, UsageError } from '../exit.ts';
@@ -89,7 +90,7 @@ function publicForm(plan: RepairPlan, done: boolean) {
 
 function inWords(plan: RepairPlan, done: boolean): string {
   const { client, why, next, rebuilt } = plan;
-  const whose = client === null ? '' : ` (${client.platform} ${client.clientIdKey})`;
+  const whose = client === null ? '' : ` (${client.platform} ${nameText(client.clientIdKey)})`;
   const verb = done ? 'is' : 'would be';
   return [
     `${textName(plan)}${whose} ${done ? 'could not' : 'cannot'} be read: ${why}`,
@@ -102,11 +103,11 @@ function inWords(plan: RepairPlan, done: boolean): string {
 function removalOf({ kind }: RepairPlan): string {
   switch (kind) {
     case 'client':
-      return ': nothing is recorded of the client, which begins anew';
+      return ': nothing is recorded of the client, which starts again';
     case 'document':
       return '; an access key with this id is refused from then on, so issue a new one';
     case 'register':
-      return '; the service writes it anew';
+      return '; the service writes it again';
     default:
       return kind satisfies never;
   }

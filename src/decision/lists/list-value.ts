@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { KEY_CHARACTERS_MAX } from '../../shapes.ts';
+import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { isAddress, KEPT_PREFIXES, networkKey, networkOf } from '../network.ts';
 import type { Pseudonym } from '../requests.ts';
 import type { ListKind } from './list-kind.ts';

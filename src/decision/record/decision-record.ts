@@ -36,7 +36,7 @@ export type DecisionRow = [
   rest?: Partial<Decision>,
 ];
 
-/** A decision that is stored otherwise than any version wrote it. */
+/** A decision that is stored in a form no version wrote. */
 export class RecordDamaged extends Error {
   override readonly name = 'RecordDamaged';
 }
@@ -149,32 +149,48 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
 }
 
 /** Members that stand in the row itself. */
-const IN_ROW: ReadonlySet<string> = new Set([
-  ...['decisionId', 'seq', 'at', 'platform', 'sellPointKey', 'clientIdKey', 'orderRef', 'requestId'],
-  ...['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'],
-]);
+type RowMember =
+  | ('decisionId' | 'seq' | 'at' | 'platform' | 'sellPointKey' | 'clientIdKey' | 'orderRef' | 'requestId')
+  | ('ruleVersion' | 'digest' | 'rule' | 'signals' | 'facts' | 'ladderBefore' | 'ladderAfter');
+
+/** All others: each either follows from the row or stands in `rest`. */
+const OTHER_MEMBERS: readonly string[] = Object.keys({
+  arm: true,
+  verdict: true,
+  waitSeconds: true,
+  ladder: true,
+  waitFloorMs: true,
+  stickyRequisiteRef: true,
+  reason: true,
+  isBot: true,
+  clientGroup: true,
+  paymentScore: true,
+  holdout: true,
+} satisfies Readonly<Record<Exclude<keyof Decision, RowMember>, true>>);
 
 /** What does not follow from the row, by name; null when more follows than the decision has. */
 function restOf(decision: Decision, derived: Derived): Partial<Decision> | null {
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
+  const given: Readonly<Record<string, unknown>> = { ...decision };
   const expected: Readonly<Record<string, unknown>> = { ...derived };
   const rest: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(decision))
-    if (!IN_ROW.has(name) && expected[name] !== value) rest[name] = value;
+  for (const name of OTHER_MEMBERS) if (expected[name] !== given[name]) rest[name] = given[name];
   return rest;
 }
 
-/** The values in the order of the shape; null when other facts are recorded, or facts of another kind. */
+/** The values in the order of the shape; null when facts are recorded in another one, or others, or of another kind. */
 function valuesOf(facts: Decision['facts'], shapeFacts: readonly ShapeFact[]): readonly FactValue[] | null {
-  if (Object.keys(facts).length !== shapeFacts.length) return null;
-  const values: FactValue[] = [];
-  for (const { label, flag, words } of shapeFacts) {
-    const value = facts[label];
-    if (value === undefined || flag !== (typeof value === 'boolean')) return null;
-    if (typeof value === 'number' && (value < 0 || words !== undefined)) return null;
-    values.push(value);
-  }
-  return values;
+  const labels = Object.keys(facts);
+  const values = Object.values(facts);
+  const fits =
+    labels.length === shapeFacts.length &&
+    shapeFacts.every((fact, index) => labels[index] === fact.label && isOfKind(values[index], fact));
+  return fits ? values : null;
+}
+
+function isOfKind(value: FactValue | undefined, { flag, words }: ShapeFact): boolean {
+  if (flag !== (typeof value === 'boolean')) return false;
+  return typeof value !== 'number' || (value >= 0 && words === undefined);
 }
 
 /** In the place of NEVER_SECONDS; no fact is below 0. */

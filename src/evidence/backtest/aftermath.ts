@@ -1,6 +1,6 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import type { ScoredOrders } from '../../statistics/calibration.ts';
-import { ORDER_KEY_SQL } from '../source/order-views.ts';
 import { type AnswerTable, levelOf, verdictIs } from './answer-table.ts';
 
 /** Orders, or their amounts, by what became of them; `unknown` is not harmless, nobody has said. */

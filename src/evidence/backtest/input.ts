@@ -1,4 +1,4 @@
-import type { Duck } from '../../archive/duck.ts';
+import { type Duck, numberOf } from '../../archive/duck.ts';
 import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
@@ -33,9 +33,35 @@ export type Input =
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null });
 
+/** Inputs that are put in order at once: more of them take more memory than the engine may have. */
+const ORDERED_AT_ONCE_MAX = 500_000;
+
 /** Inputs of the view `inputs` as they happened, some thousands at a time; `where` (SQL) says which, absent: all. */
-export async function* inputsOf(duck: Duck, where = ''): AsyncGenerator<readonly Input[]> {
-  for await (const batch of duck.batches(`SELECT * FROM inputs ${where}`)) yield inputsIn(batch);
+export async function* inputsOf(
+  duck: Duck,
+  where = '',
+  orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
+): AsyncGenerator<readonly Input[]> {
+  for (const span of await spansOf(duck, where, orderedAtOnceMax))
+    for await (const batch of duck.batches(`SELECT * FROM inputs ${span}`)) yield inputsIn(batch);
+}
+
+/** Conditions that part the inputs by time, one span after the other, each with about as many as may be ordered at once. */
+async function spansOf(duck: Duck, where: string, orderedAtOnceMax: number): Promise<readonly string[]> {
+  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs ${where}`);
+  const spans = Math.ceil((numberOf(n) ?? 0) / orderedAtOnceMax);
+  if (spans <= 1) return [where];
+  const shares = Array.from({ length: spans - 1 }, (_, span) => (span + 1) / spans);
+  const rows = await duck.rows(
+    `SELECT DISTINCT unnest(quantile_disc("at", [${shares.join(', ')}])) AS border FROM inputs ${where} ORDER BY border`,
+  );
+  const borders = rows.map(({ border }) => numberOf(border) ?? 0);
+  const and = where === '' ? 'WHERE' : `${where} AND`;
+  return [Number.NEGATIVE_INFINITY, ...borders].map((from, span) => {
+    const to = borders[span];
+    const since = Number.isFinite(from) ? `"at" >= ${from}` : 'true';
+    return `${and} ${since}${to === undefined ? '' : ` AND "at" < ${to}`}`;
+  });
 }
 
 function inputsIn(batch: DuckBatch): readonly Input[] {

@@ -57,7 +57,8 @@ interface LivedOrder {
   asked: boolean;
   /** By life. */
   readonly granted: boolean[];
-  readonly known: (KnownOrder | null)[];
+  /** By life; null before the first report. */
+  known: (KnownOrder | null)[] | null;
 }
 
 interface Payer {
@@ -177,16 +178,18 @@ export class Lives {
 
   #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
+    const knownBefore = order.known ?? [];
+    order.known = knownBefore;
     const changes: (OutcomeChange & { readonly from: ClientState; readonly known: KnownOrder | null })[] = [];
     for (const [life, { outcomes }] of this.#lives.entries()) {
       if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
-      const known = order.known[life] ?? null;
+      const known = knownBefore[life] ?? null;
       const same = changes.find((other) => other.from === from && other.known === known);
       const change = same ?? { ...recordOutcome(from, known, { ...reported, orderRef }, at), from, known };
       changes.push(change);
       payer.states[life] = change.state;
-      order.known[life] = change.order;
+      knownBefore[life] = change.order;
     }
   }
 
@@ -204,7 +207,7 @@ export class Lives {
   #order({ orders }: Payer, orderRef: string): LivedOrder {
     const known = orders.get(orderRef);
     if (known !== undefined) return known;
-    const order: LivedOrder = { asked: false, granted: [], known: [] };
+    const order: LivedOrder = { asked: false, granted: [], known: null };
     orders.set(orderRef, order);
     forgetOldest(orders, ORDERS_MAX);
     return order;
@@ -219,7 +222,7 @@ interface Judged {
   readonly nextState: ClientState;
 }
 
-/** The same function, asked once for each state: lives that share one go on sharing. */
+/** The same function, asked once for each state: lives that share one keep sharing. */
 function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {

@@ -1,5 +1,6 @@
-import { type Duck, quote, quoteName } from '../../archive/duck.ts';
+import { type Duck, quoteName } from '../../archive/duck.ts';
 import type { DuckBatch } from '../../archive/duck-batch.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/rows.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { isPlatformName } from '../../client/client-key.ts';
@@ -10,8 +11,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
-import { ORDER_KEY_SQL } from '../source/order-views.ts';
-import { columnsOf } from '../source/views.ts';
+import { columnsOf, enumOf } from '../source/views.ts';
 import type { LifeAnswer } from './lives.ts';
 
 /** Answers one row of a batch; null when its record lacks a fact that the rules ask. */
@@ -52,10 +52,6 @@ function readableFact(column: string): string {
   return domain?.type === 'enum' ? `${name}::${enumOf(domain.values)} AS ${name}` : name;
 }
 
-function enumOf(values: readonly string[]): string {
-  return `ENUM(${values.map(quote).join(', ')})`;
-}
-
 /** What was decided then, row by row. */
 export function recordedAnswers(batch: DuckBatch): RowAnswer {
   const [verdicts, rules, groups] = [
@@ -84,7 +80,7 @@ export class Redecider {
   readonly #rules: RuleSet;
   /**
    * By place among the values: the label that a record must have. Null where no rule asks, or where the
-   * rules conclude the value anew.
+   * rules conclude the value again.
    */
   readonly #asked: readonly (string | null)[];
 
@@ -101,7 +97,7 @@ export class Redecider {
     return new Set(this.#asked.filter((label) => label !== null));
   }
 
-  /** Decides the rows of a batch of `recordedDecisions`. `lacking` is told each label that a record lacks. */
+  /** Decides the rows of a batch of `recordedDecisions`. `lacking` gets each label that a record lacks. */
   answers(batch: DuckBatch, lacking: (label: string) => void): RowAnswer {
     const rules = this.#rules;
     const columns = this.#asked.map((_, place) => this.#column(batch, place));

@@ -63,7 +63,7 @@ type Figure = (scored: readonly ScoredOrders[]) => number | null;
 
 const NO_SHARE: ShareInterval = { value: 0, low: 0, high: 1 };
 
-/** Orders by score and cluster, in plain arrays: they are summed up anew for each of hundreds of draws. */
+/** Orders by score and cluster, in plain arrays: they are summed up again for each of hundreds of draws. */
 class ClusteredScores {
   /** Clusters that there are, numbered without gaps. */
   readonly clusters: number;

@@ -1,7 +1,7 @@
 import { numberOf, textOf } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { ORDER_KEY_SQL } from '../source/order-views.ts';
 
 /** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
 export interface ScoredGroup {

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
-import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
+import { isRuleVersion, type RuleSet, type RuleVersion } from '../../rules/rule-set.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
+import { drift } from '../drift/drift.ts';
 import { report } from '../report/report.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
+import { suggest } from '../suggest/suggest.ts';
 import { sweep } from '../sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
@@ -14,20 +17,23 @@ import { workInProcess } from './limited-process.ts';
 
 /** The process of `EvidenceDesk`. One thread of the engine leaves the other cores to those who answer callers. */
 workInProcess(({ task, folders }: { task: EvidenceTask; folders: EvidenceFolders }, onProgress) => {
-  const { from, to, platform } = task;
+  const { from, to, platform, kind, rules } = task;
+  const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
   const place = { kind: 'archive', folder: folders.archiveDir } as const;
-  const ask = { place, from, to, platform, threads: 1 };
+  const ask = { place, from, to, platform, threads: 1, ...decidedBy };
   return withEvidence(ask, (evidence) => answer(task, evidence, folders, onProgress));
 });
 
-function answer(
+async function answer(
   task: EvidenceTask,
   evidence: Evidence,
   { archiveDir, rulesDir }: EvidenceFolders,
   onProgress: (done: number, of: number) => void,
 ): Promise<EvidenceResult> {
+  if (task.kind === 'drift') return drift(evidence, null, onProgress);
   const rulesOf = keptRules(archiveDir, rulesDir);
   const rules = required(rulesOf, task.rules);
+  const { version } = rules;
   switch (task.kind) {
     case 'report':
       return report(evidence, { rules, by: task.by, onProgress });
@@ -45,17 +51,27 @@ function answer(
       });
     }
     case 'sweep': {
-      const files = readRuleFiles(join(rulesDir, rules.version), []) ?? new Map<string, string>();
+      const files = filesOf(rulesDir, version);
       const variations = task.vary.map((text) => parseVariation(files, text));
-      const combinations = combinationsOf(rules.version, files, variations);
+      const combinations = combinationsOf(version, files, variations);
       const { outcomes } = task;
-      return sweep(evidence, { version: rules.version, combinations, outcomes, threads: 1, onProgress });
+      return sweep(evidence, { version, combinations, outcomes, threads: 1, onProgress });
     }
     case 'calibration':
       return calibrate(evidence, { rules, platform: task.platform, splitAt: null, onProgress });
+    case 'suggestion': {
+      const files = filesOf(rulesDir, version);
+      const found = await suggest(evidence, { version, files, budget: task.budget, onProgress });
+      const changed = [...(found.files ?? [])].filter(([path, text]) => files.get(path) !== text);
+      return { ...found.suggestion, files: found.files === null ? null : Object.fromEntries(changed) };
+    }
     default:
       return task satisfies never;
   }
+}
+
+function filesOf(rulesDir: string, version: RuleVersion): RuleFiles {
+  return readRuleFiles(join(rulesDir, version), []) ?? new Map();
 }
 
 function required(rulesOf: RulesOf, named: NamedRuleSet): RuleSet {

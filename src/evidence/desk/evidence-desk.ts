@@ -43,13 +43,16 @@ const LIMITS = { timeMs: 15 * 60_000, memoryMiB: 1024 } as const;
 /** One is worked on at a time, and this many may wait for it. */
 export const WAITING_MAX = 4;
 
+/** Of one platform, with the one that is worked on: whoever asks for much leaves room for the others. */
+export const PLATFORM_JOBS_MAX = 3;
+
 /** The same question within this time is answered with what was worked out before. */
 const FRESH_MS = 10 * 60_000;
 
 const PROCESS = new URL('./desk-process.ts', import.meta.url);
 
 /**
- * Works out evidence for whoever looks at the console: one job at a time, each in a process of its own with limits on
+ * Works out evidence for users of the console: one job at a time, each in a process of its own with limits on
  * time and memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
  */
 export class EvidenceDesk {
@@ -70,7 +73,8 @@ export class EvidenceDesk {
     const before = await this.#before(asker, task, now);
     if (before !== null) return before;
     this.#folders();
-    if (this.#closed || this.#entries.length > WAITING_MAX)
+    const own = this.#entries.filter((entry) => entry.asker.platform === asker.platform);
+    if (this.#closed || this.#entries.length > WAITING_MAX || own.length >= PLATFORM_JOBS_MAX)
       throw new EvidenceDeskBusy(`${this.#entries.length} are under way`);
     const job: EvidenceJob = {
       jobId: randomUUID().slice(0, 13),
@@ -84,8 +88,13 @@ export class EvidenceDesk {
       progress: null,
       trouble: null,
     };
-    this.#entries.push({ job, asker, stopping: new AbortController() });
-    await this.shelf.add(asker.platform, job);
+    const entry: Entry = { job, asker, stopping: new AbortController() };
+    this.#entries.push(entry);
+    await this.shelf.add(asker.platform, job).catch((error: unknown) => {
+      // It would have no end, and keep its place for ever.
+      this.#drop(entry);
+      throw error;
+    });
     this.#working ??= this.#workAll();
     return job;
   }
@@ -123,6 +132,11 @@ export class EvidenceDesk {
     return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
   }
 
+  #drop(entry: Entry): void {
+    const place = this.#entries.indexOf(entry);
+    if (place !== -1) this.#entries.splice(place, 1);
+  }
+
   #folders(): EvidenceFolders {
     const { archiveDir, rulesDir } = this.#parts;
     if (archiveDir !== null && existsSync(archiveDir)) return { archiveDir, rulesDir };
@@ -133,7 +147,7 @@ export class EvidenceDesk {
     const beat = setInterval(() => this.#beat().catch(this.#untold), SEEN_EVERY_MS);
     for (let [entry] = this.#entries; entry !== undefined; [entry] = this.#entries) {
       await this.#work(entry);
-      this.#entries.shift();
+      this.#drop(entry);
     }
     clearInterval(beat);
     this.#working = null;

@@ -3,7 +3,9 @@ import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Calibration } from '../calibrate/calibrate.ts';
+import type { Drift } from '../drift/drift.ts';
 import type { Report, SliceName } from '../report/rule-report.ts';
+import type { Suggestion } from '../suggest/suggest.ts';
 import type { SweepReport } from '../sweep/sweep.ts';
 
 /** A rule set by its files. */
@@ -48,17 +50,50 @@ export interface CalibrationTask extends TaskSpan {
   readonly rules: NamedRuleSet;
 }
 
+export interface DriftTask extends TaskSpan {
+  readonly kind: 'drift';
+  /** Whose decisions are looked at; null for those of all versions. */
+  readonly rules: NamedRuleSet | null;
+}
+
+export interface SuggestionTask extends TaskSpan {
+  readonly kind: 'suggestion';
+  readonly rules: NamedRuleSet;
+  /** Share of the paid orders, 0 to 1. */
+  readonly budget: number;
+}
+
 /** What may be worked out from the archive; plain data, and the same question is the same text. */
-export type EvidenceTask = ReportTask | BacktestTask | SweepTask | CalibrationTask;
+export type EvidenceTask =
+  | ReportTask
+  | BacktestTask
+  | SweepTask
+  | CalibrationTask
+  | DriftTask
+  | SuggestionTask;
 
 export const TASK_KINDS = [
   'report',
   'backtest',
   'sweep',
   'calibration',
+  'drift',
+  'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
 
-export type EvidenceResult = Report | BacktestReport | SweepReport | Calibration;
+/** A suggestion with what it changes in the version. */
+export interface SuggestionWithFiles extends Suggestion {
+  /** The texts that are new or changed, by path; null when nothing is suggested. */
+  readonly files: Readonly<Record<string, string>> | null;
+}
+
+export type EvidenceResult =
+  | Report
+  | BacktestReport
+  | SweepReport
+  | Calibration
+  | Drift
+  | SuggestionWithFiles;
 
 /** Where a node finds what its tasks are about. */
 export interface EvidenceFolders {

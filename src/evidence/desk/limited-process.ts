@@ -1,8 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, setPriority, tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { forkBackground, giveWay } from '../../background-process.ts';
 
 /** What the work in a process of its own may take. */
 export interface ProcessLimits {
@@ -49,11 +49,11 @@ export async function runInProcess<Task, Result>(
 ): Promise<Result> {
   signal.throwIfAborted();
   const folder = mkdtempSync(join(tmpdir(), 'scoring-process-'));
-  const child = fork(fileURLToPath(module), {
-    execArgv: [...process.execArgv, `--max-old-space-size=${memoryMiB}`],
-    // It needs no secret, and what it leaves behind when it is ended goes with its folder.
+  const child = forkBackground(module, {
+    oldMemoryMiB: memoryMiB,
+    priority: constants.priority.PRIORITY_LOW,
+    // What it leaves behind when it is ended goes with its folder.
     env: { TMPDIR: folder, TEMP: folder },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   child.on('message', (text) => {
@@ -81,13 +81,12 @@ export async function runInProcess<Task, Result>(
   }
 }
 
-/** Does the one task that this process was started for, and ends with whoever started it. */
+/** Does the one task that this process was started for, and ends with the process that started it. */
 export function workInProcess<Task, Result>(
   work: (task: Task, onProgress: (done: number, of: number) => void) => Promise<Result>,
 ): void {
-  setPriority(constants.priority.PRIORITY_LOW);
+  giveWay(constants.priority.PRIORITY_LOW);
   const send = (message: ProcessMessage<Result>) => process.send?.(JSON.stringify(message));
-  process.once('disconnect', () => process.exit());
   process.once('message', async (text) => {
     const task: Task = JSON.parse(String(text));
     try {

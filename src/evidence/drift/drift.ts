@@ -23,6 +23,8 @@ export interface DriftPart {
 
 /** What `rules drift --json` prints; the member names are stable. Times are epoch ms. */
 export interface Drift {
+  /** The version whose decisions alone are compared; null for those of all. */
+  readonly version: string | null;
   readonly from: number | null;
   readonly to: number | null;
   /** Where the later part begins. */
@@ -62,6 +64,7 @@ export async function drift(
     return { ...mix, paidShare: shareInterval(paid, score.orders), score };
   };
   return {
+    version: evidence.ask.decidedBy ?? null,
     from: span.from,
     to: span.to,
     splitAt,

@@ -8,7 +8,7 @@ export interface FactDrift {
   readonly fact: string;
   /** Population stability index over tenths of the earlier part, or over the most frequent values. */
   readonly index: number;
-  /** What two samples of as many clients exceed in 5 of 100 cases though nothing has changed. */
+  /** What two samples of this size exceed in 5 of 100 cases although nothing has changed. */
   readonly byChance: number;
   /** The values whose share has moved the most, and that share before and after, 0 to 1. */
   readonly moved: { readonly values: string; readonly earlier: number; readonly later: number };

@@ -1,8 +1,8 @@
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { type ClusterCount, clusteredShare } from '../../statistics/clustered-share.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { CLUSTERED_ORDERS_MIN, type ClusterCount, clusteredShare } from '../../statistics/clustered-share.ts';
+import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { ORDER_KEY_SQL } from '../source/order-views.ts';
 import { columnsOf } from '../source/views.ts';
 import type { OrderCounts } from './rule-report.ts';
 
@@ -15,6 +15,24 @@ export interface HoldoutFigures {
   readonly paidShare: ShareInterval | null;
   /** Sums of their amounts, by currency. */
   readonly amount: Readonly<Record<string, OrderCounts>>;
+}
+
+/** The same beside those of the rule's orders for which it was not skipped. */
+export interface HoldoutReport extends HoldoutFigures {
+  readonly others: {
+    readonly orders: OrderCounts;
+    /** Of those with a known outcome, each order counted by itself; null for too few. */
+    readonly paidShare: ShareInterval | null;
+  };
+}
+
+/** `matched` are all orders that the rule matched, held out or not. */
+export function besideOthers(held: HoldoutFigures, matched: OrderCounts): HoldoutReport {
+  const others = (fate: keyof OrderCounts) => Math.max(0, matched[fate] - held.orders[fate]);
+  const orders = { paid: others('paid'), unpaid: others('unpaid'), unknown: others('unknown') };
+  const known = orders.paid + orders.unpaid;
+  const paidShare = known < CLUSTERED_ORDERS_MIN ? null : shareInterval(orders.paid, known);
+  return { ...held, others: { orders, paidShare } };
 }
 
 /** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */

@@ -1,8 +1,8 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '../source/order-views.ts';
 import type { Judgement } from './judgement.ts';
 import type { VectorCode } from './vector-codes.ts';
 
@@ -57,7 +57,7 @@ const PASS_DECISIONS_MAX = 2_500_000;
 const MASK_BITS = 62;
 
 /**
- * Goes over the evidence client by client in as many passes as memory asks for: a client's orders and waits are
+ * Goes over the evidence client by client in as many passes as memory needs: a client's orders and waits are
  * all in the same pass.
  */
 export async function* orderPasses(

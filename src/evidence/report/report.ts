@@ -3,7 +3,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells } from './fact-cells.ts';
-import { type HoldoutFigures, holdoutFigures } from './holdout-figures.ts';
+import { besideOthers, type HoldoutFigures, holdoutFigures } from './holdout-figures.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
 import { orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
 import { OrderTally, unpaidShare } from './order-tally.ts';
@@ -109,12 +109,14 @@ class ReportSums {
           isOtherwise,
         ),
       }));
+      const figures = (this.#tallies[place] ?? new OrderTally()).figures(this.all.orders, isOtherwise);
+      const held = holdouts.get(`${file.replace('.yaml', '')}/${name}`);
       return {
         file,
         name,
-        ...(this.#tallies[place] ?? new OrderTally()).figures(this.all.orders, isOtherwise),
+        ...figures,
         afterWait: verdict === 'WAIT' ? (this.#waits.get(name) ?? NO_WAITS) : null,
-        holdout: holdouts.get(`${file.replace('.yaml', '')}/${name}`) ?? null,
+        holdout: held === undefined ? null : besideOthers(held, figures.orders),
         ...(by.length === 0 ? {} : { by }),
       };
     });

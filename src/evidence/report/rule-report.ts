@@ -1,6 +1,6 @@
 import type { ArchiveGap } from '../../archive/archive-log.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
-import type { HoldoutFigures } from './holdout-figures.ts';
+import type { HoldoutReport } from './holdout-figures.ts';
 import type { NamedRule } from './judgement.ts';
 
 /** Orders by what became of them; those whose last outcome is technical are left out. */
@@ -36,7 +36,7 @@ export interface RuleReport extends Pick<NamedRule, 'file' | 'name'>, RuleFigure
    */
   readonly afterWait: { readonly orders: number; readonly granted: number; readonly paid: number } | null;
   /** What is known of clients for whom the rule is skipped; null when it holds nobody out. */
-  readonly holdout: HoldoutFigures | null;
+  readonly holdout: HoldoutReport | null;
   /** By the slices that were asked for, in their order; absent without. */
   readonly by?: readonly (RuleFigures & { readonly slice: string })[];
 }

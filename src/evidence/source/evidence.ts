@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap } from '../../archive/archive-log.ts';
-import { Duck, numberOf, textOf } from '../../archive/duck.ts';
+import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
+import { whileFrozen } from '../../archive/frozen-archive.ts';
+import { makeOrderViews } from '../../archive/read/order-views.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { makeArchiveViews } from './archive-views.ts';
 import { makeJournalViews } from './journal-views.ts';
-import { makeOrderViews } from './order-views.ts';
 
 /** Where decisions and outcomes are read from: the folder of an archive, or a file that `journal export` wrote. */
 export type EvidencePlace =
@@ -21,11 +21,13 @@ export interface EvidenceAsk {
   readonly to: number | null;
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
+  /** Only decisions that this version made; absent for those of all. */
+  readonly decidedBy?: string;
   /** Of the engine: the cores of the machine, unless told otherwise. */
   readonly threads?: number;
 }
 
-/** What a figure is taken from, for whoever reads the figure. */
+/** What a figure is taken from, for the reader of the figure. */
 export interface EvidenceSpan {
   /** Of the first and the last decision, epoch ms; null when there is none. */
   readonly from: number | null;
@@ -55,14 +57,14 @@ const ENGINE_MIB_MAX = 512;
  *
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
- * - `outcomes`: the archive's table, from `from` on without an end: what became of an order is told later;
+ * - `outcomes`: the archive's table, from `from` on without an end: what became of an order is reported later;
  * - `orders`: the orders that these decisions are about, see order-views.ts.
  */
 export class Evidence {
   readonly ask: EvidenceAsk;
   readonly duck: Duck;
   readonly span: EvidenceSpan;
-  /** For files of whoever works with the evidence; removed at the end. */
+  /** For temporary files of work on the evidence; removed at the end. */
   readonly folder: string;
 
   constructor(ask: EvidenceAsk, duck: Duck, span: EvidenceSpan, folder: string) {
@@ -87,22 +89,15 @@ export class Evidence {
 }
 
 /**
- * Opens the evidence for as long as `work` takes, and gives what that gives. A merge of the archive may replace
- * segments meanwhile: then `work` is done once more, on the newer ones. Throws JournalFileError when the file is
- * no journal.
+ * Opens the evidence for as long as `work` takes, and gives what that gives. When a client is erased meanwhile, `work`
+ * is done once more, without the client. Throws JournalFileError when the file is no journal.
  */
-export async function withEvidence<T>(
-  ask: EvidenceAsk,
-  work: (evidence: Evidence) => Promise<T>,
-): Promise<T> {
-  for (;;) {
-    const before = archiveVersion(ask.place);
-    try {
-      return await workOnce(ask, work);
-    } catch (error) {
-      if (archiveVersion(ask.place) === before) throw error;
-    }
-  }
+export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+  const { place } = ask;
+  if (place.kind === 'journal') return workOnce(ask, work);
+  return whileFrozen(place.folder, (folder) =>
+    workOnce({ ...ask, place: { kind: 'archive', folder } }, work),
+  );
 }
 
 async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
@@ -133,6 +128,8 @@ async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<
     place.kind === 'archive'
       ? await makeArchiveViews(duck, place.folder, ask)
       : await makeJournalViews(duck, place.path, ask, folder);
+  // After the gaps were looked for: what other versions decided is no gap.
+  if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
   await makeOrderViews(duck);
   const [row = {}] = await duck.rows(
     'SELECT count(*) AS n, min(decided_at) AS oldest, max(decided_at) AS newest FROM decisions',
@@ -141,6 +138,9 @@ async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<
   return { from, to, decisions: numberOf(row['n']) ?? 0, gaps, torn };
 }
 
-function archiveVersion(place: EvidencePlace): number | null {
-  return place.kind === 'archive' ? new Archive(place.folder).read().version : null;
+async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {
+  await duck.run('ALTER VIEW decisions RENAME TO decisions_of_all');
+  await duck.run(
+    `CREATE VIEW decisions AS SELECT * FROM decisions_of_all WHERE rule_version = ${quote(version)}`,
+  );
 }

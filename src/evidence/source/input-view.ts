@@ -1,10 +1,11 @@
 import { Archive } from '../../archive/archive.ts';
 import type { Duck } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { type Column, TABLES } from '../../archive/tables.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
 import type { Evidence, EvidenceAsk } from './evidence.ts';
 import { journalInputRows } from './journal-views.ts';
-import { ORDER_KEY_SQL } from './order-views.ts';
-import { between, emptyTable, onPlatform } from './views.ts';
+import { between, emptyTable, enumOf, onPlatform } from './views.ts';
 
 /** Tables of the archive that only a life lived again asks for. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
@@ -23,7 +24,9 @@ export async function makeInputView({ ask, duck, folder }: Evidence): Promise<vo
       rows ?? (ask.place.kind === 'journal' ? journalInputRows(folder, table) : emptyTable(table));
     await makeTableView(duck, table, source, ask);
   }
-  await duck.run(`CREATE OR REPLACE VIEW inputs AS SELECT * FROM (
+  for (const [column, tables] of Object.entries(NAMES))
+    await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
+  const inputs = `(
     SELECT 0 AS place, 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
     UNION ALL BY NAME SELECT 1 AS place, 'override' AS kind, ${at('changed_at')}, ${CLIENT}, override_group,
@@ -37,7 +40,32 @@ export async function makeInputView({ ask, duck, folder }: Evidence): Promise<vo
     UNION ALL BY NAME SELECT 4 AS place, 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref, outcome,
       cause, epoch_ms(occurred_at)::DOUBLE AS occurred_at FROM outcomes
       WHERE ${between('reported_at', null, ask.to).join(' AND ')}
-    ) ORDER BY "at", place, client_hash, seq`);
+    )`;
+  const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
+  await duck.run(`CREATE OR REPLACE VIEW inputs AS
+    SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
+    FROM ${inputs} ORDER BY "at", place, client_hash, seq`);
+}
+
+/** Texts of which there are few, and where they stand: as numbers of an ENUM they are sorted and read faster. */
+const NAMES = {
+  platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
+  method: ['decisions', 'scores', 'bindings'],
+  sell_point_key: ['decisions', 'scores'],
+  rule_version: ['decisions'],
+  digest: ['decisions'],
+} as const;
+
+const INPUT_KINDS = ['binding', 'override', 'score', 'verdict', 'outcome'] as const;
+
+function distinctIn(column: string, tables: readonly string[]): string {
+  return tables
+    .map(
+      (table) =>
+        `SELECT ${column === 'method' && table === 'decisions' ? 'fact_method' : column} AS name FROM ${table}`,
+    )
+    .map((select) => `SELECT name FROM (${select}) WHERE name IS NOT NULL`)
+    .join(' UNION ');
 }
 
 const CLIENT = 'platform, client_hash, client_id_key';

@@ -37,7 +37,7 @@ export async function makeJournalViews(
   return { gaps: await gapsBySeq(duck), torn };
 }
 
-/** The labels of all recorded facts. What is wrong with a line is told as `parseEntry` tells it. */
+/** The labels of all recorded facts. What is wrong with a line is worded as `parseEntry` words it. */
 async function survey(
   duck: Duck,
   journal: string,

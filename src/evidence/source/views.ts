@@ -12,7 +12,7 @@ export interface ViewFilter {
   readonly platform: PlatformName | null;
 }
 
-/** Facts that every view of decisions has, recorded or not: orders and payment scores are told by them. */
+/** Facts that every view of decisions has, recorded or not: orders and payment scores are read from them. */
 const NEEDED_FACTS = ['amount', 'currency', 'method', 'paidCount', 'finalCount'] as const;
 
 /** Makes the view `decisions` over rows that have the columns of the archive's table. */
@@ -32,7 +32,7 @@ export async function makeDecisionsView(
   await duck.run(`CREATE VIEW decisions AS SELECT * ${replaced}${nulls} FROM ${rows} WHERE ${where}`);
 }
 
-/** Makes the view `outcomes`: without an end, because what became of an order is told later. */
+/** Makes the view `outcomes`: without an end, because what became of an order is reported later. */
 export async function makeOutcomesView(
   duck: Duck,
   source: string | null,
@@ -58,6 +58,11 @@ export function typeOfFact(column: string): 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'V
     default:
       return domain satisfies never;
   }
+}
+
+/** DuckDB's type of these texts as numbers. */
+export function enumOf(values: readonly string[]): string {
+  return `ENUM(${values.map(quote).join(', ')})`;
 }
 
 /** The names of the columns that a source of rows has. */

@@ -1,6 +1,9 @@
 import type { Duck } from '../../archive/duck.ts';
+import { isGrant } from '../../decision/conclude-verdict.ts';
 import type { ScoreRequest } from '../../decision/requests.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
 import { type Input, inputsOf } from '../backtest/input.ts';
+import { Lives } from '../backtest/lives.ts';
 import type { OrderPlace } from './known-orders.ts';
 
 /** A longer history is nobody's example. */
@@ -8,24 +11,35 @@ const STEPS_MAX = 30;
 
 /** The text of one case: what a real payer did until a rule blocked it, under other names. */
 export interface ExampleCase {
+  readonly name: string;
   readonly steps: number;
   readonly yaml: string;
 }
 
+export interface CaseOfRule {
+  /** What the case is called. */
+  readonly name: string;
+  /** That is expected to block. */
+  readonly rule: string;
+  /** The version with it. */
+  readonly rules: RuleSet;
+}
+
 /**
- * What the client of an order did up to it, as a case that expects the rule to block it. Every identifier is replaced
+ * What the client of an order did up to it, as a case that expects the rule to block it, without outcomes of orders
+ * that the version would have granted nothing for. Every identifier is replaced
  * by one that is made up, equal ones by equal ones. Null when the history is too long for a case.
  */
 export async function exampleCase(
   duck: Duck,
   { clientHash, at }: OrderPlace,
-  rule: string,
+  { name, rule, rules }: CaseOfRule,
 ): Promise<ExampleCase | null> {
   const where = `WHERE client_hash = ${clientHash} AND "at" <= ${at}`;
   const inputs: Input[] = [];
   for await (const some of inputsOf(duck, where)) inputs.push(...some);
   const last = inputs.findLastIndex((input) => input.kind === 'verdict' && input.at === at);
-  const history = inputs.slice(0, last + 1);
+  const history = asGranted(inputs.slice(0, last + 1), rules);
   if (last === -1 || history.length > STEPS_MAX) return null;
   const names = new MadeUpNames();
   const steps = history.map((input, place) => {
@@ -33,24 +47,25 @@ export async function exampleCase(
     return {
       ...(afterSeconds === 0 ? {} : { after: `${afterSeconds}s` }),
       ...actionOf(input, names),
-      ...(place === last ? { expect: { verdict: 'BLOCK', rule } } : {}),
+      ...(place === history.length - 1 ? { expect: { verdict: 'BLOCK', rule } } : {}),
     };
   });
   const lines = steps.map((step) => `      - ${JSON.stringify(step)}`);
-  const yaml = `  - name: ${rule} blocks a payer like one who was seen\n    steps:\n${lines.join('\n')}`;
-  return { steps: steps.length, yaml };
+  const yaml = `  - name: ${JSON.stringify(name)}\n    steps:\n${lines.join('\n')}`;
+  return { name, steps: steps.length, yaml };
 }
 
-/** The file of cases that a draft gets. */
-export function caseFile(cases: readonly ExampleCase[]): string {
-  return [
-    '# yaml-language-server: $schema=../../schema/cases.schema.json',
-    '',
-    '# One case for each suggested rule, after what a payer did, with every name made up.',
-    'cases:',
-    cases.map(({ yaml }) => yaml).join('\n\n'),
-    '',
-  ].join('\n');
+/** Without outcomes of orders that the version grants nothing for: nobody pays, or fails to, what was not shown. */
+function asGranted(inputs: readonly Input[], rules: RuleSet): readonly Input[] {
+  const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules);
+  const granted = new Map<string, boolean>();
+  return inputs.filter((input) => {
+    if (input.kind === 'outcome' && granted.get(input.orderRef) === false) return false;
+    const [answer] = lives.live(input) ?? [];
+    if (input.kind === 'verdict' && answer !== undefined)
+      granted.set(input.orderRef, granted.get(input.orderRef) === true || isGrant(answer.verdict));
+    return true;
+  });
 }
 
 function actionOf(input: Input, names: MadeUpNames): Readonly<Record<string, unknown>> {

@@ -16,6 +16,8 @@ export interface OrderPlace {
 
 export interface LearningOrders {
   readonly orders: KnownOrders;
+  /** What the rules saw of each, in the order of the version's facts. */
+  readonly values: readonly (readonly FactValue[])[];
   readonly places: readonly OrderPlace[];
 }
 
@@ -81,6 +83,7 @@ class Gathered {
   readonly #paid: number[] = [];
   readonly #blocked: number[] = [];
   readonly #places: OrderPlace[] = [];
+  readonly #values: (readonly FactValue[])[] = [];
 
   constructor(rules: RuleSet, fates: Map<bigint, boolean>) {
     this.#fates = fates;
@@ -98,6 +101,7 @@ class Gathered {
     this.#paid.push(paid ? 1 : 0);
     this.#blocked.push(verdict === 'BLOCK' ? 1 : 0);
     this.#places.push({ clientHash, at });
+    this.#values.push(values);
   }
 
   result(): LearningOrders {
@@ -115,6 +119,7 @@ class Gathered {
         blocked: Uint8Array.from(this.#blocked),
       },
       places: this.#places,
+      values: this.#values,
     };
   }
 }

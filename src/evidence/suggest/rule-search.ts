@@ -1,5 +1,3 @@
-import { shareUpperBound } from '../../statistics/share-interval.ts';
-
 /** One fact of many orders; flags are 0 and 1. */
 export interface Feature {
   /** `verdicts(1h)`. */
@@ -26,6 +24,7 @@ export interface FoundCondition {
 
 /** Conditions that must all hold, and the orders that only they would block. */
 export interface FoundRule {
+  readonly kind: 'rule';
   readonly conditions: readonly FoundCondition[];
   readonly unpaid: number;
   readonly paid: number;
@@ -33,54 +32,26 @@ export interface FoundRule {
   readonly matched: readonly number[];
 }
 
-export interface RuleSearch {
-  /** Share of all paid orders that the rules together may block, 0 to 1; its upper 95 % bound is kept to. */
-  readonly budget: number;
-  /** Rules that were found before and do not fit. */
-  readonly banned: readonly FoundRule[];
-}
-
-const RULES_MAX = 4;
 const CONDITIONS_MAX = 3;
 const BEAM = 24;
 const THRESHOLDS_MAX = 24;
 
-/** A rule must stop so many more unpaid orders, and so large a share of them: fewer are chance. */
+/** What is found must stop so many more unpaid orders, and so large a share of them: fewer are chance. */
 const UNPAID_MIN = 15;
 const UNPAID_SHARE_MIN = 0.01;
 
 /** A further condition must be worth this much more. */
 const GAIN_MIN = 1.2;
 
-/**
- * Rules that would block unpaid orders within a budget of paid ones, greedily: of all conjunctions that a beam
- * search grows, the one that stops most within the budget, then the next on what is left. After RIFF (Martins et
- * al., RIFF: Inducing Rules for Fraud Detection from Decision Trees, arXiv 2408.12989), which chooses rules by
- * what they catch under a bound on false positives; here the upper confidence bound of it.
- */
-export function findRules(orders: KnownOrders, { budget, banned }: RuleSearch): readonly FoundRule[] {
-  const blocked = orders.blocked.slice();
-  const conditions = conditionsOf(orders.features);
-  const paidTotal = orders.paid.reduce((sum, paid) => sum + paid, 0);
-  const found: FoundRule[] = [];
-  // Each rule spends its own upper bound: many rules that met no paid order by chance must not come for nothing.
-  let spent = 0;
-  while (found.length < RULES_MAX) {
-    const isAllowed = (rule: FoundRule) =>
-      spent + shareUpperBound(rule.paid, paidTotal) <= budget &&
-      !banned.some((other) => saysNoMore(rule, other));
-    const best = bestRule({ ...orders, blocked }, conditions, isAllowed);
-    if (best === null) break;
-    found.push(best);
-    spent += shareUpperBound(best.paid, paidTotal);
-    for (const order of best.matched) blocked[order] = 1;
-  }
-  return found;
+/** Unpaid orders that a rule or an edit must block besides those that are blocked already. */
+export function unpaidMin({ paid, blocked }: Pick<KnownOrders, 'paid' | 'blocked'>): number {
+  let open = 0;
+  for (const [order, isBlocked] of blocked.entries()) if (isBlocked === 0 && paid[order] === 0) open++;
+  return Math.max(UNPAID_MIN, UNPAID_SHARE_MIN * open);
 }
 
-/** It has all conditions of the other, and those that it adds change nothing. */
-function saysNoMore(rule: FoundRule, other: FoundRule): boolean {
-  if (rule.matched.length !== other.matched.length) return false;
+/** Whether it has all conditions of the other. */
+export function saysAllOf(rule: FoundRule, other: FoundRule): boolean {
   const conditions = new Set(rule.conditions.map(conditionText));
   return other.conditions.every((condition) => conditions.has(conditionText(condition)));
 }
@@ -89,19 +60,21 @@ interface Grown extends FoundRule {
   readonly worth: number;
 }
 
-function bestRule(
+/** Of all conjunctions that a beam search grows, the allowed one that blocks most unpaid orders that are not blocked yet. */
+export function bestRule(
   orders: KnownOrders,
   conditions: readonly FoundCondition[],
   isAllowed: (rule: FoundRule) => boolean,
 ): FoundRule | null {
   const open = [...orders.blocked.keys()].filter((order) => orders.blocked[order] === 0);
-  const unpaidTotal = open.filter((order) => orders.paid[order] === 0).length;
-  const unpaidMin = Math.max(UNPAID_MIN, UNPAID_SHARE_MIN * unpaidTotal);
+  const least = unpaidMin(orders);
   const values = new Map(orders.features.map((feature) => [feature.label, feature.values]));
-  let beam: readonly Grown[] = [{ conditions: [], unpaid: 0, paid: 0, matched: open, worth: 0 }];
+  let beam: readonly Grown[] = [
+    { kind: 'rule', conditions: [], unpaid: 0, paid: 0, matched: open, worth: 0 },
+  ];
   let best: FoundRule | null = null;
   for (let length = 1; length <= CONDITIONS_MAX; length++) {
-    const grown = beam.flatMap((rule) => grow(rule, conditions, values, orders, unpaidMin));
+    const grown = beam.flatMap((rule) => grow(rule, conditions, values, orders, least));
     const fitting = grown.filter(isAllowed).toSorted((a, b) => b.unpaid - a.unpaid);
     const [first] = fitting;
     if (first !== undefined && first.unpaid > (best?.unpaid ?? 0) * GAIN_MIN) best = first;
@@ -115,7 +88,7 @@ function grow(
   conditions: readonly FoundCondition[],
   values: ReadonlyMap<string, Float64Array>,
   { paid }: KnownOrders,
-  unpaidMin: number,
+  least: number,
 ): readonly Grown[] {
   const used = new Set(rule.conditions.map(({ label, operator }) => `${label} ${operator}`));
   return conditions.flatMap((condition) => {
@@ -125,10 +98,12 @@ function grow(
     const matched = rule.matched.filter((order) => holds(condition, column[order] ?? Number.NaN));
     const paidCount = matched.reduce((sum, order) => sum + (paid[order] ?? 0), 0);
     const unpaid = matched.length - paidCount;
-    if (unpaid < unpaidMin || matched.length === rule.matched.length) return [];
+    if (unpaid < least || matched.length === rule.matched.length) return [];
     // A paid order outweighs some unpaid ones; with the root rare paid orders do not drive out all that is large.
     const worth = unpaid / (paidCount + 1) ** 0.7;
-    return [{ conditions: [...rule.conditions, condition], unpaid, paid: paidCount, matched, worth }];
+    return [
+      { kind: 'rule', conditions: [...rule.conditions, condition], unpaid, paid: paidCount, matched, worth },
+    ];
   });
 }
 
@@ -156,7 +131,7 @@ function conditionText({ label, operator, value, isFlag }: FoundCondition): stri
 }
 
 /** Every flag both ways, and every number from below and above at values that part the orders. */
-function conditionsOf(features: readonly Feature[]): readonly FoundCondition[] {
+export function conditionsOf(features: readonly Feature[]): readonly FoundCondition[] {
   return features.flatMap(({ label, isFlag, values }): readonly FoundCondition[] => {
     if (isFlag) return [0, 1].map((value) => ({ label, isFlag, operator: 'equal' as const, value }));
     return thresholds(values).flatMap((value) => [

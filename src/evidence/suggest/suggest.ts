@@ -1,34 +1,39 @@
-import { runCases } from '../../analysis/cases/cases.ts';
-import { prove } from '../../analysis/prove.ts';
-import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
-import { shareUpperBound } from '../../statistics/share-interval.ts';
+import { sharedListsOf } from '../../rules/rule-set.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
-import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
+import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
 import type { PartName, TimePart, TradeOff } from '../sweep/trade-off.ts';
-import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
-import { caseFile, type ExampleCase, exampleCase } from './example-case.ts';
-import { type LearningOrders, learningOrders } from './known-orders.ts';
-import { type FoundRule, findRules, ruleText } from './rule-search.ts';
-import { freeNames, freePriorities, type NamedRule, withRules } from './suggested-rule.ts';
+import { halfOfOrders, type TrialResult } from '../sweep/trial.ts';
+import { soundDraft, withCases, withChanges } from './draft-files.ts';
+import { editsOf } from './edit-search.ts';
+import { type Candidate, type FittingAsk, fittingChanges, type RejectedChange } from './fitting.ts';
+import { learningOrders } from './known-orders.ts';
+import { ruleText } from './rule-search.ts';
+import { type AssumedTrial, longestWithin, tryUnderBoth, whyNotLater } from './trials.ts';
 
-/** One rule that is suggested, with what it adds to the rules before it. */
-export interface SuggestedRule {
-  readonly name: string;
-  /** `distinctFingerprints(1h) >= 3`. */
-  readonly conditions: string;
+/** One change that is suggested, with what it adds to the changes before it. */
+export type SuggestedChange = (
+  | {
+      readonly kind: 'rule';
+      readonly name: string;
+      /** `distinctFingerprints(1h) >= 3`. */
+      readonly conditions: string;
+    }
+  | {
+      readonly kind: 'edit';
+      /** `groups.blocked-by-unpaid-chain.unpaidChain`. */
+      readonly path: string;
+      readonly from: string;
+      readonly to: string;
+    }
+) & {
   /** Orders of the later part that it blocks and that were not blocked without it. */
   readonly later: { readonly unpaid: number; readonly paid: number };
-}
-
-/** A rule that was found and is not suggested. */
-export interface RejectedRule {
-  readonly conditions: string;
-  readonly reason: string;
-}
+  /** Cases of the version that say otherwise, by name; somebody has to change or drop them. */
+  readonly contradicts: readonly string[];
+};
 
 /** What the version and the suggestion do to the orders of the later part. */
 export interface SuggestedEffect {
@@ -45,8 +50,8 @@ export interface Suggestion {
   /** Epoch ms: half of the orders were first asked for before it. */
   readonly splitAt: number;
   readonly parts: Readonly<Record<PartName, TimePart>>;
-  readonly rules: readonly SuggestedRule[];
-  readonly rejected: readonly RejectedRule[];
+  readonly changes: readonly SuggestedChange[];
+  readonly rejected: readonly RejectedChange[];
   readonly effects: readonly SuggestedEffect[];
   /** Why nothing is suggested; null when something is. */
   readonly nothing: string | null;
@@ -67,13 +72,14 @@ export interface SuggestAsk {
 
 export interface Suggested {
   readonly suggestion: Suggestion;
-  /** The version with the suggested rules and a case for each; null when nothing is suggested. */
+  /** The version with the suggested changes and a case for each; null when nothing is suggested. */
   readonly files: RuleFiles | null;
 }
 
 /**
- * Rules that would block more unpaid orders, found on the earlier half of the orders within a budget of paid ones
- * and shown on the later half. Every rule comes with a case after a payer who was seen; the version's own cases hold.
+ * Rules and other constants that would block more unpaid orders, found on the earlier half of the orders within a
+ * budget of paid ones and shown on the later half. Every change comes with a case after a payer who was seen; the
+ * version's own cases hold, but for those that pin a constant which is changed.
  */
 export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Suggested> {
   const { version, files, budget } = ask;
@@ -81,196 +87,104 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
   const splitAt = await halfOfOrders(evidence);
   await makeInputView(evidence);
   const learned = await learningOrders(evidence, present, splitAt, ask.signal);
-  const { found, candidates, rejected } = await findFitting(evidence, ask, present, learned);
-  const prefixes = candidates.map((_, place) => candidates.slice(0, place + 1));
-  const ruleSets = [present, ...prefixes.map((some) => soundDraft(version, drafted(files, some)))];
-  const trials = await tryBoth(evidence, ask, present, ruleSets, splitAt);
-  const [granted] = trials;
-  const kept = granted === undefined ? 0 : longestWithin(granted.result, budget);
-  const chosen = candidates.slice(0, kept);
-  const nothing = granted === undefined ? null : whyNothing(found, candidates, granted.result, kept, budget);
-  const rules = chosen.map(({ named }, place) => ({
-    name: named.name,
-    conditions: ruleText(named.rule),
-    later: addedBy(granted?.result, place + 1),
-  }));
+  const edits = editsOf(version, files, learned.orders, learned.values);
+  const fitting = { ...ask, present, learned, edits };
+  const found = await keepingToBudget(evidence, ask, fitting, splitAt);
+  const nothing = found.nothing ?? whyNotLater(found.trials, found.chosen.length, budget);
+  const [granted] = found.trials;
+  const changes = found.chosen.map((one, place) => suggested(one, granted?.result, place + 1));
   const suggestion: Suggestion = {
     version,
     budget,
     span: evidence.span,
     splitAt,
     parts: granted?.result.parts ?? { earlier: NO_ORDERS, later: NO_ORDERS },
-    rules,
-    rejected,
-    effects: trials.flatMap(({ outcomes, result }) => effectOf(outcomes, result, kept)),
+    changes,
+    rejected: found.rejected,
+    effects: found.trials.flatMap((trial) => effectOf(trial, found.chosen.length)),
     nothing,
     emptyLists: sharedListsOf(present),
   };
-  const described = chosen.map((one, place) => ({
-    ...one,
-    named: describedBy(one.named, rules[place], splitAt),
-  }));
-  return { suggestion, files: nothing === null ? drafted(files, described) : null };
+  return { suggestion, files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null };
 }
 
 const NO_ORDERS: TimePart = { from: null, to: null, orders: { paid: 0, unpaid: 0, unknown: 0 } };
 
-interface Candidate {
-  readonly named: NamedRule;
-  readonly example: ExampleCase;
+interface WithinBudget {
+  readonly chosen: readonly Candidate[];
+  readonly trials: readonly AssumedTrial[];
+  readonly rejected: readonly RejectedChange[];
+  /** Why nothing was chosen. */
+  readonly nothing: string | null;
 }
 
-interface Fitting {
-  readonly found: readonly FoundRule[];
-  readonly candidates: readonly Candidate[];
-  readonly rejected: readonly RejectedRule[];
-}
+/** Parts of the budget that the search is given when what it found overshoots, one after the other. */
+const NARROWER = [1 / 2, 1 / 4, 1 / 8] as const;
 
-/** How often the search begins anew because something that it found does not fit. */
-const SEARCHES_MAX = 12;
-
-async function findFitting(
+/**
+ * What keeps to the budget when the earlier part is lived through with it. A refusal changes what comes after it, so
+ * that more paid orders may be refused than the search counted: then it is made anew with less to spend.
+ */
+async function keepingToBudget(
   evidence: Evidence,
   ask: SuggestAsk,
-  present: RuleSet,
-  learned: LearningOrders,
-): Promise<Fitting> {
-  const rejected: RejectedRule[] = [];
-  const banned: FoundRule[] = [];
-  for (let search = 1; ; search++) {
-    const found = findRules(learned.orders, { budget: ask.budget, banned });
-    const fitting = await withCases(evidence, ask, present, learned, found);
-    rejected.push(...fitting.rejected);
-    const fits = new Set(fitting.candidates.map(({ named }) => named.rule));
-    banned.push(...found.filter((rule) => !fits.has(rule)));
-    if (fitting.rejected.length === 0 || search === SEARCHES_MAX)
-      return { found, candidates: fitting.candidates, rejected };
-  }
-}
-
-/** Examples that are tried before a rule is given up. */
-const EXAMPLES_MAX = 12;
-
-/** The rules for which a case can be made and which agree with the version's own cases. */
-async function withCases(
-  { duck }: Evidence,
-  { version, files, signal }: SuggestAsk,
-  present: RuleSet,
-  { orders, places }: LearningOrders,
-  found: readonly FoundRule[],
-): Promise<{ readonly candidates: readonly Candidate[]; readonly rejected: readonly RejectedRule[] }> {
-  const candidates: Candidate[] = [];
-  const rejected: RejectedRule[] = [];
-  const [names, priorities] = [freeNames(present, found.length), freePriorities(present, found.length)];
-  for (const [place, rule] of found.entries()) {
-    signal?.throwIfAborted();
-    const name = names[place] ?? '';
-    const named: NamedRule = { name, priority: priorities[place] ?? 0, description: ruleText(rule), rule };
-    const alone = withRules(files, [named]);
-    const reason = whatIsWrong(version, files, alone);
-    const matched = rule.matched.filter((order) => orders.paid[order] === 0).slice(0, EXAMPLES_MAX);
-    const examples = matched.flatMap((order) => places[order] ?? []);
-    const example = reason === null ? await firstExample(duck, version, alone, examples, name) : null;
-    if (example !== null) candidates.push({ named, example });
-    else
-      rejected.push({
-        conditions: ruleText(rule),
-        reason: reason ?? 'no short history of a single payer shows it, so there is no case for it',
-      });
-  }
-  return { candidates, rejected };
-}
-
-/** Why a rule does not fit into the version; null when it does. */
-function whatIsWrong(version: string, before: RuleFiles, after: RuleFiles): string | null {
-  const draft = draftOf(version, after);
-  if (!draft.ok) return draft.problems.map(({ message }) => message).join('; ');
-  const [failure] = runCases(draft.ruleSet, after).failures;
-  if (failure !== undefined) return `it contradicts the case "${failure.caseName}"`;
-  const known = new Set(prove(soundDraft(version, before), before).findings.map(({ message }) => message));
-  const finding = prove(draft.ruleSet, after).findings.find(({ message }) => !known.has(message));
-  return finding === undefined ? null : finding.message;
-}
-
-async function firstExample(
-  duck: Evidence['duck'],
-  version: string,
-  files: RuleFiles,
-  places: LearningOrders['places'],
-  rule: string,
-): Promise<ExampleCase | null> {
-  const cases: ExampleCase[] = [];
-  for (const place of places) {
-    const example = await exampleCase(duck, place, rule);
-    if (example !== null) cases.push(example);
-  }
-  const shortestFirst = cases.toSorted((a, b) => a.steps - b.steps);
-  return shortestFirst.find((example) => passes(version, withCaseFile(files, [example]))) ?? null;
-}
-
-function passes(version: string, files: RuleFiles): boolean {
-  const { problems, failures } = runCases(soundDraft(version, files), files);
-  return problems.length === 0 && failures.length === 0;
-}
-
-function withCaseFile(files: RuleFiles, cases: readonly ExampleCase[]): RuleFiles {
-  let name = 'cases/suggested.yaml';
-  for (let number = 2; files.has(name); number++) name = `cases/suggested-${number}.yaml`;
-  return new Map([...files, [name, caseFile(cases)]]);
-}
-
-function drafted(files: RuleFiles, candidates: readonly Candidate[]): RuleFiles {
-  const rules = withRules(
-    files,
-    candidates.map(({ named }) => named),
-  );
-  return withCaseFile(
-    rules,
-    candidates.map(({ example }) => example),
-  );
-}
-
-interface AssumedTrial {
-  readonly outcomes: OutcomeAssumption;
-  readonly result: TrialResult;
-}
-
-/** Granted first. */
-async function tryBoth(
-  evidence: Evidence,
-  { onProgress, signal }: SuggestAsk,
-  present: RuleSet,
-  ruleSets: readonly RuleSet[],
+  fitting: FittingAsk,
   splitAt: number,
-): Promise<readonly AssumedTrial[]> {
-  const trials: AssumedTrial[] = [];
-  const all = OUTCOME_ASSUMPTIONS.length * evidence.span.decisions;
-  for (const [place, outcomes] of OUTCOME_ASSUMPTIONS.entries()) {
-    const before = place * evidence.span.decisions;
-    const result = await tryRuleSets(evidence, {
-      ruleSets,
-      present,
-      outcomes,
-      splitAt,
-      onProgress: (done) => onProgress?.(before + done, all),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    trials.push({ outcomes, result });
+): Promise<WithinBudget> {
+  const first = await attempt(evidence, ask, fitting, splitAt, ask.budget);
+  const rejected = [...first.rejected];
+  let tried = first;
+  for (const part of NARROWER) {
+    // Nothing fits into less when nothing fitted into more.
+    if (tried.kept > 0 || tried.candidates.length === 0) break;
+    tried = await attempt(evidence, ask, fitting, splitAt, part * ask.budget);
+    rejected.push(...tried.rejected.filter((one) => !rejected.some(({ change }) => change === one.change)));
   }
-  return trials;
+  const { candidates, kept, trials } = tried;
+  if (kept > 0) return { chosen: candidates.slice(0, kept), trials, rejected, nothing: null };
+  const why = first.found ? NOTHING_FITS : NOTHING_FOUND;
+  const nothing = first.candidates.length > 0 ? OVER_BUDGET : why;
+  return { chosen: [], trials, rejected, nothing };
 }
 
-/** How many of the rules, from the first on, keep to the budget when the earlier part is lived through with them. */
-function longestWithin({ tradeOffs, parts }: TrialResult, budget: number): number {
-  const before = tradeOffs[0]?.earlier.paidRefused.orders ?? 0;
-  const paid = parts.earlier.orders.paid;
-  return tradeOffs.findLastIndex(
-    ({ earlier }, side) =>
-      side === 0 || shareUpperBound(Math.max(0, earlier.paidRefused.orders - before), paid) <= budget,
-  );
+/** What a search within a budget finds, and how much of it keeps to the whole budget. */
+async function attempt(
+  evidence: Evidence,
+  { version, files, budget, onProgress, signal }: SuggestAsk,
+  fitting: FittingAsk,
+  splitAt: number,
+  spend: number,
+) {
+  const found = await fittingChanges(evidence.duck, fitting, spend);
+  const changes = found.candidates.map(({ change }) => change);
+  const growing = changes.map((_, place) => changes.slice(0, place + 1));
+  const trials = await tryUnderBoth(evidence, {
+    ruleSets: [fitting.present, ...growing.map((some) => soundDraft(version, withChanges(files, some)))],
+    splitAt,
+    ...(onProgress === undefined ? {} : { onProgress }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { ...found, trials, kept: longestWithin(trials, budget) };
 }
 
-function addedBy(result: TrialResult | undefined, side: number): SuggestedRule['later'] {
+const NOTHING_FOUND = 'No change stops enough more unpaid orders of the earlier part within the budget.';
+const NOTHING_FITS = 'What was found does not fit into the version.';
+const OVER_BUDGET =
+  'What was found does not keep to the budget when the earlier part is lived through with it, nor does what a smaller budget finds.';
+
+function suggested(
+  { change, contradicts }: Candidate,
+  result: TrialResult | undefined,
+  side: number,
+): SuggestedChange {
+  const later = addedBy(result, side);
+  if (change.kind === 'rule')
+    return { kind: 'rule', name: change.name, conditions: ruleText(change.rule), later, contradicts };
+  const { constant, value } = change;
+  return { kind: 'edit', path: constant.path, from: constant.text, to: value, later, contradicts };
+}
+
+function addedBy(result: TrialResult | undefined, side: number): SuggestedChange['later'] {
   const [before, after] = [result?.tradeOffs[side - 1]?.later, result?.tradeOffs[side]?.later];
   if (before === undefined || after === undefined) return { unpaid: 0, paid: 0 };
   return {
@@ -279,48 +193,26 @@ function addedBy(result: TrialResult | undefined, side: number): SuggestedRule['
   };
 }
 
-/** Null when what is kept holds on the later part. */
-function whyNothing(
-  found: readonly FoundRule[],
-  candidates: readonly Candidate[],
-  { tradeOffs, parts }: TrialResult,
-  kept: number,
-  budget: number,
-): string | null {
-  if (found.length === 0)
-    return 'No rule stops enough more unpaid orders of the earlier part within the budget.';
-  if (candidates.length === 0) return 'What was found does not fit into the version.';
-  const [before, after] = [tradeOffs[0]?.later, tradeOffs[kept]?.later];
-  if (kept === 0 || before === undefined || after === undefined)
-    return 'What was found does not keep to the budget when the earlier part is lived through with it.';
-  const refused = after.paidRefused.orders - before.paidRefused.orders;
-  if (refused > budget * parts.later.orders.paid)
-    return `What was found does not hold: of ${parts.later.orders.paid} paid orders of the later part it refuses ${refused} more, over the budget.`;
-  if (after.unpaidBlocked.orders <= before.unpaidBlocked.orders)
-    return 'What was found does not hold: it blocks no more unpaid orders of the later part.';
-  return null;
+function effectOf({ outcomes, result }: AssumedTrial, side: number): readonly SuggestedEffect[] {
+  const [present, after] = [result.tradeOffs[0]?.later, result.tradeOffs[side]?.later];
+  return present === undefined || after === undefined ? [] : [{ outcomes, present, suggested: after }];
 }
 
-function effectOf(
-  outcomes: OutcomeAssumption,
-  { tradeOffs }: TrialResult,
-  kept: number,
-): readonly SuggestedEffect[] {
-  const [present, suggested] = [tradeOffs[0]?.later, tradeOffs[kept]?.later];
-  return present === undefined || suggested === undefined ? [] : [{ outcomes, present, suggested }];
-}
-
-function describedBy(named: NamedRule, rule: SuggestedRule | undefined, splitAt: number): NamedRule {
-  const { unpaid, paid } = rule?.later ?? { unpaid: 0, paid: 0 };
+/** The draft: each rule says what it came from. */
+function drafted(
+  files: RuleFiles,
+  chosen: readonly Candidate[],
+  changes: readonly SuggestedChange[],
+  splitAt: number,
+): RuleFiles {
   const day = new Date(splitAt).toISOString().slice(0, 10);
-  return {
-    ...named,
-    description: `Found on orders before ${day}. Of the orders since then it would have blocked ${unpaid} unpaid and ${paid} paid ones more.`,
-  };
-}
-
-function soundDraft(version: string, files: RuleFiles): RuleSet {
-  const draft = draftOf(version, files);
-  if (draft.ok) return draft.ruleSet;
-  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
+  const described = chosen.map(({ change }, place) => {
+    const { unpaid, paid } = changes[place]?.later ?? { unpaid: 0, paid: 0 };
+    const description = `Found on orders before ${day}. Of the orders since then it would have blocked ${unpaid} unpaid and ${paid} paid ones more.`;
+    return change.kind === 'rule' ? { ...change, description } : change;
+  });
+  return withCases(
+    withChanges(files, described),
+    chosen.map(({ example }) => example),
+  );
 }

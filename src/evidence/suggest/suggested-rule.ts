@@ -31,6 +31,7 @@ export function freePriorities(rules: RuleSet, count: number): readonly number[]
 }
 
 export interface NamedRule {
+  readonly kind: 'rule';
   readonly name: string;
   readonly priority: number;
   readonly description: string;

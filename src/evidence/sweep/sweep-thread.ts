@@ -37,7 +37,7 @@ if (port !== null) {
   say({ result });
 }
 
-/** The main thread has read these files before: what is wrong with them is told there. */
+/** The main thread has read these files before: what is wrong with them is reported there. */
 function soundDraft(version: string, files: ReadonlyMap<string, string>): RuleSet {
   const draft = draftOf(version, files);
   if (draft.ok) return draft.ruleSet;

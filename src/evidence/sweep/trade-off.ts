@@ -1,11 +1,15 @@
 import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
 import { bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
+import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ByOutcome } from '../backtest/aftermath.ts';
 
 /** Orders that something happened to: how many, which share of all like them, and their money. */
 export interface Effect {
   readonly orders: number;
-  /** Of all paid, or unpaid, orders of the part; by a bootstrap over clients. Null without such orders. */
+  /**
+   * Of all paid, or unpaid, orders of the part; by a bootstrap over clients, or by Wilson's interval for clustered
+   * orders where there are too few for that. Null without such orders.
+   */
   readonly share: Estimate | null;
   /** By currency, by the same bootstrap. */
   readonly amount: Readonly<Record<string, Estimate>>;
@@ -135,7 +139,27 @@ function effectOf({ clients, currencies, columns }: ClientSums, name: keyof Trad
     const estimate = amounts[place];
     return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
   });
-  return { orders: orders.reduce((sum, value) => sum + value, 0), share, amount: Object.fromEntries(amount) };
+  return {
+    orders: sumOf(orders),
+    share: isTooFew(orders, all) ? clusteredInterval(countsOf(orders, all)) : share,
+    amount: Object.fromEntries(amount),
+  };
+}
+
+/** Draws of a handful of orders hardly vary: nobody refused would come out as surely nobody. */
+const RESAMPLED_MIN = 10;
+
+function isTooFew(orders: Float64Array, all: Float64Array): boolean {
+  const [part, whole] = [sumOf(orders), sumOf(all)];
+  return Math.min(part, whole - part) < RESAMPLED_MIN;
+}
+
+function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {
+  for (const [client, part] of orders.entries()) yield { part, whole: all[client] ?? 0 };
+}
+
+function sumOf(column: Float64Array): number {
+  return column.reduce((sum, value) => sum + value, 0);
 }
 
 function total(column: Float64Array, drawn: Uint32Array): number {

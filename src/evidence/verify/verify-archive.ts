@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
+import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verification.ts';
 import type { VerifyTask } from './verify-thread.ts';
 
@@ -17,18 +19,19 @@ export interface VerifyAsk {
 const THREAD = new URL('./verify-thread.ts', import.meta.url);
 
 /** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
-export async function verifyArchive({
-  from,
-  to,
-  threads,
-  onProgress,
-  ...where
-}: VerifyAsk): Promise<Verification> {
-  const archive = new Archive(where.archiveDir);
+export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
+  return whileFrozen(ask.archiveDir, (frozen) => verifySegments(frozen, ask));
+}
+
+async function verifySegments(
+  frozen: string,
+  { from, to, threads, onProgress, archiveDir, rulesDir }: VerifyAsk,
+): Promise<Verification> {
+  const archive = new Archive(frozen);
   const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
   const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const task: VerifyTask = { ...where, where: timesBetween(from, to) };
+  const task: VerifyTask = { archiveDir, rulesDir, frozen, where: timesBetween(from, to) };
   let sum = NOTHING_VERIFIED;
   const next = () => segments.shift() ?? null;
   const note = (part: Verification) => {
@@ -37,6 +40,8 @@ export async function verifyArchive({
   };
   const count = Math.max(1, Math.min(threads, segments.length));
   await Promise.all(Array.from({ length: count }, () => runThread(task, next, note)));
+  // A client was erased meanwhile: segments that are gone are not damaged.
+  if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
 }
 

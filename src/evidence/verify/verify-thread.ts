@@ -9,15 +9,17 @@ import { keptRules, verifySegment } from './verify-segment.ts';
 export interface VerifyTask {
   readonly archiveDir: string;
   readonly rulesDir: string;
+  /** The folder of the copy that is verified. */
+  readonly frozen: string;
   readonly where: string;
 }
 
 const port = parentPort;
 if (port !== null) {
-  const { archiveDir, rulesDir, where }: VerifyTask = workerData;
-  const archive = new Archive(archiveDir);
+  const { archiveDir, rulesDir, frozen, where }: VerifyTask = workerData;
+  const archive = new Archive(frozen);
   const rulesOf = keptRules(archiveDir, rulesDir);
-  const temporaryFolder = join(archiveDir, 'staging', 'spill');
+  const temporaryFolder = join(frozen, 'staging', 'spill');
   const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
   port.on('message', async (segment: Segment | null) => {
     if (segment !== null) {

@@ -2,7 +2,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import type { ScoringService } from '../../service.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
@@ -11,8 +11,9 @@ import { SEARCH_LIMITS, SearchTurns } from '../operation/search-turns.ts';
 import { answerProblems } from '../request/answer-problems.ts';
 import { limitRate, type RateLimit } from '../request/rate-limit.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { countWork, shedOverload, WorkLimit } from '../server/overload.ts';
+import { countWork } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
+import type { WorkLimit } from '../server/work-limit.ts';
 import { callerDocument } from './caller-document.ts';
 import { score } from './score.ts';
 import { verdict } from './verdict.ts';
@@ -23,6 +24,8 @@ export interface CallerApiParts {
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
   readonly pseudonym: Pseudonym;
+  /** Whoever opens the listener refuses what is too much, before the API sees it. */
+  readonly workLimit: WorkLimit;
   /** '' or a path like `/scoring`. */
   readonly basePath: string;
   readonly log: Logger;
@@ -30,12 +33,11 @@ export interface CallerApiParts {
 }
 
 /**
- * The two operations of the interface (section 4). Checks come in this order: overload (503), rate, key
- * (401), scope (403), body (415, 413, 400); only then is anything decided.
+ * The two operations of the interface (section 4). Checks come in this order: rate, key (401), scope
+ * (403), body (415, 413, 400); only then is anything decided.
  */
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {
-  const { keys, log, metrics } = parts;
-  const workLimit = new WorkLimit();
+  const { keys, log, metrics, workLimit } = parts;
   const router = strictRouter(parts.basePath);
   addOperations(router, [score, verdict], parts, {
     keys,
@@ -48,11 +50,14 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
 
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  app.use(shedOverload(workLimit, metrics, parts.basePath));
   app.use(logRequests(log, metrics));
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));
-  mountRoutes(app, router, docsRoutes(callerDocument(parts.basePath), parts.basePath));
+  mountRoutes(
+    app,
+    router,
+    docsRoutes(() => callerDocument(parts.basePath), parts.basePath),
+  );
   return app;
 }

@@ -1,4 +1,5 @@
-import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
+import { documentOf } from '../openapi/document.ts';
+import type { OpenApiDocument } from '../openapi/open-api-document.ts';
 import { score } from './score.ts';
 import { verdict } from './verdict.ts';
 

@@ -1,4 +1,4 @@
-import { ScoreBodySchema } from '../../decision/requests.ts';
+import { ScoreBodySchema } from '../../decision/request-bodies.ts';
 import type { ScoringService } from '../../service.ts';
 import { ScoreAnswerSchema } from '../openapi/score-answer.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
@@ -35,7 +35,7 @@ export const score = operation({
   }),
   refusals: [malformed('/amountRequested', 'must be a JSON string')],
   answer: async ({ ctx, key, body }, { service }: ScoreParts) => {
-    const answer = await service.score(key.platform, await body());
+    const answer = await service.score(key.platform, await body(), ctx.state.admitted);
     ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     return answer;
   },

@@ -1,4 +1,4 @@
-import { VerdictBodySchema } from '../../decision/requests.ts';
+import { VerdictBodySchema } from '../../decision/request-bodies.ts';
 import type { ScoringService } from '../../service.ts';
 import { named, oneOf, shape } from '../../shapes.ts';
 import { stickyRequisiteRef, waitSeconds } from '../openapi/decision-shapes.ts';
@@ -108,10 +108,11 @@ export const verdict = operation({
   answer: async ({ ctx, key, body }, { service }: VerdictParts) => {
     const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
-    const { requestId } = ctx.state;
+    const { requestId, admitted } = ctx.state;
     const { answer, decisionId, replayed } = await service.verdict(key.platform, given, {
       requestId,
       idempotencyKey,
+      admitted,
     });
     const { verdict, ruleVersion } = answer;
     ctx.state.noted = { verdict, ruleVersion, decisionId };

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join, sep } from 'node:path';
+import { extname, join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Router from '@koa/router';
 import helmet from 'koa-helmet';
+import { ruleSchemas } from '../../analysis/schema/rule-schema.ts';
 import type { RequestState } from '../request/request-state.ts';
 
 /** A file that the page may load, read once at start. */
@@ -18,6 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 
@@ -26,14 +28,40 @@ const PAGE = join(import.meta.dirname, 'page');
 /** The page itself, served at `/` alone. */
 const INDEX = 'index.html';
 
-/** Files of installed packages, by the path that the page knows them under. */
-const PACKAGE_FILES = [
-  ['packages/preact.js', 'preact'],
-  ['packages/hooks.js', 'preact/hooks'],
-  ['packages/htm.js', 'htm'],
-  ['packages/uplot.js', 'uplot/dist/uPlot.esm.js'],
-  ['packages/uplot.css', 'uplot/dist/uPlot.min.css'],
-] as const;
+/** Files of installed packages, by the path below `packages` that the page knows them under. */
+const PACKAGE_FILES: readonly (readonly [path: string, source: string])[] = [
+  ['preact.js', 'preact'],
+  ['hooks.js', 'preact/hooks'],
+  ['htm.js', 'htm'],
+  ['uplot.js', 'uplot/dist/uPlot.esm.js'],
+  ['uplot.css', 'uplot/dist/uPlot.min.css'],
+  ['fflate.js', 'fflate/browser'],
+  // The editor of drafts, loaded when one is opened, and what it is made of.
+  ['editor/state.js', '@codemirror/state'],
+  ['editor/view.js', '@codemirror/view'],
+  ['editor/language.js', '@codemirror/language'],
+  ['editor/commands.js', '@codemirror/commands'],
+  ['editor/search.js', '@codemirror/search'],
+  ['editor/autocomplete.js', '@codemirror/autocomplete'],
+  ['editor/lint.js', '@codemirror/lint'],
+  ['editor/lang-yaml.js', '@codemirror/lang-yaml'],
+  ['editor/streamparser.js', '@codemirror/streamparser'],
+  ['editor/lezer-common.js', '@lezer/common'],
+  ['editor/lezer-highlight.js', '@lezer/highlight'],
+  ['editor/lezer-lr.js', '@lezer/lr'],
+  ['editor/lezer-yaml.js', '@lezer/yaml'],
+  ['editor/find-cluster-break.js', '@marijn/find-cluster-break'],
+  ['editor/style-mod.js', 'style-mod'],
+  ['editor/keyname.js', 'w3c-keyname'],
+  ['editor/crelt.js', 'crelt'],
+];
+
+const PACKAGE_PATHS: ReadonlyMap<string, string> = new Map(
+  PACKAGE_FILES.map(([path, source]) => [source, path]),
+);
+
+/** What completes and explains the rule files in the editor: the same schemas that are written for other editors. */
+const SCHEMAS = 'schemas.json';
 
 /**
  * The console at `/`: a page of plain modules, without a key, because it holds no data. Everything it
@@ -59,15 +87,16 @@ export function consoleRoutes(): Router<RequestState> {
 function consoleFiles(): ReadonlyMap<string, ConsoleFile> {
   const own = ownPaths().map((path) => [path === INDEX ? '/' : `/console/${path}`, ownFile(path)] as const);
   const packages = PACKAGE_FILES.map(
-    ([path, source]) => [`/console/${path}`, fileOf(path, packageText(source))] as const,
+    ([path, source]) => [`/console/packages/${path}`, fileOf(path, packageText(path, source))] as const,
   );
-  return new Map([...own, ...packages]);
+  const schemas = fileOf(SCHEMAS, JSON.stringify(Object.fromEntries(ruleSchemas())));
+  return new Map([...own, ...packages, [`/console/${SCHEMAS}`, schemas] as const]);
 }
 
 /** Below the page's folder, with slashes on every system. */
 function ownPaths(): readonly string[] {
   return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
-    .filter((path) => extname(path) in TYPES)
+    .filter((path) => extname(path) in TYPES && !path.endsWith('.json'))
     .map((path) => path.replaceAll(sep, '/'));
 }
 
@@ -75,10 +104,13 @@ function ownFile(path: string): ConsoleFile {
   return fileOf(path, readFileSync(join(PAGE, path), 'utf8'));
 }
 
-/** Browsers resolve no package names, and an import map would be an inline script. */
-function packageText(source: string): string {
+/** Browsers resolve no package names, and an import map would be an inline script: a name becomes a path. */
+function packageText(path: string, source: string): string {
   return readFileSync(fileURLToPath(import.meta.resolve(source)), 'utf8')
-    .replace(/from\s*(["'])preact\1/g, 'from "./preact.js"')
+    .replace(/(\b(?:from|import)\s*)(["'])([^"'./][^"']*)\2/g, (all, before: string, _, name: string) => {
+      const other = PACKAGE_PATHS.get(name);
+      return other === undefined ? all : `${before}"./${posix.relative(posix.dirname(path), other)}"`;
+    })
     .replace(/^\/\/# sourceMappingURL=.*$/gm, '');
 }
 

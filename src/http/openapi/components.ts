@@ -6,7 +6,7 @@ export interface Pointer {
   readonly $ref: string;
 }
 
-/** The schemas of a document that are told once: those with a name, met as the others are published. */
+/** The schemas that a document defines once: those with a name, collected as the others are published. */
 export class Components {
   readonly #schemas = new Map<string, unknown>();
 

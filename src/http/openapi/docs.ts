@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import Router from '@koa/router';
 import type { RequestState } from '../request/request-state.ts';
-import type { OpenApiDocument } from './document.ts';
+import type { OpenApiDocument } from './open-api-document.ts';
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -56,6 +57,12 @@ const HEADERS = {
   Connection: 'close',
 } as const;
 
+/**
+ * A document that was not taken by then is broken off. Slow readers are cut off anyway, but whenever the system takes
+ * another part, their time starts again.
+ */
+const ANSWER_MS_MAX = 8_000;
+
 /** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
 const PART_BYTES = 256 * 1024;
 
@@ -67,23 +74,33 @@ const ASSETS = [
 
 /**
  * `/openapi.json` and `/docs` of a listener, below its base path; no key is needed, since they tell
- * nothing about anybody. The page is Swagger UI from the installed package and works offline.
+ * nothing about anybody. The page is Swagger UI from the installed package and works offline. The document is made
+ * when it is first asked for.
  */
-export function docsRoutes(document: OpenApiDocument, basePath: string): Router<RequestState> {
-  const text = JSON.stringify(document, null, 2);
+export function docsRoutes(document: () => OpenApiDocument, basePath: string): Router<RequestState> {
+  let text: string | null = null;
   const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
   const serve = (path: string, type: string, body: () => string | NodeJS.ReadableStream) => {
     router.get(path, (ctx) => {
       ctx.state.operation = 'docs';
       ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
+      breakOffLate(ctx.res);
       ctx.body = body();
     });
   };
-  serve('/openapi.json', 'application/json; charset=utf-8', () => text);
+  serve('/openapi.json', 'application/json; charset=utf-8', () => {
+    text ??= JSON.stringify(document(), null, 2);
+    return text;
+  });
   serve('/docs', 'text/html; charset=utf-8', () => PAGE);
   serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
   for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts));
   return router;
+}
+
+function breakOffLate(res: ServerResponse): void {
+  const late = setTimeout(() => res.destroy(), ANSWER_MS_MAX);
+  res.once('close', () => clearTimeout(late));
 }
 
 /** Part by part it shows whether a reader takes anything, and all readers share the same parts. */

@@ -5,7 +5,7 @@ import { BAD_PARAMETER } from '../operation/parameters.ts';
 import type { RequestBodySpec } from '../operation/request-body.ts';
 import { problemBody } from '../request/answer-problems.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
-import { BODY_TOO_LARGE, UNSUPPORTED_TYPE } from '../request/body.ts';
+import { BODY_BYTES_MAX, bodyTooLarge, UNSUPPORTED_TYPE } from '../request/body.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
@@ -19,58 +19,19 @@ import {
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
 import { Components } from './components.ts';
+import type {
+  HeaderObject,
+  Json,
+  MediaType,
+  OpenApiDocument,
+  OperationObject,
+  ResponseObject,
+} from './open-api-document.ts';
 import { ProblemSchema } from './problem.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 );
-
-/** A JSON value of the document that tools read and this code does not. */
-export type Json = unknown;
-
-export interface HeaderObject {
-  readonly description: string;
-  /** The header always comes with the answers that name it. */
-  readonly required?: true;
-  readonly schema: { readonly type: string };
-}
-
-export interface MediaType {
-  readonly schema: { readonly $ref?: string; readonly type?: 'string' };
-  readonly example?: Json;
-  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: Json }>>;
-}
-
-export interface ResponseObject {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Json>>;
-  readonly content?: Readonly<Record<string, MediaType>>;
-}
-
-export interface OperationObject {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly security: readonly Json[];
-  readonly parameters: readonly Json[];
-  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
-  readonly responses: Readonly<Record<string, ResponseObject>>;
-}
-
-/** An OpenAPI 3.1 description of one listener. */
-export interface OpenApiDocument {
-  readonly openapi: '3.1.0';
-  readonly info: Json;
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly Json[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Json>>;
-    readonly headers: Readonly<Record<string, HeaderObject>>;
-    readonly securitySchemes: Json;
-  };
-}
 
 /** An operation as far as a document tells of it. */
 export type DescribedOperation = Omit<Operation<never>, 'run'>;
@@ -194,7 +155,9 @@ function operationObject(
         [
           ...operation.refusals,
           ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
-          ...(body === null || body.onlyLines === true ? [] : [BODY_TOO_LARGE]),
+          ...(body === null || body.onlyLines === true
+            ? []
+            : [bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
           ...(body === null ? [] : [UNSUPPORTED_TYPE]),
           ...(grant === null ? [] : keyRefusals(grant)),
         ],

@@ -3,6 +3,7 @@ import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
+import { jsonInSteps } from './json-in-steps.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
 import type { SearchTurns } from './search-turns.ts';
@@ -85,18 +86,14 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       const work = () =>
         answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
       if (!isSearch) return work();
-      // Nobody waits any more for an answer whose connection closed before its turn came.
-      const isGone = () => ctx.req.socket.destroyed;
-      const text = await searches.run(key.platform, async () => (isGone() ? '' : inStep(await work())));
+      // Nobody waits any more for an answer whose connection closed.
+      const isWanted = () => !ctx.req.socket.destroyed;
+      const search = async () => (isWanted() ? jsonInSteps(await work()) : '');
+      const text = await searches.run(key.platform, () => searchSteps.whileWanted(isWanted, search, ''));
       ctx.type = 'json';
       return text;
     },
   };
-}
-
-/** Half a megabyte takes some milliseconds to write, which count against those who search. */
-function inStep(answer: unknown): Promise<string> {
-  return searchSteps.run(async () => JSON.stringify(answer));
 }
 
 interface OpenSpec<Parts> extends OperationSpec {

@@ -1,6 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import { toEpochMs } from '../../client/instant.ts';
-import { KEY_CHARACTERS_MAX } from '../../shapes.ts';
+import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 

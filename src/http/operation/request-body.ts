@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { Shape } from '../../shapes.ts';
-import { readJson } from '../request/body.ts';
+import { BODY_BYTES_MAX, readJson } from '../request/body.ts';
 import { bodyOf } from '../request/body-of.ts';
 import { malformedBody, refusal, type ShownRefusal } from '../request/problems.ts';
 
@@ -12,6 +12,8 @@ export interface RequestBodySpec {
   readonly shapes: Readonly<Record<string, TSchema>>;
   /** It is only ever read line by line, so that it has no length that is too large. */
   readonly onlyLines?: true;
+  /** Absent: BODY_BYTES_MAX. */
+  readonly bytesMax?: number;
 }
 
 /** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
@@ -24,12 +26,14 @@ export function jsonBody<S extends TSchema>(
   name: string,
   schema: S,
   example: Shape<S>,
+  bytesMax: number = BODY_BYTES_MAX,
 ): RequestBody<Shape<S>> {
   const valid = bodyOf(schema);
   return {
+    bytesMax,
     content: { 'application/json': { name, example } },
     shapes: { [name]: schema },
-    read: async (req) => valid(await readJson(req)),
+    read: async (req) => valid(await readJson(req, bytesMax)),
   };
 }
 

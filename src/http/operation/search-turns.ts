@@ -15,7 +15,7 @@ export interface SearchLimits {
  */
 export const SEARCH_LIMITS: SearchLimits = { underWayMax: 4, platformMax: 2, waitingMax: 64 };
 
-/** Lets searches run, few of a platform at a time: whoever asks for many waits for their own, and for nobody else's. */
+/** Lets searches run, few of a platform at a time: a platform that asks for many waits for its own, and for no other's. */
 export class SearchTurns {
   readonly #limits: SearchLimits;
   /** The platform of each search that is under way. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import { choice, named, shape } from '../../shapes.ts';
 import { word } from '../openapi/words.ts';
 import { jsonAnswer, openOperation } from '../operation/operation.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { PlatformName } from '../../client/client-key.ts';
-import type { LastHourView } from '../../last-hour.ts';
+import type { LastHourView } from '../../metrics/last-hour.ts';
 import { list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { count, epochMs } from '../openapi/words.ts';
@@ -50,7 +50,7 @@ const RequestMinuteSchema = shape('How this node answered all callers within a m
 
 export const LastHourSchema = named(
   'LastHour',
-  shape('The last hour of this node; a restart begins it anew', {
+  shape('The last hour of this node; a restart empties it', {
     verdicts: list(VerdictMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
     requests: list(RequestMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
   }),

@@ -6,7 +6,7 @@ import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
 import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import type { RuleSource } from '../../rollout/rule-source.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service.ts';
@@ -74,6 +74,6 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
       addOperations(router, withRuleFolders, folderParts, listener);
     }
   }
-  mountRoutes(app, router, docsRoutes(platformDocument(), ''), consoleRoutes());
+  mountRoutes(app, router, docsRoutes(platformDocument, ''), consoleRoutes());
   return app;
 }

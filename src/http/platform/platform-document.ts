@@ -1,4 +1,5 @@
-import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
+import { documentOf } from '../openapi/document.ts';
+import type { OpenApiDocument } from '../openapi/open-api-document.ts';
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 

@@ -6,8 +6,10 @@ import { listDecisions, readDecision } from './decisions/decisions.ts';
 import { explainDecision } from './decisions/explanation.ts';
 import { askBacktest } from './evidence/archive-backtest.ts';
 import { askCalibration } from './evidence/calibration.ts';
+import { askDrift } from './evidence/drift.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import { askRuleReport } from './evidence/rule-report.ts';
+import { askSuggestion } from './evidence/suggestion.ts';
 import { askSweep } from './evidence/sweep.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
@@ -15,6 +17,10 @@ import { putListEntry, removeListEntry } from './lists/list-entry.ts';
 import { importListEntries } from './lists/list-import.ts';
 import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
+import { checkDraft } from './rules/drafts/check-draft.ts';
+import { compareDraft } from './rules/drafts/compare-draft.ts';
+import { saveDraft } from './rules/drafts/save-draft.ts';
+import { releaseVersion } from './rules/release-version.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
@@ -54,9 +60,19 @@ export const PLATFORM_OPERATIONS = {
     askBacktest,
     askSweep,
     askCalibration,
+    askDrift,
+    askSuggestion,
     listEvidence,
     readEvidence,
     removeEvidence,
   ],
-  withRuleFolders: [listRuleFolders, readRuleFolder, compareRuleFolders],
+  withRuleFolders: [
+    listRuleFolders,
+    readRuleFolder,
+    compareRuleFolders,
+    checkDraft,
+    compareDraft,
+    saveDraft,
+    releaseVersion,
+  ],
 } as const;

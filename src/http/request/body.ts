@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpProblem, malformedBody, refusal } from './problems.ts';
+import { HttpProblem, malformedBody, type Refusal, refusal } from './problems.ts';
 
 /** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
 export const BODY_BYTES_MAX = 32 * 1024;
 
 /** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
-export async function readJson(req: IncomingMessage): Promise<unknown> {
+export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
   requireContentType(req, 'application/json');
-  return parseJson(await readText(req));
+  return parseJson(await readText(req, bytesMax));
 }
 
 /** Throws 415 unless the body is of this type, in UTF-8, and not compressed. */
@@ -51,24 +51,24 @@ export function parseJson(text: string): unknown {
   }
 }
 
-async function readText(req: IncomingMessage): Promise<string> {
-  if (Number(req.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw BODY_TOO_LARGE.problem();
-  return decodeText(await wholeBody(req));
+async function readText(req: IncomingMessage, bytesMax: number): Promise<string> {
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax).problem();
+  return decodeText(await wholeBody(req, bytesMax));
 }
 
 /** By events: what most requests pass through is three times as fast as an iterator. */
-function wholeBody(req: IncomingMessage): Promise<Buffer> {
+function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let bytes = 0;
   const take = (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= BODY_BYTES_MAX) {
+    if (bytes <= bytesMax) {
       chunks.push(chunk);
       return;
     }
     req.off('data', take).pause();
-    reject(BODY_TOO_LARGE.problem());
+    reject(bodyTooLarge(bytesMax).problem());
   };
   // Every request closes in the end; a problem with its stack is not made for those that are well.
   const breakOff = () => req.complete || reject(brokenOff());
@@ -94,15 +94,18 @@ export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> 
   }
 }
 
-export const BODY_TOO_LARGE = refusal(
-  'bodyTooLarge',
-  `The body has more than ${BODY_BYTES_MAX} bytes.`,
-  // The rest of the body is not read, so nothing can follow it on this connection.
-  () =>
-    new HttpProblem(413, 'body too large', `The body must have at most ${BODY_BYTES_MAX} bytes.`, {
-      headers: { Connection: 'close' },
-    }),
-);
+/** The refusal of a body that is larger than its operation takes. */
+export function bodyTooLarge(bytesMax: number): Refusal {
+  return refusal(
+    'bodyTooLarge',
+    `The body has more than ${bytesMax} bytes.`,
+    // The rest of the body is not read, so nothing can follow it on this connection.
+    () =>
+      new HttpProblem(413, 'body too large', `The body must have at most ${bytesMax} bytes.`, {
+        headers: { Connection: 'close' },
+      }),
+  );
+}
 
 export const UNSUPPORTED_TYPE = refusal(
   'unsupportedType',

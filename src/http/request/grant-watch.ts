@@ -3,7 +3,7 @@ const CHECK_MS = 400;
 
 /** Asks again and again whether a key may still do what it is doing, for requests that last. */
 export class GrantWatch {
-  /** Resolves when the key may not go on. */
+  /** Resolves when the key must stop. */
   readonly ended: Promise<void>;
   #hasEnded = false;
   readonly #timer: NodeJS.Timeout;

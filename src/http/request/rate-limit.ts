@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Middleware } from 'koa';
+import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../decision/network.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
-import type { Metrics } from '../../metrics.ts';
-import type { BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
+import type { Admission, BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
 import { callerAddress } from './caller-address.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -29,7 +29,8 @@ export interface RateLimit {
 
 /**
  * A token bucket for each client IP (interface, section 8): over it answers are slow, then the
- * connection is dropped without an answer. The buckets know addresses only by their HMAC.
+ * connection is dropped without an answer. The buckets know addresses only by their HMAC. Behind it a request may begin
+ * while its bucket is still asked: `state.admitted` says whether it may change anything.
  */
 export function limitRate(
   limit: RateLimit,
@@ -45,26 +46,43 @@ export function limitRate(
   return async (ctx, next) => {
     if (limit.ratePerSecond === 0) return next();
     const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
-    const admission = await buckets.take(bucket, settings);
-    if (!admission.admitted) {
-      metrics.rateLimited('dropped');
-      // Nobody receives this status; log and metrics show it instead of a "not found".
-      ctx.status = 429;
-      ctx.respond = false;
-      ctx.req.socket.destroy();
-      return;
+    const isFree = buckets.isFree(bucket, settings);
+    const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
+    // Whoever is likely to go on at once reads meanwhile what is needed for the answer, and changes nothing yet.
+    if (!isFree && !(await admitted)) return;
+    ctx.state.admitted = admitted;
+    try {
+      await next();
+    } catch (error) {
+      if (await admitted) throw error;
     }
-    if (admission.delayMs > 0) {
-      metrics.rateLimited('delayed');
-      await sleep(admission.delayMs);
-      if (ctx.req.socket.destroyed) {
-        ctx.status = 499;
-        ctx.respond = false;
-        return;
-      }
-    }
-    return next();
+    await admitted;
   };
+}
+
+/** Waits as long as the bucket says; false when nobody waits for the answer any more. */
+async function admit(
+  ctx: ParameterizedContext<RequestState>,
+  asked: Promise<Admission>,
+  metrics: Metrics,
+): Promise<boolean> {
+  const admission = await asked;
+  if (!admission.admitted) {
+    metrics.rateLimited('dropped');
+    ctx.req.socket.destroy();
+    // Nobody receives this status; log and metrics show it instead of a "not found".
+    return withoutAnswer(ctx, 429);
+  }
+  if (admission.delayMs === 0) return true;
+  metrics.rateLimited('delayed');
+  await sleep(admission.delayMs);
+  return ctx.req.socket.destroyed ? withoutAnswer(ctx, 499) : true;
+}
+
+function withoutAnswer(ctx: ParameterizedContext<RequestState>, status: number): false {
+  ctx.status = status;
+  ctx.respond = false;
+  return false;
 }
 
 function bucketSettings({ ratePerSecond, burst }: RateLimit): BucketSettings {

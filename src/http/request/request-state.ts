@@ -10,6 +10,8 @@ export interface RequestState extends DefaultState {
   /** The path as it is declared, with parameters in braces; null until a route is known. */
   route: string | null;
   key: AccessKey | null;
+  /** Whether the rate limit lets the request change anything; it may still be asked while the request is read. */
+  admitted: Promise<boolean>;
   /** What the log line says besides the usual; identifiers only, nothing secret. */
   noted: Record<string, string | number | boolean>;
   /** What went wrong inside, for the log; never shown to callers. */

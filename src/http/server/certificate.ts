@@ -28,8 +28,8 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
 }
 
 /**
- * Uses the files anew whenever one of them changes, for connections that begin from then on; those that are open go on.
- * Files that cannot be used leave the certificate as it is. `onChange` is told why, or null when all is well.
+ * Loads the files again whenever one of them changes, for new connections; open ones are not touched.
+ * Files that cannot be used leave the certificate as it is. `onChange` gets the reason, or null when all is well.
  */
 export function followCertificate(
   server: Server,

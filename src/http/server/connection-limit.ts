@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { networkOf } from '../../decision/network.ts';
 
 /**
- * Refuses connections of an address that has as many open already, so that one address alone cannot take all
+ * Refuses connections of an address that already has this many open, so that one address alone cannot take all
  * that the listener has. Behind a proxy all connections come from the proxy: then this is not for the listener.
  */
 export function limitConnections(server: Server, perAddressMax: number): void {

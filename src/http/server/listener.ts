@@ -83,7 +83,7 @@ function secureServer(
     const secure = { ...options, ...readCertificate(files), handshakeTimeout: HEADERS_TIMEOUT_MS };
     const server = createTlsServer(secure, onRequest);
     followCertificate(server, files, (problem) => {
-      if (problem === null) log.info({ certificate: files.certificateFile }, 'certificate read anew');
+      if (problem === null) log.info({ certificate: files.certificateFile }, 'certificate reloaded');
       else log.warn({ why: problem }, 'the new certificate cannot be used; the one before stays');
     });
     return server;

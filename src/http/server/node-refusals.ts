@@ -45,7 +45,8 @@ function isBeingAnswered(socket: Duplex): boolean {
   return answer instanceof ServerResponse && answer.headersSent;
 }
 
-function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
+/** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
+export function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = requestIdOf(req);
   res.writeHead(problem.status, headersOf(problem, requestId));
   res.end(JSON.stringify(problemBody(problem, requestId)));

@@ -1,116 +1,55 @@
-import { type EventLoopUtilization, performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
-import type { Metrics } from '../../metrics.ts';
-import { writeProblem } from '../request/answer-problems.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import { OVERLOADED } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { requestIdOf, sharedHeaders } from './request-log.ts';
-
-/** A burst of this many is taken; they are answered one after the other. */
-const WORK_UNDER_WAY_MAX = 256;
-
-/** Keeps a busy event loop busy, at a wait of about 15 ms with 300 us of work a request. */
-const WORK_UNDER_WAY_MIN = 48;
-
-/** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
-const SCORE_SHARE = 0.75;
-
-/** How often the use of the event loop is looked at while there is work. */
-const TICK_MS = 50;
+import { refuse } from './node-refusals.ts';
+import type { WorkLimit } from './work-limit.ts';
 
 /**
- * While the event loop has no pause, more work under way cannot be done faster, only later. How long
- * answers take would not tell: a Redis that is far away makes them late without any overload here.
+ * A refusal waits, so that callers who ask again at once, against Retry-After, cost little: the more of them wait, the
+ * longer, for about so many refusals a second.
  */
-const BUSY = 0.95;
-const SHRINK = 0.75;
-const GROW = 8;
+const REFUSALS_A_SECOND = 1_000;
+const REFUSAL_DELAY_MS_MIN = 100;
+const REFUSAL_DELAY_MS_MAX = 500;
 
-/** A refusal waits this long, so that a caller who asks again at once, against Retry-After, costs little. */
-const REFUSAL_DELAY_MS = 100;
+/** Each waits a different time, up to so much more or less: all who were refused together would ask again together. */
+const DELAY_SPREAD = 0.3;
 
-/** How much work may be under way at once: less while the event loop has no pause, more again when it has. */
-export class WorkLimit {
-  #limit = WORK_UNDER_WAY_MAX;
-  #underWay = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #used: EventLoopUtilization = performance.eventLoopUtilization();
-
-  get limit(): number {
-    return this.#limit;
-  }
-
-  get underWay(): number {
-    return this.#underWay;
-  }
-
-  /** Whether one more request of this kind would be too much. */
-  isFull(operation: 'score' | 'verdict'): boolean {
-    return this.#underWay >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    this.#underWay++;
-    this.#watch();
-    try {
-      return await work();
-    } finally {
-      this.#underWay--;
-    }
-  }
-
-  /** Waiting for the caller's body does not count as work under way: it may take seconds and costs nothing. */
-  async aside<T>(wait: () => Promise<T>): Promise<T> {
-    this.#underWay--;
-    try {
-      return await wait();
-    } finally {
-      this.#underWay++;
-    }
-  }
-
-  /** Adjusts the limit to how much of the event loop's time was used since the last look: 0 to 1. */
-  observe(utilization: number): void {
-    this.#limit =
-      utilization > BUSY
-        ? Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK))
-        : Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
-  }
-
-  #watch(): void {
-    if (this.#timer !== null) return;
-    this.#used = performance.eventLoopUtilization();
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
-  }
-
-  #tick(): void {
-    const used = performance.eventLoopUtilization();
-    this.observe(performance.eventLoopUtilization(used, this.#used).utilization);
-    this.#used = used;
-    // An idle process has nothing to look at; it keeps no timer, and starts afresh.
-    if (this.#underWay > 0 || this.#timer === null) return;
-    clearInterval(this.#timer);
-    this.#timer = null;
-    this.#limit = WORK_UNDER_WAY_MAX;
-  }
+/**
+ * Refuses what is too much with 503 and Retry-After, score before verdict, and lets `answer` have the rest. A refusal
+ * must cost a small part of an answer and keep little in memory while it waits, so it stands before everything else.
+ */
+export function shedOverload(
+  limit: Pick<WorkLimit, 'isFull'>,
+  metrics: Metrics,
+  basePath: string,
+  answer: RequestListener,
+): RequestListener {
+  const verdictPath = `${basePath}/v1/client/verdict`;
+  let waiting = 0;
+  const refuseNow = (req: IncomingMessage, res: ServerResponse) => {
+    waiting--;
+    refuse(req, res, OVERLOADED.problem());
+  };
+  return (req, res) => {
+    const operation = isPath(req, verdictPath) ? 'verdict' : 'score';
+    if (!limit.isFull(operation)) return answer(req, res);
+    metrics.shed(operation);
+    waiting++;
+    setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
+  };
 }
 
-/**
- * Refuses what is too much, before anything is read or logged of it: with 503 and Retry-After, score before
- * verdict. It stands outermost, because a refusal must cost a small part of what an answer costs.
- */
-export function shedOverload(limit: WorkLimit, metrics: Metrics, basePath: string): Middleware<RequestState> {
-  const verdictPath = `${basePath}/v1/client/verdict`;
-  return async (ctx, next) => {
-    const operation = ctx.path === verdictPath ? 'verdict' : 'score';
-    if (!limit.isFull(operation)) return next();
-    metrics.shed(operation);
-    await sleep(REFUSAL_DELAY_MS);
-    const requestId = requestIdOf(ctx.req);
-    ctx.set(sharedHeaders(requestId));
-    writeProblem(ctx, OVERLOADED.problem(), requestId);
-  };
+function refusalDelayMs(waiting: number): number {
+  const wantedMs = (1000 * waiting) / REFUSALS_A_SECOND;
+  const delayMs = Math.min(REFUSAL_DELAY_MS_MAX, Math.max(REFUSAL_DELAY_MS_MIN, wantedMs));
+  return Math.round(delayMs * (1 - DELAY_SPREAD + 2 * DELAY_SPREAD * Math.random()));
+}
+
+function isPath({ url = '' }: IncomingMessage, path: string): boolean {
+  return url.startsWith(path) && (url.length === path.length || url[path.length] === '?');
 }
 
 /** Counts a request as work under way. It stands behind the rate limit, because a request that waits there costs nothing. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { RequestState } from '../request/request-state.ts';
 
@@ -49,18 +49,29 @@ export function sharedHeaders(requestId: string): Record<string, string> {
 }
 
 /**
- * Koa would print these on its own. Mostly the caller hung up; only the message is told, because such
+ * Koa would print these on its own. Mostly the caller hung up; only the message is logged, because such
  * an error may carry bytes of the request.
  */
 export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
   app.on('error', (error: Error) => log.info({ why: error.message }, 'the answer could not be sent'));
 }
 
+/** Where no rate limit is asked. */
+const ADMITTED = Promise.resolve(true);
+
 function freshState(req: IncomingMessage): RequestState {
-  return { requestId: requestIdOf(req), operation: 'none', route: null, key: null, noted: {}, failure: null };
+  return {
+    requestId: requestIdOf(req),
+    operation: 'none',
+    route: null,
+    key: null,
+    admitted: ADMITTED,
+    noted: {},
+    failure: null,
+  };
 }
 
-/** The caller's own id when there is one that is safe to repeat, otherwise a new one. */
+/** The caller's own id when it is safe to repeat, otherwise a new one. */
 export function requestIdOf(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;

@@ -35,7 +35,7 @@ class Shares {
 
 /**
  * Refuses with 429 what one address or one key asks for beside too much of its own, and with 503 what is too much
- * for the listener. A request is under way until its answer is sent or its connection closed, so that whoever
+ * for the listener. A request is under way until its answer is sent or its connection closed, so that a caller who
  * pipelines requests and reads no answers cannot fill the memory. Keys are told apart as they were sent, because
  * checking them is work already.
  */

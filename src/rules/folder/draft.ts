@@ -5,7 +5,9 @@ import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet, type RuleVersion } from '../rule-set.ts';
+import { DraftRefused } from './draft-refused.ts';
 import { digestOf } from './release.ts';
+import { ROLLED_BACK_FILE } from './rolled-back.ts';
 import { formatProblems, RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
 
 export type DraftResult =
@@ -16,11 +18,6 @@ export type DraftResult =
 export function draftOf(version: string, files: RuleFiles): DraftResult {
   const read = parse(version, files);
   return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
-}
-
-/** The draft cannot be made; the message says why and what to do. */
-export class DraftRefused extends Error {
-  override readonly name = 'DraftRefused';
 }
 
 export interface DraftAsk {
@@ -48,7 +45,12 @@ export function writeDraft(ask: DraftAsk): string {
   if (existsSync(target))
     throw new DraftRefused(`${shown(target)} exists already; choose another version or edit it as it is`);
   const files: RuleFiles = new Map([...soundFiles(ask), ...texts]);
-  const changed = new Map([...texts, ['ruleset.yaml', renamedRuleSet(ask, files, version)] as const]);
+  const named = renamed(files, version);
+  if (named === null)
+    throw new DraftRefused(
+      `the ruleVersion in ${shown(join(source, 'ruleset.yaml'))} cannot be replaced; write it as a line of its own, like ruleVersion: ${basename(source)}`,
+    );
+  const changed = new Map([...texts, ['ruleset.yaml', named] as const]);
   for (const [file, some] of Object.entries(edits))
     changed.set(file, editedYaml(changed.get(file) ?? files.get(file) ?? '', some));
   const read = parse(version, new Map([...files, ...changed]));
@@ -72,17 +74,20 @@ function soundFiles({ source, shown }: DraftAsk): RuleFiles {
   );
 }
 
-/** The text of ruleset.yaml with the new version in it, replaced as text: comments and layout stay as they are. */
-function renamedRuleSet({ source, shown }: DraftAsk, files: RuleFiles, version: RuleVersion): string {
-  const text = (files.get('ruleset.yaml') ?? '').replace(
-    /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z]+)?/m,
-    (_, before: string) => before + version,
-  );
-  if (parse(version, new Map([...files, ['ruleset.yaml', text]])).ok) return text;
-  throw new DraftRefused(
-    `the ruleVersion in ${shown(join(source, 'ruleset.yaml'))} cannot be replaced; write it as a line of its own, like ruleVersion: ${basename(source)}`,
-  );
+const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
+
+/**
+ * The text of ruleset.yaml with another version in it, replaced as text: comments and layout stay as they are. Null
+ * when the version is not written on a line of its own.
+ */
+export function renamed(files: RuleFiles, version: RuleVersion): string | null {
+  const text = files.get('ruleset.yaml') ?? '';
+  if (!WRITTEN_VERSION.test(text)) return null;
+  return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
 }
+
+/** What is said of a version and not of a copy of it. */
+const NOT_COPIED: readonly string[] = [RELEASE_FILE, ROLLED_BACK_FILE];
 
 function copyFolder(source: string, target: string, changed: ReadonlyMap<string, string>): void {
   const draft = mkdtempSync(join(dirname(target), '.new-'));
@@ -90,7 +95,7 @@ function copyFolder(source: string, target: string, changed: ReadonlyMap<string,
     const made = join(draft, basename(target));
     cpSync(source, made, {
       recursive: true,
-      filter: (path) => path !== join(source, RELEASE_FILE),
+      filter: (path) => !NOT_COPIED.includes(basename(path)),
     });
     for (const [file, text] of changed) writeFileSync(join(made, file), text);
     renameSync(made, target);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
+import { hasDraftName, isRuleVersion, type RuleVersion } from '../rule-set.ts';
 
 /** What `release.json` says: from then on the version never changes. */
 export interface Release {
@@ -21,6 +22,12 @@ export function digestOf(files: RuleFiles): string {
   );
 }
 
+/** Why a version with a draft's name is not released, and what to do instead. */
+export function draftNameRefusal(version: RuleVersion): string {
+  const copy = version.slice(0, version.indexOf('-'));
+  return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
+}
+
 export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: Date): Release {
   return {
     ruleVersion,
@@ -32,6 +39,8 @@ export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: D
 
 /** Every difference between a release and the files as they are now. */
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
+  if (isRuleVersion(folder) && hasDraftName(folder))
+    return [problem('release.json', draftNameRefusal(folder))];
   const release = readRelease(releaseText);
   if (release === null) {
     return [problem('release.json', 'the file is damaged; restore it from version control')];

@@ -24,7 +24,7 @@ export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
 /** Names, sizes and times of all files: cheap enough to look at every second. */
 function stampOf(folder: string): string {
   try {
-    return [folder, join(folder, 'cases')]
+    return [folder, join(folder, 'cases'), join(folder, 'lists')]
       .filter((path) => existsSync(path))
       .flatMap((path) =>
         readdirSync(path)

@@ -1,37 +1,14 @@
 import type { Node } from 'yaml';
-import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
-import type { Comparison, Condition, FactRef } from '../condition.ts';
-import { formatDuration } from '../duration.ts';
-import { isListName, LIST_NAME_FORM } from '../list-name.ts';
-import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
+import type { Condition } from '../condition.ts';
 import { suggest } from '../problem.ts';
-import { textForm } from '../proof/domain.ts';
-import type { FactRefs } from './fact-refs.ts';
-import type { RuleLadders } from './rule-ladders.ts';
-import type { RuleLists } from './rule-lists.ts';
+import { ComparisonReader, type RuleNames, type RuleStage } from './comparison.ts';
 import type { Member, Members, YamlFile } from './yaml-file.ts';
-
-/** Which rules ask: each kind may use what the kinds before it concluded. */
-export type RuleStage = 'groups' | 'bot-signals' | 'verdicts';
-
-const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
 
 /** Rules nested deeper than this are not read by anybody. */
 const NESTING_LEVELS_MAX = 16;
 
 /** Named conditions that name each other can multiply a few lines into billions of comparisons. */
 const COMPARISONS_MAX = 1000;
-
-/** What conditions may name besides each other: facts, and the lists of the rule set. */
-export interface RuleNames {
-  readonly refs: FactRefs;
-  readonly lists: RuleLists;
-  readonly ladders: RuleLadders;
-}
-
-/** What a fact is compared with, and the list that it stands in. */
-type Limit = Pick<Comparison, 'value' | 'list'>;
 
 /** How large a condition is with the named conditions that it refers to. */
 interface Extent {
@@ -42,24 +19,19 @@ interface Extent {
 const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
-const COMPARISON_MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
 
 /** Reads the conditions of one rule file, with its named conditions. */
 export class ConditionReader {
   readonly #file: YamlFile;
-  readonly #stage: RuleStage;
-  readonly #refs: FactRefs;
-  readonly #lists: RuleLists;
+  readonly #comparisons: ComparisonReader;
   readonly #named: Members;
   readonly #resolved = new Map<string, Condition | null>();
   readonly #extents = new Map<Condition, Extent>();
   readonly #path: string[] = [];
 
-  constructor(file: YamlFile, stage: RuleStage, { refs, lists }: RuleNames, named: Members) {
+  constructor(file: YamlFile, stage: RuleStage, ruleNames: RuleNames, named: Members) {
     this.#file = file;
-    this.#stage = stage;
-    this.#refs = refs;
-    this.#lists = lists;
+    this.#comparisons = new ComparisonReader(file, stage, ruleNames);
     this.#named = named;
     for (const name of named.keys()) this.#resolve(name);
   }
@@ -83,7 +55,7 @@ export class ConditionReader {
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;
-    if (kind === undefined) return this.#comparison(node);
+    if (kind === undefined) return this.#comparisons.read(node);
     if (members.size > 1) {
       const others = [...members.keys()].filter((name) => name !== kind).join(', ');
       return this.#file.report(
@@ -182,163 +154,5 @@ export class ConditionReader {
     this.#path.pop();
     this.#resolved.set(name, condition);
     return condition;
-  }
-
-  #comparison(node: Node): Condition | null {
-    const members = this.#file.members(node, 'a condition', COMPARISON_MEMBERS, [
-      'fact',
-      'operator',
-      'value',
-    ]);
-    const fact = members?.get('fact');
-    const operator = members?.get('operator');
-    const value = members?.get('value');
-    if (fact === undefined || operator === undefined || value === undefined) return null;
-    const ref = this.#fact(fact, members?.get('params'));
-    if (ref === null) return null;
-    const operatorName = this.#operator(operator.value, ref);
-    if (operatorName === null) return null;
-    const limit = this.#limit(value.value, ref, operatorName);
-    if (limit === null) return null;
-    return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
-  }
-
-  #fact(member: Member, params: Member | undefined): FactRef | null {
-    const name = this.#file.text(member.value, 'fact');
-    if (name === null) return null;
-    const fact = FACTS.get(name);
-    if (fact === undefined) {
-      return this.#file.report(member.value, `unknown fact "${name}"${suggest(name, [...FACTS.keys()])}`);
-    }
-    if (!this.#available(fact)) {
-      return this.#file.report(
-        member.value,
-        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
-      );
-    }
-    if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
-    if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
-    if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
-    return this.#refs.intern(name, fact, 0);
-  }
-
-  #available(fact: Fact): boolean {
-    return fact.kind !== 'concluded' || STAGES.indexOf(this.#stage) >= STAGES.indexOf(fact.from);
-  }
-
-  #windowed(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
-    if (params === undefined) {
-      return this.#file.report(
-        member.value,
-        `"${name}" is counted over a window; add params: { window: 10m }`,
-      );
-    }
-    const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
-    if (window === undefined) return null;
-    const windowMs = this.#file.duration(window.value, 'window');
-    if (windowMs === null) return null;
-    if (windowMs > fact.longestWindowMs) {
-      return this.#file.report(
-        window.value,
-        `"${name}" looks back ${formatDuration(fact.longestWindowMs)} at most, not ${formatDuration(windowMs)}`,
-      );
-    }
-    return this.#refs.intern(name, fact, windowMs);
-  }
-
-  /** Whether there is such a list is not known here: shared lists come and go without a release. */
-  #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
-    if (params === undefined) {
-      const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
-      return this.#file.report(member.value, message);
-    }
-    const list = this.#file.members(params.value, 'params', ['list'], ['list'])?.get('list');
-    const listName = list === undefined ? null : this.#file.text(list.value, 'list');
-    if (list === undefined || listName === null) return null;
-    if (!isListName(listName)) {
-      return this.#file.report(list.value, `the name of a list has ${LIST_NAME_FORM}, unlike "${listName}"`);
-    }
-    return this.#refs.internListed(name, fact, listName);
-  }
-
-  #operator(node: Node, { name, fact }: FactRef): OperatorName | null {
-    const operator = this.#file.choice(node, 'operator', OPERATORS);
-    if (operator === null) return null;
-    const allowed = operatorsFor(fact.domain);
-    if (allowed.includes(operator)) return operator;
-    return this.#file.report(
-      node,
-      `operator "${operator}" does not fit "${name}", ${domainInWords(fact.domain)}; allowed: ${allowed.join(', ')}`,
-    );
-  }
-
-  #limit(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
-    const { domain } = ref.fact;
-    const what = `value for "${ref.name}"`;
-    if (operator !== 'in' && operator !== 'notIn') {
-      const value = readValue(this.#file, node, what, domain);
-      return value === null ? null : { value };
-    }
-    if (this.#file.isMapping(node)) return this.#listed(node, ref);
-    const items = this.#file.items(node, `value of operator "${operator}"`);
-    if (items === null) return null;
-    const values = items
-      .map((item) => readValue(this.#file, item, what, domain))
-      .filter((item) => item !== null);
-    return values.length === items.length ? { value: values } : null;
-  }
-
-  /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
-  #listed(node: Node, ref: FactRef): Limit | null {
-    const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
-    const name = member === undefined ? null : this.#file.text(member.value, 'list');
-    if (member === undefined || name === null) return null;
-    const list = this.#lists.named(name, this.#file, member.value);
-    if (list === null) return null;
-    const what = `entry for "${ref.name}"`;
-    const form = textForm(ref);
-    const value = this.#lists.valuesFor(list, ref.name, (entry) => {
-      const value = readValue(list.file, entry, what, ref.fact.domain);
-      if (typeof value !== 'string' || form === null || form.pattern.test(value)) return value;
-      return list.file.report(entry, `"${value}" can never match "${ref.name}": ${form.words}`);
-    });
-    return value === null ? null : { value, list: name };
-  }
-}
-
-function readValue(file: YamlFile, node: Node, what: string, domain: FactDomain): FactValue | null {
-  switch (domain.type) {
-    case 'number':
-      return file.number(node, what, domain);
-    case 'boolean':
-      return file.boolean(node, what);
-    case 'enum':
-      return file.choice(node, what, domain.values);
-    case 'text':
-      return file.text(node, what);
-    default:
-      return domain satisfies never;
-  }
-}
-
-function usableIn(fact: Fact): string {
-  if (fact.kind !== 'concluded') return 'every file';
-  return STAGES.slice(STAGES.indexOf(fact.from))
-    .map((stage) => `${stage}.yaml`)
-    .join(' and ');
-}
-
-function domainInWords(domain: FactDomain): string {
-  switch (domain.type) {
-    case 'number':
-      return 'a number';
-    case 'boolean':
-      return 'true or false';
-    case 'enum':
-      return `one of ${domain.values.join(', ')}`;
-    case 'text':
-      return 'a text';
-    default:
-      return domain satisfies never;
   }
 }

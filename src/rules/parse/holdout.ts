@@ -78,7 +78,7 @@ function readMaxAmounts(file: YamlFile, node: Node): Readonly<Record<string, num
 }
 
 /**
- * A rule that only matches whom a person decided about, or who is on a list, repeats what people decided. Nobody is
+ * A rule that only matches clients whom a person decided about, or who are on a list, repeats what people decided. Nobody is
  * held out of that.
  */
 export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {

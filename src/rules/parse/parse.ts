@@ -28,7 +28,7 @@ const RULE_FILES: readonly string[] = [
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
 /**
- * Reads a rule set: either all of it is sound, or every problem is told, each with its place.
+ * Reads a rule set: either all of it is sound, or every problem is reported with its place.
  * `folder` is the name of the rule set's folder, which its ruleVersion must equal.
  */
 export function parse(folder: string, files: RuleFiles): ParseResult {
@@ -70,7 +70,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     limits,
     lists,
   };
-  // Asked last: whether two rules can both be first, or whom a rule matches, only shows in a rule set that is sound otherwise.
+  // Checked last: whether two rules can both be first, or which clients a rule matches, only shows in an otherwise sound rule set.
   const unclear = [...refuseUnclearOrder(rules), ...refuseHoldouts(rules)];
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }

@@ -52,7 +52,7 @@ export class RuleLists {
 
   /**
    * The values of a list as a fact may have them; null when `read` finds an entry that it never has. Each list
-   * is read once for each fact, so that what is wrong is told once.
+   * is read once for each fact, so that what is wrong is reported once.
    */
   valuesFor(
     list: WrittenList,

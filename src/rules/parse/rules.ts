@@ -10,7 +10,8 @@ import {
   type VerdictParams,
 } from '../rule-set.ts';
 import { totalWeight } from '../signal-weight.ts';
-import { ConditionReader, type RuleNames, type RuleStage } from './condition.ts';
+import type { RuleNames, RuleStage } from './comparison.ts';
+import { ConditionReader } from './condition.ts';
 import { readHoldout } from './holdout.ts';
 import { readReason } from './reason.ts';
 import { type Members, optional, type YamlFile } from './yaml-file.ts';
@@ -98,7 +99,7 @@ export function readVerdicts(file: YamlFile, names: RuleNames): ParsedRules['ver
     eventType: 'verdict',
     eventMembers: ['verdict', 'reason'],
     optionalEventMembers: ['ladder'],
-    // What is wrong with the conditions is told already; they may have demanded the binding.
+    // What is wrong with the conditions is reported already; they may have demanded the binding.
     params: (params, condition, node) =>
       readVerdict(file, params, names, condition === null || demandsBinding(condition), node),
   });

@@ -11,6 +11,8 @@ import { type Member, optional, type YamlFile } from './yaml-file.ts';
 /** What rule sets go by that name no time zone, such as those from before there was one. */
 const DEFAULT_TIME_ZONE = 'UTC';
 
+const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
+
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
@@ -62,12 +64,13 @@ function readVersion(file: YamlFile, node: Node, folder: string): RuleVersion | 
 }
 
 function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladder'> | null {
-  const required = ['currency', 'smoothing', 'scoringLimits'];
-  const members = file.members(node, 'settings', [...required, 'timeZone'], required);
+  const required = ['currency', 'scoringLimits'];
+  const members = file.members(node, 'settings', [...required, 'smoothing', 'timeZone'], required);
   const zone = members?.get('timeZone');
   const timeZone = zone === undefined ? DEFAULT_TIME_ZONE : readTimeZone(file, zone.value);
   const currency = optional(members?.get('currency'), (value) => readCurrency(file, value));
-  const smoothing = optional(members?.get('smoothing'), (value) => readSmoothing(file, value));
+  const given = members?.get('smoothing');
+  const smoothing = given === undefined ? DEFAULT_SMOOTHING : readSmoothing(file, given.value);
   const scoringLimits = optional(members?.get('scoringLimits'), (value) =>
     file.boolean(value, 'scoringLimits'),
   );

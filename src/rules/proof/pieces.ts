@@ -31,7 +31,7 @@ export class Pieces {
   } {
     const labels = new Set(asked);
     const relevant = new Set<Piece>();
-    // A set goes on over what is added to it meanwhile.
+    // Iterating a set includes what is added to it meanwhile.
     for (const label of labels) {
       for (const piece of this.#when.get(label) ?? []) {
         if (relevant.has(piece)) continue;

@@ -50,8 +50,13 @@ export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definit
 /** What `knowledgeOf` needs of a rule set. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/** Velocity facts that count requests, and of which every request has one. */
-const OF_EVERY_REQUEST = ['distinctMethods', 'distinctAmounts', 'distinctOrders', 'distinctSellPoints'];
+/** Velocity facts that count requests, and of which every request has one: the one being decided makes them 1. */
+export const OF_EVERY_REQUEST = [
+  'distinctMethods',
+  'distinctAmounts',
+  'distinctOrders',
+  'distinctSellPoints',
+];
 const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**

@@ -4,8 +4,6 @@ export type Span = readonly [low: number, high: number];
 /** A set of whole numbers: spans in order that neither overlap nor touch. */
 export type Spans = readonly Span[];
 
-export const NOTHING: Spans = [];
-
 /** The set of all numbers in any of the spans; a span that ends before it begins holds none. */
 export function spansOf(spans: readonly Span[]): Spans {
   const merged: [number, number][] = [];

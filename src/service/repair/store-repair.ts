@@ -50,7 +50,7 @@ export class StoreRepair {
     this.#audit = audit;
   }
 
-  /** Looks at every text; `onLook` is told of each. */
+  /** Looks at every text; `onLook` is called for each. */
   async *unreadable(onLook: () => void): AsyncGenerator<Unreadable> {
     for await (const text of this.#store.texts.all()) {
       onLook();

@@ -1,5 +1,6 @@
 import { type Decision, recordedDecision } from '../../decision/decision.ts';
 import type { JournalEntry, JournalGap, JournalRecord } from '../store.ts';
+import { outcomeText, parsePositionalText, scoreText } from './positional-text.ts';
 
 /** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
 export interface VerdictReference {
@@ -17,21 +18,31 @@ export interface LostVerdict {
 
 /** What a journal entry is stored as. */
 export function journalText(entry: JournalRecord): string {
-  if (entry.kind !== 'verdict') return JSON.stringify(entry);
-  const { seq, at } = entry.decision;
-  return `${seq}.${at.toString(36)}`;
+  switch (entry.kind) {
+    case 'verdict':
+      return `${entry.decision.seq}.${entry.decision.at.toString(36)}`;
+    case 'score':
+      return scoreText(entry) ?? JSON.stringify(entry);
+    case 'outcome':
+      return outcomeText(entry);
+    default:
+      return JSON.stringify(entry);
+  }
 }
 
 /** The entry that was written as `text`, or the verdict that it refers to. */
 export function parseJournalText(text: string): JournalRecord | VerdictReference {
   const [, seq, at] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
   if (seq !== undefined && at !== undefined) return { seq: Number(seq), at: Number.parseInt(at, 36) };
+  const positional = parsePositionalText(text);
+  if (positional !== null) return positional;
+  // Versions before wrote scores and outcomes with the names of their members, too.
   const written: JournalRecord | Decision = JSON.parse(text);
   // A decision without its kind: so versions before wrote verdicts.
   return 'kind' in written ? written : verdictEntry(recordedDecision(written));
 }
 
-/** The gap that verdicts without a record leave, beside one that is known; null without either. */
+/** The gap left by verdicts without a record, joined with a known one; null without either. */
 export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
 }

@@ -29,7 +29,7 @@ export interface ListPage {
   readonly records: readonly ListRecord[];
   /** The number of the newest change. */
   readonly latest: number;
-  /** A copy that is not as new as this may hold what was removed, and must begin anew. */
+  /** A copy that is not as new as this may hold what was removed, and must be read again from the start. */
   readonly horizon: number;
   /** Changes when the store was emptied; null as long as nothing was ever written. */
   readonly epoch: string | null;

@@ -8,14 +8,14 @@ import { deviceIds } from './client/commit.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const forgetClient = new RedisScript('forget-client-3.lua');
-const readText = new RedisScript('read-text-1.lua');
+const forgetClient = new RedisScript('client/forget-client-3.lua');
+const readText = new RedisScript('documents/read-text-1.lua');
 const forgetJournal = new RedisScript('journal/forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
 export const BATCH_KEYS_MAX = 200;
 
-/** A client who keeps changing while it is erased is begun anew; so often is a fault. */
+/** A client that keeps changing while it is erased is tried again; more often than this is a fault. */
 export const ERASURE_ROUNDS_MAX = 10;
 
 /** A state as it was read for an erasure. */
@@ -45,7 +45,7 @@ export function ownedNames(names: readonly string[]): OwnedNames {
   };
 }
 
-/** Null when it cannot be read: whoever asks to be forgotten is forgotten all the same. */
+/** Null when it cannot be read: a client who asks to be forgotten is forgotten all the same. */
 function stateOf(raw: string): ClientState | null {
   try {
     return decodeClientState(raw);

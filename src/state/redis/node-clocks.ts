@@ -6,7 +6,7 @@ export class NodeClocks {
   readonly #offsets = new Map<string, ClockOffset>();
   #medianMs = 0;
 
-  /** `nodes` gives the servers that there are now: one that is gone decides nothing any more. */
+  /** `nodes` gives the servers that there are now: a server that is gone decides nothing any more. */
   constructor(nodes: () => readonly string[]) {
     this.#nodes = nodes;
   }

@@ -4,7 +4,7 @@ import type { RedisCommands } from './connection/connection.ts';
 
 /**
  * A Lua file of `scripts/`; its first comment is its contract. A number at the end of its name is how many
- * KEYS it takes; without a number it takes as many as it is given.
+ * KEYS it takes; without a number it takes any count.
  */
 export class RedisScript {
   readonly #file: string;

@@ -57,12 +57,6 @@ const COMMAND_TIMEOUT_MS = 200;
 /** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
 const TOKEN_TIMEOUT_MS = 50;
 
-/** Decisions that this process could not note under their orders are tried again this often. */
-const LATE_ORDERS_INTERVAL_MS = 2_000;
-
-/** After so many intervals those of others are looked for, too: of a process that ended meanwhile. */
-const LATE_ORDERS_OF_OTHERS = 30;
-
 /** What a test or a simulation may bring of its own. */
 export interface RedisStoreOptions {
   /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
@@ -110,10 +104,7 @@ export class RedisStore implements Store {
   readonly #sightings: RedisSightings;
   readonly #layout: Layout;
   readonly #clients: LaidOutClients;
-  readonly #orders: OrderIndex;
   readonly #journals: RedisJournals;
-  #lateOrders: NodeJS.Timeout | null = null;
-  #lateRounds = 0;
 
   constructor(
     connection: RedisConnection,
@@ -141,14 +132,14 @@ export class RedisStore implements Store {
     const records = new DecisionRecords(commands, calls.on);
     const time = new ServerTime(connection, this.#clocks, clock);
     const erasing = new Erasing(commands, calls.on);
-    this.#orders = new OrderIndex(commands, calls.on, decisionsHotMs);
+    const orders = new OrderIndex(commands, calls.on);
     this.#layout = new Layout(this.registers, () => this.#hasEarlierData());
     this.#clients = new LaidOutClients({
       layout: this.#layout,
-      clients: new RedisClients(commands, calls, time, records),
+      clients: new RedisClients({ commands, calls, time, records, decisionsHotMs }),
       records,
-      orders: this.#orders,
-      erasure: new ClientErasure({ connection, erasing, records, orders: this.#orders }),
+      orders,
+      erasure: new ClientErasure({ connection, erasing, records, orders }),
       earlier: new EarlierClients(commands, calls, time),
       earlierErasure: new EarlierErasure(erasing),
       commandTimeoutMs,
@@ -162,7 +153,6 @@ export class RedisStore implements Store {
     await this.#health.refuseOldServers();
     await this.check();
     await this.#layout.open();
-    this.#lateOrders = setInterval(() => this.#noteLateOrders(), LATE_ORDERS_INTERVAL_MS).unref();
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
@@ -241,14 +231,8 @@ export class RedisStore implements Store {
   }
 
   close(): Promise<void> {
-    if (this.#lateOrders !== null) clearInterval(this.#lateOrders);
     this.#calls.close();
     return this.#connection.close();
-  }
-
-  #noteLateOrders(): void {
-    const others = this.#lateRounds++ % LATE_ORDERS_OF_OTHERS === 0;
-    if (others || this.#orders.mayBeLate) void this.#orders.noteLate();
   }
 
   async #hasEarlierData(): Promise<boolean> {

@@ -5,14 +5,22 @@ import { orderText } from '../snapshot.ts';
 import { type Change, RETENTION } from '../store.ts';
 import type { Statements } from './statements.ts';
 
-/** Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. */
-export function commitChange(sql: Statements, change: Change, nowMs: number): 'committed' | 'conflict' {
+/**
+ * Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. Shapes that
+ * are known to be stored are not written again.
+ */
+export function commitChange(
+  sql: Statements,
+  change: Change,
+  storedShapes: ReadonlySet<string>,
+  nowMs: number,
+): 'committed' | 'conflict' {
   if (!writeState(sql, change, nowMs)) return 'conflict';
   const { client, entry, decision, shape, outcome, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
   if (decision !== undefined) {
     const { seq, platform, orderRef, at } = decision;
-    if (shape !== undefined) sql.putShape.run(shape.id, shape.text);
+    if (shape !== undefined && !storedShapes.has(shape.id)) sql.putShape.run(shape.id, shape.text);
     const record = encodeDecision(decision, shape);
     sql.putDecision.run(client.hash, seq, platform, orderRef, at, record, recordUntilMs);
     if (idempotencyKey !== undefined)

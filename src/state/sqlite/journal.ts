@@ -27,6 +27,8 @@ export async function readJournalPage(
 ): Promise<JournalPage> {
   const position = positionOf(after);
   const rows = sql.journal.all(position, limit);
+  // A cursor from before the file was put back to an earlier moment: what has come since has numbers below it.
+  if (rows.length === 0 && position > Number(sql.journalEnd.get()?.['seq'] ?? 0)) throw new UnknownCursor();
   const last = rows.at(-1)?.['position'];
   // Whoever starts with the oldest entry that is kept misses nothing.
   const pushedOut = after === null ? null : gapAfter(sql, position);

@@ -68,6 +68,7 @@ export function prepareStatements(db: DatabaseSync) {
       'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
     ),
     journal: sql('SELECT position, client, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
     history: sql('SELECT client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
     /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(

@@ -10,7 +10,7 @@ import type { StoredTexts } from '../health/stored-texts.ts';
 import { journalText } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
-import { localRateBuckets, type RateBuckets } from '../rate-buckets.ts';
+import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import { answerOf, readAnswer, readSnapshot, textOf } from '../snapshot.ts';
 import {
@@ -26,6 +26,7 @@ import {
   type Store,
   type StoredAnswer,
   StoreUnavailable,
+  UnknownCursor,
 } from '../store.ts';
 import { RecordReader } from '../stored-record.ts';
 import { sqliteAuditLog } from './audit-log.ts';
@@ -34,6 +35,7 @@ import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments } from './documents.ts';
 import { SqliteCheckpoints } from './file/checkpoints.ts';
 import { GroupCommit } from './file/group-commit.ts';
+import { LogSync } from './file/log-sync.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
 import { positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
 import { sqliteListLog } from './list-log.ts';
@@ -63,19 +65,23 @@ class SqliteStore implements Store {
   readonly listLog: ListLog;
   readonly texts: StoredTexts;
   readonly findDecisions: Store['findDecisions'];
-  readonly rateBuckets: RateBuckets = localRateBuckets(() => performance.now());
+  readonly rateBuckets: RateBuckets = new LocalRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
+  readonly #log: LogSync;
   readonly #writes: GroupCommit;
   readonly #checkpoints: SqliteCheckpoints;
   readonly #sql: Statements;
   readonly #reader: RecordReader;
+  /** Shapes of records that this process has seen stored. */
+  readonly #storedShapes = new Set<string>();
   readonly #retention: SqliteRetention;
   readonly #clock: () => number;
 
   constructor(db: DatabaseSync, path: string, clock: () => number) {
     this.#db = db;
     this.name = `sqlite ${path}`;
-    this.#writes = new GroupCommit(db, () => this.#checkpoints.noteWrite());
+    this.#log = new LogSync(path);
+    this.#writes = new GroupCommit(db, this.#log, () => this.#checkpoints.noteWrite());
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
     this.#clock = clock;
@@ -108,7 +114,12 @@ class SqliteStore implements Store {
   }
 
   commit(change: Change): Promise<'committed' | 'conflict'> {
-    return run(() => this.#writes.run(() => commitChange(this.#sql, change, this.#clock())));
+    return run(async () => {
+      const write = () => commitChange(this.#sql, change, this.#storedShapes, this.#clock());
+      const fate = await this.#writes.run(write);
+      if (fate === 'committed' && change.shape !== undefined) this.#storedShapes.add(change.shape.id);
+      return fate;
+    });
   }
 
   sightings(ask: SightingsAsk): Promise<Sightings> {
@@ -158,7 +169,6 @@ class SqliteStore implements Store {
   }
 
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    positionOf(after);
     return run(() => readJournalPage(this.#sql, this.#reader, after, limit));
   }
 
@@ -215,12 +225,13 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#retention.stop();
-    this.#writes.close();
+    await this.#writes.close();
+    this.#log.close();
     await this.#checkpoints.close();
     this.#db.close();
   }
 
-  /** An answer that a version before stored is a text of its own; others are told by their decision. */
+  /** An answer stored by an earlier version is a text of its own; others are rebuilt from their decision. */
   async #answer(clientHash: string, idempotencyKey: string, now: number): Promise<StoredAnswer | null> {
     const text = textOf(this.#sql.answer.get(clientHash, idempotencyKey, now)?.['answer']);
     if (text === null) return null;
@@ -250,12 +261,12 @@ class SqliteStore implements Store {
   }
 }
 
-/** Whatever SQLite throws (busy, full disk, damaged file) means that state cannot be relied on now. */
+/** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
 const run: RunCall = async (call) => {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
+    if (error instanceof StoreUnavailable || error instanceof UnknownCursor) throw error;
     throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
   }
 };

@@ -5,22 +5,12 @@ import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { ListMembership } from '../../../src/decision/lists/shared-lists.ts';
-import type { VerdictRequest } from '../../../src/decision/requests.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
 
 const BEGIN = Date.UTC(2026, 0, 1);
 const rules = edited({});
-
-const REQUEST: VerdictRequest = {
-  sellPointKey: 'shop-1',
-  method: 'card',
-  amount: '25.00',
-  currency: null,
-  orderRef: 'order-1',
-  requestId: 'request-1',
-  arm: 'active',
-};
 
 /** The decisions about one payer who asks at these seconds. */
 function decide(

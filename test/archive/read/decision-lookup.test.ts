@@ -1,7 +1,8 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
+import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
 import { type ClientKey, clientKey } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { fitsFilter } from '../../../src/decision/decision-filter.ts';
@@ -128,19 +129,27 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect((await hot.history(client, 10)).entries).to.deep.equal(entries);
   });
 
-  it('are found while a segment moves to its place, as it does right after its commit', async () => {
+  it('are found while a segment is linked to its place, as it is right after its commit', async () => {
     const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
     if (segment === undefined) throw new Error('there is a segment');
     const [settled, staged] = [place.archive.pathOf(segment), place.archive.stagedPath(segment.name)];
-    place.archive.prepareStaging();
-    for (let count = 0; count < 20; count += 1) {
-      renameSync(settled, staged);
-      const asked = reader.decisionsOfClient(client, 10, 100);
-      // The reader has chosen its paths by now, and its engine has yet to open them.
-      await Promise.resolve();
-      renameSync(staged, settled);
-      expect((await asked).decisions).to.deep.equal(decisions);
-    }
+    rmSync(settled);
+    const asked = reader.decisionsOfClient(client, 10, 100);
+    // The reader has chosen its paths by now, and its engine has yet to open them.
+    await Promise.resolve();
+    linkSync(staged, settled);
+    expect((await asked).decisions).to.deep.equal(decisions);
+  });
+
+  it('are found while a merge takes away what is being read', async () => {
+    const asked = reader.findDecisions(platform, {}, T0 + 1_000_000, 10);
+    await place.shipAll();
+    const state = place.archive.read();
+    const segments = place.archive.segments(state, { table: 'decisions', platform });
+    const merged = await new SegmentWriter(place.archive, place.duck).merge(segments);
+    const remove = segments.map(({ name }) => name);
+    place.archive.commit(state, { by: 'test', at: T0, add: merged === null ? [] : [merged], remove });
+    expect((await asked).decisions).to.deep.equal(decisions);
   });
 
   it('are found beside a segment that is damaged, which is named', async () => {

@@ -33,6 +33,15 @@ describe('a query over the archive', () => {
     expect(more).to.equal(false);
   });
 
+  it('knows orders and what became of them', async () => {
+    const { rows } = await ask(
+      'SELECT order_ref, decisions, granted, fate FROM orders ORDER BY order_ref LIMIT 1',
+    );
+    expect(rows).to.deep.equal([['order-1', 1n, true, 'UNKNOWN']]);
+    const empty = await queryArchive(temporaryDirectory(), 'SELECT * FROM orders', LIMITS);
+    expect(empty.rows).to.deep.equal([]);
+  });
+
   it('finds the columns of a table that nothing was shipped to', async () => {
     expect((await ask('SELECT * FROM overrides')).rows).to.deep.equal([]);
   });

@@ -8,8 +8,7 @@ import { JULY, PLATFORM, Workplace } from '../../evidence/backtest/backtest-hist
 import { liveBusyMonth } from '../../evidence/report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../../evidence/source/lived-evidence.ts';
 
-describe('the history of verdicts', function () {
-  this.timeout(30_000);
+describe('the history of verdicts', () => {
   let lived: LivedEvidence;
   let archive: ArchiveReader;
   let place: Workplace;

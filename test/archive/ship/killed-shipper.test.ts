@@ -5,7 +5,7 @@ import { Archive } from '../../../src/archive/archive.ts';
 import { Duck } from '../../../src/archive/duck.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { SCORING } from '../../cli/scoring.ts';
-import { startNode } from '../../servers/node-process.ts';
+import { startNode } from '../../processes/node-process.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, verdict } from '../../state/clients.ts';
 

@@ -9,8 +9,7 @@ import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { startService } from '../../service/running-service.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
-describe('what is kept under DATA_DIR', function () {
-  this.timeout(30_000);
+describe('what is kept under DATA_DIR', () => {
   const usual = process.umask();
   before(() => process.umask(0));
   after(() => process.umask(usual));

@@ -2,10 +2,11 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
 import { entryOf } from '../../../src/archive/entries.ts';
-import { AnotherArchive } from '../../../src/archive/ship/claim.ts';
+import { AnotherArchive, ARCHIVE_REGISTER } from '../../../src/archive/ship/claim.ts';
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
 import type { ClientKey } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { JournalEntry, JournalRecord, Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
@@ -88,6 +89,31 @@ describeOnStores('shipping the journal', (store) => {
     expect(rows.map((row) => row['order_ref'])).to.deep.equal(['after']);
   });
 
+  it('ships many pages of the journal with one commit, as many as it may', async () => {
+    const client = newClient();
+    for (let count = 1; count <= 10; count += 1) await verdict(store(), client, `order-${count}`);
+    const steps = await place.shipAll(place.shipper({ limits: { commitEntriesMax: 6, pageEntriesMax: 2 } }));
+    expect(steps.filter(({ did }) => did === 'shipped')).to.deep.equal([
+      { did: 'shipped', entries: 6, more: true },
+      { did: 'shipped', entries: 4, more: false },
+    ]);
+    expect(await numbersOf(place, client)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  it('takes an erased client out of the pages before the one that tells of it', async () => {
+    const platform = newPlatform();
+    const [client, other] = [newClient(platform), newClient(platform)];
+    for (const order of ['order-1', 'order-2', 'order-3']) {
+      await verdict(store(), client, order);
+      await verdict(store(), other, order);
+    }
+    await store().erase(client);
+    await verdict(store(), other, 'order-4');
+    await place.shipAll(place.shipper({ limits: { commitEntriesMax: 100, pageEntriesMax: 2 } }));
+    expect(await archivedEntries(place, client)).to.deep.equal([]);
+    expect(await numbersOf(place, other)).to.deep.equal([1, 2, 3, 4]);
+  });
+
   it('forgets in the journal what was shipped, but for the newest', async () => {
     const client = newClient();
     for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
@@ -143,6 +169,33 @@ describeOnStores('shipping the journal', (store) => {
     rmSync(staging);
     await place.shipAll();
     expect(await numbersOf(place, client)).to.deep.equal([1, 2]);
+  });
+});
+
+describe('shipping the journal of a SQLite store', () => {
+  it('ships what has come since the store was put back to an earlier moment', async () => {
+    const [folder, client] = [temporaryDirectory(), newClient()];
+    const lived = await ArchivedStore.open();
+    const kept = await ArchivedStore.open(openSqliteStore(folder), lived.archive.folder);
+    try {
+      for (const one of [lived, kept]) await verdict(one.store, client, 'before', T0);
+      for (const orderRef of ['lost-1', 'lost-2', 'lost-3'])
+        await verdict(lived.store, client, orderRef, T0 + 1000);
+      await lived.shipAll();
+      await kept.store.registers.compareAndSet(ARCHIVE_REGISTER, null, await claimOf(lived));
+      for (const orderRef of ['since-1', 'since-2']) await verdict(kept.store, client, orderRef, T0 + 2000);
+      await kept.shipAll(kept.shipper({ limits: { commitEntriesMax: 1, pageEntriesMax: 1 } }));
+      expect(await ordersOf(kept, client)).to.deep.equal([
+        'before',
+        'lost-1',
+        'lost-2',
+        'lost-3',
+        'since-1',
+        'since-2',
+      ]);
+    } finally {
+      await Promise.all([lived.close(), kept.close()]);
+    }
   });
 });
 
@@ -226,6 +279,13 @@ async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise
 }
 
 /** Numbers of a client's archived decisions. */
+async function ordersOf(place: ArchivedStore, client: ClientKey): Promise<readonly string[]> {
+  const rows = await rowsOf(place, 'decisions', `client_id_key = '${client.clientIdKey}'`);
+  return rows.map((row) => String(row['order_ref'])).toSorted();
+}
+
+const claimOf = async ({ store }: ArchivedStore) => (await store.registers.read(ARCHIVE_REGISTER)) ?? '';
+
 async function numbersOf(place: ArchivedStore, client: ClientKey): Promise<readonly number[]> {
   const rows = await rowsOf(place, 'decisions', `client_id_key = '${client.clientIdKey}'`);
   return rows.map((row) => Number(row['seq'])).toSorted((a, b) => a - b);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import { Metrics } from '../../../src/metrics.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';

@@ -6,8 +6,7 @@ import { scoring } from '../scoring.ts';
 
 const SHOP = ['--platform', 'shop'];
 
-describe('lists', function () {
-  this.timeout(60_000);
+describe('lists', () => {
   let env: { DATA_DIR: string };
   beforeEach(() => {
     env = { DATA_DIR: temporaryDirectory() };

@@ -127,7 +127,7 @@ describe('rules backtest', () => {
     const { code, stdout } = await run('p2.v13');
     expect(code).to.equal(0);
     expect(stdout).to.include(
-      'Note: 13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts anew.\n\nThere is no decision to compare.\n',
+      'Note: 13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts again.\n\nThere is no decision to compare.\n',
     );
   });
 

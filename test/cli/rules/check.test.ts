@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { EndedProcess } from '../../processes/node-process.ts';
 import { editedCopy, TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
 import { swap } from '../../rule-fixtures/sound-rules.ts';
-import type { EndedProcess } from '../../servers/node-process.ts';
 import { scoring } from '../scoring.ts';
 
 const EARLY = '{ fact: waitRemainingSeconds, operator: greaterThan, value: 60 }';
@@ -19,9 +19,7 @@ const badCase = {
   'cases/ladder.yaml': swap('  - name: the top level repeats', '  - nam: the top level repeats'),
 };
 
-describe('rules check', function () {
-  // Each run starts a process.
-  this.timeout(30_000);
+describe('rules check', () => {
   const rules = new TemporaryRules();
   beforeEach(() => rules.create());
   afterEach(() => rules.remove());

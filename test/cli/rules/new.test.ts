@@ -17,7 +17,7 @@ describe('rules new', () => {
       '  rules check p2.v11',
       '  rules test p2.v11',
       '  rules diff p2.v10 p2.v11',
-      '  rules backtest p2.v11 --journal <file>',
+      '  rules backtest p2.v11',
       '  rules release p2.v11',
       '',
     ]);
@@ -55,6 +55,22 @@ describe('rules new', () => {
     });
   });
 
+  it('names a draft with a word at its end, and makes a version of it', async () => {
+    await place.scoring('rules', 'new', 'p2.v11-night', '--from', 'p2.v10');
+    expect(place.text('p2.v11-night', 'ruleset.yaml')).to.include('ruleVersion: p2.v11-night\n');
+    await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v11-night');
+    expect(place.text('p2.v11', 'ruleset.yaml')).to.include('ruleVersion: p2.v11\n');
+  });
+
+  it('does not take along that a version was released or rolled back', async () => {
+    writeFileSync(join(place.rulesDir, 'p2.v10', 'rolled-back.json'), '{}');
+    await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v10');
+    expect(readdirSync(join(place.rulesDir, 'p2.v11')))
+      .to.include('verdicts.yaml')
+      .and.not.include.members(['release.json'])
+      .and.not.include.members(['rolled-back.json']);
+  });
+
   it('refuses a version that exists and leaves it as it is', async () => {
     mkdirSync(join(place.rulesDir, 'p2.v11'));
     const { code, stderr } = await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v10');
@@ -69,7 +85,8 @@ describe('rules new', () => {
     const { code, stderr } = await place.scoring('rules', 'new', '../v11', '--from', 'p2.v10');
     expect({ code, stderr }).to.deep.equal({
       code: 2,
-      stderr: 'error: a version is named p<number>.v<number>, like p2.v10, unlike "../v11"\n',
+      stderr:
+        'error: a version is named p<number>.v<number>, like p2.v10, or p2.v11-night for a draft, unlike "../v11"\n',
     });
   });
 

@@ -5,9 +5,7 @@ import { Workplace } from '../../evidence/backtest/backtest-history.ts';
 
 const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }';
 
-describe('rules release', function () {
-  // Each run starts a process.
-  this.timeout(30_000);
+describe('rules release', () => {
   let place: Workplace;
   before(() => {
     place = new Workplace();
@@ -50,6 +48,15 @@ describe('rules release', function () {
       /^error: \d+ cases of p2\.v14 failed; it is not released; see: rules test p2\.v14\n$/,
     );
     expect([code, released('p2.v14')]).to.deep.equal([1, false]);
+  });
+
+  it('exits with 2 for the name of a draft, and says how to release it', async () => {
+    place.draft('p2.v11-night');
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v11-night');
+    expect(stderr).to.equal(
+      "error: p2.v11-night has a draft's name, which is never released; release a copy of it: rules new p2.v11 --from p2.v11-night\n",
+    );
+    expect([code, released('p2.v11-night')]).to.deep.equal([2, false]);
   });
 
   it('exits with 2 for a version that is released already', async () => {

@@ -7,9 +7,7 @@ import { scoring } from '../scoring.ts';
 
 const NAMES = ['ruleset', 'groups', 'bot-signals', 'verdicts', 'ladder', 'limits', 'list', 'cases'];
 
-describe('rules schema', function () {
-  // Each run starts a process.
-  this.timeout(30_000);
+describe('rules schema', () => {
   const rules = new TemporaryRules();
   beforeEach(() => rules.create());
   afterEach(() => rules.remove());

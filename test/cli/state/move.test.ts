@@ -17,8 +17,7 @@ const written: Written = JSON.parse(
 
 const NODE = { nodeId: 'n1', host: 'ops-1', pid: 7, versions: [], refused: [], counts: null };
 
-describeWithServer('redis-server', 'state move', function () {
-  this.timeout(60_000);
+describeWithServer('redis-server', 'state move', () => {
   let servers: RedisServers;
   const port = () => servers.nodes[0]?.port ?? 0;
   const move = () => {

@@ -5,8 +5,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { startService } from '../../service/running-service.ts';
 import { scoring } from '../scoring.ts';
 
-describe('state check and state repair', function () {
-  this.timeout(60_000);
+describe('state check and state repair', () => {
   const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: 'off' };
   const { hash } = clientKey(platformName('shop'), 'payer-1');
 

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformName } from '../../../src/client/client-key.ts';
-import { Metrics } from '../../../src/metrics.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';

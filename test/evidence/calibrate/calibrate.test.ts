@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Calibration, calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 

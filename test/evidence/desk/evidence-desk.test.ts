@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
-import { EvidenceDesk, EvidenceDeskBusy, WAITING_MAX } from '../../../src/evidence/desk/evidence-desk.ts';
+import {
+  EvidenceDesk,
+  EvidenceDeskBusy,
+  PLATFORM_JOBS_MAX,
+  WAITING_MAX,
+} from '../../../src/evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../src/evidence/desk/evidence-job.ts';
 import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
 import { report } from '../../../src/evidence/report/report.ts';
@@ -15,8 +20,7 @@ import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence
 
 const SHOP = { id: 'key-1', platform: platformName('shop') };
 
-describe('the evidence desk', function () {
-  this.timeout(60_000);
+describe('the evidence desk', () => {
   let lived: LivedEvidence;
   let place: Workplace;
   let archiveDir: string;
@@ -69,16 +73,42 @@ describe('the evidence desk', function () {
       await desk.close();
     });
 
-    it('lets some wait for the one under way and refuses more, and each can be stopped from another node', async () => {
+    it('lets some of a platform wait for the one under way, and each can be stopped from another node', async () => {
       const desk = open();
       const jobs = [];
-      for (let place = 0; place <= WAITING_MAX; place++) jobs.push(await desk.ask(SHOP, task(100 + place)));
+      for (let place = 0; place < PLATFORM_JOBS_MAX; place++)
+        jobs.push(await desk.ask(SHOP, task(100 + place)));
       const refused = await desk.ask(SHOP, task(99)).catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(EvidenceDeskBusy);
       const other = open();
       for (const job of jobs.slice(1)) await other.remove(SHOP, job);
       const ends = await Promise.all(jobs.map((job) => over(desk, job)));
-      expect(ends.map(({ state }) => state)).to.deep.equal(['done', ...Array(WAITING_MAX).fill('cancelled')]);
+      const cancelled = Array(PLATFORM_JOBS_MAX - 1).fill('cancelled');
+      expect(ends.map(({ state }) => state)).to.deep.equal(['done', ...cancelled]);
+      await desk.close();
+    });
+
+    it('keeps places for the other platforms, as long as there are any', async () => {
+      const desk = open();
+      for (let place = 0; place < PLATFORM_JOBS_MAX; place++) await desk.ask(SHOP, task(300 + place));
+      for (let place = PLATFORM_JOBS_MAX; place <= WAITING_MAX; place++)
+        await desk.ask({ id: 'key-2', platform: platformName('other') }, task(300 + place));
+      const third = { id: 'key-3', platform: platformName('third') };
+      const refused = await desk.ask(third, task(399)).catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(EvidenceDeskBusy);
+      await desk.close();
+    });
+
+    it('gives the place back of a job that the store did not take', async () => {
+      const desk = open();
+      const add = desk.shelf.add.bind(desk.shelf);
+      desk.shelf.add = () => Promise.reject(new Error('NOREPLICAS'));
+      for (let times = 0; times <= WAITING_MAX; times++) {
+        const failed = await desk.ask(SHOP, task(400)).catch((error: unknown) => String(error));
+        expect(failed).to.equal('Error: NOREPLICAS');
+      }
+      desk.shelf.add = add;
+      expect((await desk.ask(SHOP, task(400))).state).to.equal('waiting');
       await desk.close();
     });
 

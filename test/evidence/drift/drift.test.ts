@@ -38,6 +38,16 @@ describe('drift', () => {
     expect(await driftOf(lived.journal)).to.deep.equal(found);
   });
 
+  it('compares the decisions of one version alone, and calls those of others no gap', async () => {
+    const ask = (where: EvidencePlace, decidedBy: string) =>
+      withEvidence({ ...all(where), decidedBy }, (evidence) => drift(evidence, null));
+    for (const place of [lived.archive, lived.journal]) {
+      expect(await ask(place, 'p2.v10')).to.deep.equal({ ...found, version: 'p2.v10' });
+      const { earlier, later, gaps } = await ask(place, 'p2.v9');
+      expect([earlier.decisions, later.decisions, gaps]).to.deep.equal([0, 0, []]);
+    }
+  });
+
   it('finds the fact that moved and the values that it moved to, and leaves the others to chance', () => {
     const [first, ...others] = found.facts;
     expect([first?.fact, first?.moved]).to.deep.equal([

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
+import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
@@ -179,22 +180,60 @@ describe('evidence', () => {
     ).to.include('"decision" must be a decision with its facts');
   });
 
-  it('takes a segment that a merge has replaced from its new place', async () => {
-    const lived = await livedEvidence(live);
-    if (lived.archive.kind !== 'archive') throw new Error('an archive is wanted');
-    const archive = new Archive(lived.archive.folder);
+  it('reads on while the archive goes on to other segments', async () => {
+    const { archive, ask } = await ownArchive();
     let tries = 0;
-    const decisions = await withEvidence(all(lived.archive), async ({ duck }) => {
+    const decisions = await withEvidence(ask, async ({ duck }) => {
       tries++;
-      if (tries === 1) {
-        archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [] });
-        throw new Error('the file is gone');
+      removeAll(archive);
+      return (await duck.rows('SELECT * FROM decisions')).length;
+    });
+    expect([tries, decisions]).to.deep.equal([1, 5]);
+  });
+
+  it('begins anew on what is left when a client is erased meanwhile', async () => {
+    const { archive, ask } = await ownArchive();
+    const seen: string[] = [];
+    const decisions = await withEvidence(ask, async ({ duck }) => {
+      seen.push(...archive.read().segments.keys());
+      if (archive.read().segments.size > 0) {
+        removeAll(archive);
+        archive.endReading();
       }
       return (await duck.rows('SELECT * FROM decisions')).length;
     });
-    expect([tries, decisions]).to.deep.equal([2, 5]);
+    expect(seen.length).to.be.above(0);
+    expect(decisions).to.equal(0);
+  });
+
+  it('leaves nothing behind in the archive', async () => {
+    const { archive, ask } = await ownArchive();
+    const before = namesIn(archive.staging());
+    const during = await withEvidence(ask, async () => namesIn(archive.staging()));
+    expect(during.length).to.equal(before.length + 1);
+    expect(namesIn(archive.staging())).to.deep.equal(before);
+  });
+
+  it('tells what fails as it failed', async () => {
+    const { ask } = await ownArchive();
+    const failure = await withEvidence(ask, async () => {
+      throw new Error('the question is wrong');
+    }).catch((error: Error) => error.message);
+    expect(failure).to.equal('the question is wrong');
   });
 });
+
+/** An archive of its own, so that a test may change it. */
+async function ownArchive(): Promise<{ readonly archive: Archive; readonly ask: EvidenceAsk }> {
+  const { archive: place } = await livedEvidence(live);
+  if (place.kind !== 'archive') throw new Error('an archive is wanted');
+  return { archive: new Archive(place.folder), ask: all(place) };
+}
+
+function removeAll(archive: Archive): void {
+  const state = archive.read();
+  archive.commit(state, { by: 'test', at: JULY, add: [], remove: [...state.segments.keys()] });
+}
 
 /** The rows with their columns in one order. */
 function byName(rows: readonly DuckRow[]): readonly object[] {

@@ -3,16 +3,20 @@ import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 
-/** Payers pay their only order; now and then somebody tries four devices in four minutes and never pays. */
+/** Payers pay their second order; now and then somebody tries four devices in four minutes and never pays. */
 async function liveWithTesters(workplace: Workplace): Promise<void> {
   const store = openSqliteStore(workplace.dataDir);
   const history = new History(store, workplace.rules('p2.v10'));
-  for (let number = 0; number < 120; number++) {
+  for (let number = 0; number < 100; number++) {
     // All of them share an address, so they come hours apart: a crowd would be flagged.
     history.now += 7_200_000;
     await history.score(`payer-${number}`);
     await history.verdict(`payer-${number}`, `order-${number}`);
-    await history.outcome(`payer-${number}`, `order-${number}`, 'PAID');
+    await history.outcome(`payer-${number}`, `order-${number}`, 'UNPAID');
+    const second = `payer-${number - 13}`;
+    await history.score(second);
+    await history.verdict(second, `${second}-again`);
+    await history.outcome(second, `${second}-again`, 'PAID');
     if (number % 5 === 0)
       for (const device of ['a', 'b', 'c', 'd']) {
         const [tester, order] = [`tester-${number}`, `tester-${number}-${device}`];
@@ -24,6 +28,65 @@ async function liveWithTesters(workplace: Workplace): Promise<void> {
   }
   await store.close();
 }
+
+/** Which of its orders each kind of payer pays, its last one; null never pays, and comes five times. */
+const PAID_ORDERS: readonly (number | null)[] = [null, null, null, 1, 2, 3];
+
+async function liveOrder(
+  history: History,
+  client: string,
+  order: number,
+  paid: number | null,
+): Promise<void> {
+  if (paid !== null && order > paid) return;
+  await history.score(client, client);
+  await history.verdict(client, `${client}-${order}`);
+  await history.outcome(client, `${client}-${order}`, order === paid ? 'PAID' : 'UNPAID');
+}
+
+/** Half of the payers pay their first, second or third order; the others are blocked from the fifth one on. */
+async function liveWithChancers(workplace: Workplace): Promise<void> {
+  const store = openSqliteStore(workplace.dataDir);
+  const history = new History(store, workplace.rules('p2.v10'));
+  for (let cohort = 0; cohort < 4; cohort++)
+    for (let order = 1; order <= 5; order++)
+      for (let number = 0; number < 24; number++) {
+        // All of a cohort ask within 28 hours, so that each comes back from a long absence, off the ladder.
+        history.now += 70 * 60_000;
+        await liveOrder(history, `payer-${cohort}-${number}`, order, PAID_ORDERS[number % 6] ?? null);
+      }
+  await store.close();
+}
+
+describe('rules suggest, where a threshold is all that is wrong', () => {
+  let place: Workplace;
+  before(async () => {
+    place = new Workplace();
+    await liveWithChancers(place);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+  });
+  after(() => place.end());
+
+  it('changes the constant, with a case that shows it, and names the cases that pin the old value', async () => {
+    const { code, stdout, stderr } = await place.scoring(
+      ...['rules', 'suggest', 'p2.v10', '--journal', place.path('j')],
+      ...['--budget', '15%', '--write', 'p2.v20', '--json'],
+    );
+    expect(code, stderr).to.equal(0);
+    const { changes, nothing } = JSON.parse(stdout);
+    expect(nothing).to.equal(null);
+    const [{ contradicts, later, ...change }, ...others] = changes;
+    expect([change, others]).to.deep.equal([
+      { kind: 'edit', path: 'groups.blocked-by-unpaid-chain.unpaidChain', from: '4', to: '3' },
+      [],
+    ]);
+    expect(later).to.deep.equal({ unpaid: 24, paid: 0 });
+    const test = await place.scoring('rules', 'test', 'p2.v20');
+    expect(contradicts).not.to.deep.equal([]);
+    for (const name of contradicts) expect(test.stdout).to.include(name);
+    expect(test.stdout).to.include(`, ${contradicts.length} failed`);
+  });
+});
 
 describe('rules suggest', () => {
   let place: Workplace;
@@ -40,10 +103,10 @@ describe('rules suggest', () => {
   it('writes a draft with a case for each rule, and every figure is of the later part', async () => {
     const { code, stdout, stderr } = await run('--budget', '10%', '--write', 'p2.v20', '--json');
     expect(code, stderr).to.equal(0);
-    const { rules, effects, nothing, parts } = JSON.parse(stdout);
+    const { changes, effects, nothing, parts } = JSON.parse(stdout);
     expect(nothing).to.equal(null);
     expect(parts.later.orders).to.deep.include({ unknown: 0 });
-    const [{ name, later }] = rules;
+    const [{ name, later }] = changes;
     expect(name).to.equal('suggested-1');
     expect(later.unpaid).to.be.above(15);
     expect(later.paid).to.equal(0);
@@ -65,7 +128,7 @@ describe('rules suggest', () => {
     const { code, stdout } = await run('--budget', '1%', '--write', 'p2.v21');
     expect(code).to.equal(0);
     expect(stdout).to.include(
-      'No rule stops enough more unpaid orders of the earlier part within the budget.\n\nNo draft was written.\n',
+      'No change stops enough more unpaid orders of the earlier part within the budget.\n\nNo draft was written.\n',
     );
     expect(existsSync(`${place.rulesDir}/p2.v21`)).to.equal(false);
   });

@@ -4,10 +4,10 @@ import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
-import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
+import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

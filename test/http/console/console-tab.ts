@@ -156,8 +156,7 @@ function started<T>(value: T | null): T {
 
 /** A suite about the console in a browser; skipped aloud where there is no Chromium. */
 export function describeConsole(title: string, suite: (tab: ConsoleTab) => void): void {
-  describeWithServer('chromium', title, function () {
-    this.timeout(60_000);
+  describeWithServer('chromium', title, () => {
     const tab = new ConsoleTab();
     before(() => tab.start());
     afterEach(() => tab.leave());

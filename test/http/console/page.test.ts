@@ -5,6 +5,7 @@ import { describeConsole, NARROW } from './console-tab.ts';
 import './pages/backtest.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
+import './pages/draft.ts';
 import './pages/evidence.ts';
 import './pages/lists.ts';
 import './pages/now.ts';

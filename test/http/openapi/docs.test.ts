@@ -4,8 +4,7 @@ import { launchBrowser, openConsole } from '../../../scripts/screenshots/browser
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 
-describeWithServer('chromium', 'the page of the API document in a browser', function () {
-  this.timeout(60_000);
+describeWithServer('chromium', 'the page of the API document in a browser', () => {
   let service: RunningService;
   let browser: Browser;
   before(async () => {

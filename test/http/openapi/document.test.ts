@@ -8,13 +8,16 @@ import { type PlatformName, platformName } from '../../../src/client/client-key.
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
+import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { createLog } from '../../../src/log.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { currentRules } from '../../service/current-rules.ts';
+import { until } from '../../servers/until.ts';
+import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
@@ -31,8 +34,9 @@ const callers = new DescribedApi(callerDocument(''));
 const platform = new DescribedApi(platformDocument());
 
 const TOO_LARGE = 'x'.repeat(40_000);
+const TOO_LARGE_FOR_DRAFT = 'x'.repeat(DRAFT_BYTES_MAX + 1);
 /** Paths that only a key of the installation may ask. */
-const CHANGES_ROLLOUT = /\/rules\/roll(out|back)(\?|$)/;
+const OPERATES = /\/rules\/(roll(out|back)(\?|$)|drafts\/p|versions\/[^/]+\/release)/;
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -142,7 +146,7 @@ class Live {
   /** One request with the key of all operations, unless the headers bring another. */
   async ask({ method, path, body, headers = {} }: Ask): Promise<LiveAnswer> {
     const base = path.startsWith('/v1/client') ? this.application.callerUrl : this.application.platformUrl;
-    const key = headers['X-KA-Access-Key'] ?? this.#keys[CHANGES_ROLLOUT.test(path) ? 'operator' : 'all'];
+    const key = headers['X-KA-Access-Key'] ?? this.#keys[OPERATES.test(path) ? 'operator' : 'all'];
     const answer = await fetch(base + path, {
       method,
       headers: {
@@ -156,8 +160,9 @@ class Live {
   }
 
   /** A key that no node has read yet, so that the store must be asked about it. */
-  async newKey(): Promise<string> {
-    return (await this.application.keys.issue(platformName('shop'), OPERATIONS, null)).key;
+  async newKey(path: string): Promise<string> {
+    const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
+    return (await this.application.keys.issue(platform, OPERATIONS, null)).key;
   }
 
   /** A verdict's decision, to be asked about. */
@@ -219,7 +224,7 @@ function shared(operationId: string, good: Ask): readonly Case[] {
 function sharedByKey(operationId: string, good: Ask): readonly Case[] {
   const asNewcomer = async (live: Live) => ({
     ...good,
-    headers: { ...good.headers, 'X-KA-Access-Key': await live.newKey() },
+    headers: { ...good.headers, 'X-KA-Access-Key': await live.newKey(good.path) },
   });
   return [
     ...shared(operationId, good).filter(({ trouble }) => trouble === undefined),
@@ -229,12 +234,17 @@ function sharedByKey(operationId: string, good: Ask): readonly Case[] {
 }
 
 /** What every operation with a body answers alike. */
-function withBody(operationId: string, good: Ask, alike = shared): readonly Case[] {
+function withBody(
+  operationId: string,
+  good: Ask,
+  alike = shared,
+  tooLarge: string = TOO_LARGE,
+): readonly Case[] {
   return [
     ...alike(operationId, good),
     { operationId, status: 400, ask: { ...good, body: '{' } },
-    { operationId, status: 400, ask: { ...good, body: {} } },
-    { operationId, status: 413, ask: { ...good, body: TOO_LARGE } },
+    { operationId, status: 400, ask: { ...good, body: 'null' } },
+    { operationId, status: 413, ask: { ...good, body: tooLarge } },
     { operationId, status: 415, ask: { ...good, headers: { 'Content-Type': 'text/plain' } } },
   ];
 }
@@ -295,6 +305,13 @@ const THEN = `${NO_DECISION}/what-if?version=`;
 const VERSIONS = '/v1/platform/rules/versions';
 const DIFF = '/v1/platform/rules/diff?before=p2.v10&after=p2.v11';
 const WHAT_IF = whatIf({});
+const DRAFTS = '/v1/platform/rules/drafts';
+const DRAFT = { version: 'p2.v20', files: { 'ladder.yaml': 'levels: [30s]' } };
+const CHECK = post(`${DRAFTS}/check`, DRAFT);
+const COMPARE = post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v10' });
+const RELEASE_BODY = { digest: 'a'.repeat(64), reason: 'all is said' };
+const RELEASE = post(`${VERSIONS}/p2.v20/release`, RELEASE_BODY);
+const SAVE = put(`${DRAFTS}/p2.v20`, { from: 'p2.v10' });
 
 function whatIf(members: object): Ask {
   const request = verdictBody({ clientIdKey: 'judged' });
@@ -310,6 +327,8 @@ const EVIDENCE = '/v1/platform/evidence';
 const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
 const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });
 const CALIBRATION = post(`${EVIDENCE}/calibration`, { version: 'p2.v10' });
+const DRIFT = post(`${EVIDENCE}/drift`, { version: 'p2.v10' });
+const SUGGESTION = post(`${EVIDENCE}/suggestion`, { version: 'p2.v10', budgetPercent: 1 });
 const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
 
 async function explanation(live: Live): Promise<Ask> {
@@ -437,6 +456,32 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'compareRuleFolders', status: 400, ask: get(DIFF.replace('p2.v11', 'p2.v12')) },
   { operationId: 'compareRuleFolders', status: 404, ask: get(DIFF.replace('p2.v11', 'p2.v99')) },
   ...sharedByKey('compareRuleFolders', get(DIFF)),
+  { operationId: 'checkDraft', status: 200, ask: CHECK },
+  { operationId: 'checkDraft', status: 400, ask: post(`${DRAFTS}/check`, { ...DRAFT, version: 'new' }) },
+  ...withBody('checkDraft', CHECK, sharedByKey, TOO_LARGE_FOR_DRAFT),
+  { operationId: 'compareDraft', status: 400, ask: COMPARE },
+  {
+    operationId: 'compareDraft',
+    status: 200,
+    ask: post(`${DRAFTS}/diff`, { ...wholeDraft(), before: 'p2.v10' }),
+  },
+  {
+    operationId: 'compareDraft',
+    status: 404,
+    ask: post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v99' }),
+  },
+  ...withBody('compareDraft', COMPARE, sharedByKey, TOO_LARGE_FOR_DRAFT).filter(
+    ({ status }) => status !== 200,
+  ),
+  { operationId: 'saveDraft', status: 200, ask: SAVE },
+  { operationId: 'saveDraft', status: 400, ask: put(`${DRAFTS}/p`, { from: 'p2.v10' }) },
+  { operationId: 'saveDraft', status: 409, ask: put(`${DRAFTS}/p2.v11`, { from: 'p2.v10' }) },
+  { operationId: 'saveDraft', status: 422, ask: put(`${DRAFTS}/p2.v20`, { files: DRAFT.files }) },
+  ...withBody('saveDraft', SAVE, shared, TOO_LARGE_FOR_DRAFT),
+  { operationId: 'releaseVersion', status: 404, ask: post(`${VERSIONS}/p/release`, RELEASE_BODY) },
+  { operationId: 'releaseVersion', status: 409, ask: RELEASE },
+  { operationId: 'releaseVersion', status: 200, ask: releaseOfDraft },
+  ...withBody('releaseVersion', RELEASE, sharedByKey),
   { operationId: 'askWhatIf', status: 200, ask: WHAT_IF },
   { operationId: 'askWhatIf', status: 200, ask: whatIf({ facts: { honeypotTriggered: true } }) },
   { operationId: 'askWhatIf', status: 400, ask: whatIf({ facts: { honeypotTriggered: 1 } }) },
@@ -446,6 +491,8 @@ const PLATFORM_CASES: readonly Case[] = [
   ...ofEvidence('askRuleReport', RULE_REPORT),
   ...ofEvidence('askSweep', SWEEP),
   ...ofEvidence('askCalibration', CALIBRATION),
+  ...ofEvidence('askDrift', DRIFT),
+  ...ofEvidence('askSuggestion', SUGGESTION),
   ...ofEvidence('askBacktest', BACKTEST),
   { operationId: 'readEvidence', status: 200, ask: async (live) => get(await evidenceJob(live)) },
   { operationId: 'readEvidence', status: 404, ask: get(`${EVIDENCE}/nothing`) },
@@ -491,7 +538,8 @@ async function judged(live: Live): Promise<string> {
 
 /** What everything that is worked out from the archive answers alike; the first one finds no archive. */
 function ofEvidence(operationId: string, good: Ask): readonly Case[] {
-  const when = (isThere: boolean) => async () => {
+  const when = (isThere: boolean) => async (live: Live) => {
+    await dropJobs(live);
     if (isThere) mkdirSync(ARCHIVE, { recursive: true });
     else rmSync(ARCHIVE, { recursive: true, force: true });
     return good;
@@ -506,8 +554,35 @@ function ofEvidence(operationId: string, good: Ask): readonly Case[] {
   ];
 }
 
+/** A node takes a few jobs at once, and these tests wait for no result: each is ended before the next one is asked for. */
+async function dropJobs(live: Live): Promise<void> {
+  await until('no evidence is worked on', async () => {
+    const { jobs }: { jobs: readonly { readonly jobId: string; readonly state: string }[] } = JSON.parse(
+      (await live.ask(get(EVIDENCE))).text,
+    );
+    for (const { jobId } of jobs) await live.ask(removal(`${EVIDENCE}/${jobId}`));
+    return jobs.every(({ state }) => state !== 'waiting' && state !== 'running');
+  });
+}
+
 function objectOf(body: Ask['body']): object {
   return typeof body === 'object' ? body : {};
+}
+
+/** The release of the draft that was kept. */
+async function releaseOfDraft(live: Live): Promise<Ask> {
+  const { digest }: { digest: string } = JSON.parse((await live.ask(SAVE)).text);
+  return post(RELEASE.path, { digest, reason: 'all is said' });
+}
+
+/** A draft that decides as p2.v10 does. */
+function wholeDraft(): object {
+  const files = Object.fromEntries(readRuleFiles(RULES_FOLDER, []) ?? []);
+  const ruleSet = files['ruleset.yaml'] ?? '';
+  return {
+    version: 'p2.v20',
+    files: { ...files, 'ruleset.yaml': ruleSet.replace('ruleVersion: p2.v10', 'ruleVersion: p2.v20') },
+  };
 }
 
 /** The path of a job that was asked for. */

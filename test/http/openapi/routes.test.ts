@@ -7,11 +7,12 @@ import { callerApi } from '../../../src/http/caller/caller-api.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
-import { LastHour } from '../../../src/last-hour.ts';
+import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 import { ListEditor } from '../../../src/lists/list-editor.ts';
 import { ListNode } from '../../../src/lists/list-node.ts';
 import { createLog } from '../../../src/log.ts';
-import { Metrics } from '../../../src/metrics.ts';
+import { LastHour } from '../../../src/metrics/last-hour.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
@@ -83,6 +84,7 @@ describe('routes and API documents', () => {
       service,
       rateBuckets: store.rateBuckets,
       rateLimit: NO_RATE_LIMIT,
+      workLimit: new WorkLimit(),
       basePath: BASE_PATH,
     });
     const platform = platformApi({

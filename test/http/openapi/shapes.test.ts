@@ -27,7 +27,7 @@ import type {
   TrialSchema,
 } from '../../../src/http/platform/rules/rollout-shapes.ts';
 import type { RuleDiffSchema } from '../../../src/http/platform/rules/rule-diff.ts';
-import type { LastHourView } from '../../../src/last-hour.ts';
+import type { LastHourView } from '../../../src/metrics/last-hour.ts';
 import type { FollowReport, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
 import type { NodeView } from '../../../src/rollout/fleet.ts';
 import type { Rollout } from '../../../src/rollout/rollout.ts';

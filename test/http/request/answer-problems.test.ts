@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { rawStatus } from '../../service/raw-exchange.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
+import { rawStatus } from '../raw-exchange.ts';
 
 const BLOCK = 'x'.repeat(64 * 1024);
 /** Far more than the system keeps between two sockets. */

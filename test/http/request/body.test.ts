@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { call, type Problem } from '../../service/http-call.ts';
 import { START_MS } from '../../service/movable-clock.ts';
-import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
+import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 const MAX_BODY_BYTES = 32 * 1024;
 

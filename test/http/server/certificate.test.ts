@@ -17,7 +17,7 @@ import { type Authority, makeAuthority } from '../../servers/certificates.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
-import { rawExchange } from '../../service/raw-exchange.ts';
+import { rawExchange } from '../raw-exchange.ts';
 
 const TIMES = { requestMs: 10_000, unreadMs: 5_000 };
 

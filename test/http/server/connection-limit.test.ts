@@ -3,7 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { limitConnections } from '../../../src/http/server/connection-limit.ts';
+import { alone } from '../../../src/workers/peers.ts';
 import { until } from '../../servers/until.ts';
+import { startService } from '../../service/running-service.ts';
 
 const PER_ADDRESS_MAX = 3;
 
@@ -59,5 +61,16 @@ describe('connections of one address', () => {
     for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
     sockets[0]?.destroy();
     await until('a connection is taken', () => isAnswered(open()));
+  });
+
+  it('are those of the node: each of its workers takes its share', async () => {
+    const service = await startService({ peers: { ...alone(), workers: 1000 } });
+    for (const url of [service.application.callerUrl, service.application.platformUrl]) {
+      port = Number(new URL(url).port);
+      for (let n = 0; n < 2; n++) expect(await isAnswered(open())).to.equal(true);
+      expect(await isAnswered(open())).to.equal(false);
+    }
+    for (const socket of sockets) socket.destroy();
+    await service.stop();
   });
 });

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
 import { answerNodeRefusals } from '../../../src/http/server/node-refusals.ts';
 import type { Problem } from '../../service/http-call.ts';
-import { rawExchange, rawStatus } from '../../service/raw-exchange.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
+import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 /** The problem in a raw answer, after a look at the headers that all problems have. */
 function problemIn(answer: string): Problem {

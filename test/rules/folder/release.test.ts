@@ -52,6 +52,12 @@ describe('a release', () => {
     expect(new Set(digests).size).to.equal(digests.length);
   });
 
+  it("is refused where the folder has a draft's name", () => {
+    expect(checkRelease(RELEASE, 'p2.v10-night', FILES).map(formatProblem)).to.deep.equal([
+      "release.json:1:1  p2.v10-night has a draft's name, which is never released; release a copy of it: rules new p2.v10 --from p2.v10-night",
+    ]);
+  });
+
   it('refuses a file that was changed, and names the way on', () => {
     expect(check(new Map([...FILES, ['ladder.yaml', 'levels: [31s]\n']]))).to.deep.equal([
       `ladder.yaml:1:1  the file was changed after the release; ${WAY_ON}`,

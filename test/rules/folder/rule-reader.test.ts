@@ -18,8 +18,7 @@ function plainParts({ groups, signals, verdicts, ...rest }: RuleSet): unknown {
   };
 }
 
-describe('reading rule sets in a thread', function () {
-  this.timeout(30_000);
+describe('reading rule sets in a thread', () => {
   let rulesDir: string;
   let threaded: ThreadedReader;
   beforeEach(() => {

@@ -4,6 +4,7 @@ import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import { scoreRequest, verdictRequest } from '../../../src/decision/requests.ts';
+import { FACTS } from '../../../src/facts/catalogue.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
@@ -11,23 +12,7 @@ import { knowledgeOf, type Moment, type Relation } from '../../../src/rules/proo
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 
-const WINDOWED = [
-  'verdicts',
-  'attempts',
-  'earlyRequests',
-  'distinctMethods',
-  'distinctAmounts',
-  'distinctOrders',
-  'distinctSellPoints',
-  'distinctFingerprints',
-  'distinctIps',
-  'clientsOnFingerprint',
-  'clientsOnIp',
-  'paidOrders',
-  'unpaidOrders',
-  'paidAmount',
-  'attemptedAmount',
-];
+const WINDOWED = [...FACTS].filter(([, { kind }]) => kind === 'windowed').map(([name]) => name);
 const PLACEHOLDERS = WINDOWED.flatMap((name) => ['1m', '10m', '2h'].map((window) => `{${name}(${window})}`));
 
 /** The released rules, with every counting fact over several windows. */

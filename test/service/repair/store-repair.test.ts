@@ -12,8 +12,7 @@ import type { Tenant } from '../tenant.ts';
 
 const NONSENSE = '{"torn';
 
-describeOnStores('the repair of a store', function (store) {
-  this.timeout(30_000);
+describeOnStores('the repair of a store', (store) => {
   let service: RunningService;
   let shop: Tenant;
   let repair: StoreRepair;

@@ -33,15 +33,15 @@ describeWithServer('redis-server', 'a Lua script', () => {
   });
 
   it('is refused another number of keys than its name says', async () => {
-    const script = new RedisScript('load-2.lua');
+    const script = new RedisScript('client/load-2.lua');
     const failure = await script.run(connection.commands, ['a'], []).catch((error: unknown) => error);
     expect(failure)
       .to.be.instanceOf(Error)
-      .with.property('message', 'load-2.lua takes 2 keys and was given 1');
+      .with.property('message', 'client/load-2.lua takes 2 keys and was given 1');
   });
 
   it('runs on a server that does not know it yet', async () => {
-    const script = new RedisScript('load-2.lua');
+    const script = new RedisScript('client/load-2.lua');
     const reply = await script.run(connection.commands, ['a', 'b'], ['', '', '']);
     expect(reply).to.be.an('array').with.length(4);
   });

@@ -23,8 +23,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const IGNORED = () => {};
 
-describeWithServer('redis-server', 'a node with a wrong clock', function () {
-  this.timeout(30_000);
+describeWithServer('redis-server', 'a node with a wrong clock', () => {
   let url: string;
   let right: Store;
   const opened: Store[] = [];
@@ -78,8 +77,7 @@ describeWithServer('redis-server', 'a node with a wrong clock', function () {
   });
 });
 
-describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', function () {
-  this.timeout(60_000);
+describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', () => {
   const directory = temporaryDirectory();
   const services: ServiceProcess[] = [];
   after(async () => {

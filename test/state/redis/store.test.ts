@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Hints } from '../../../src/client/hints.ts';
-import { decisionKey, journalKey, PARTITIONS, partitionOf, stateKey } from '../../../src/state/keys.ts';
+import {
+  decisionKey,
+  formerOrderKey,
+  journalKey,
+  nameOf,
+  orderKey,
+  PARTITIONS,
+  partitionOf,
+  stateKey,
+} from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { freePort } from '../../servers/free-port.ts';
@@ -43,8 +52,7 @@ for (const { name, start } of KINDS) {
   });
 }
 
-describeWithServer('redis-server', 'the Redis store', function () {
-  this.timeout(30_000);
+describeWithServer('redis-server', 'the Redis store', () => {
   let servers: RedisServers;
   let store: Store;
   const errors: Error[] = [];
@@ -64,7 +72,7 @@ describeWithServer('redis-server', 'the Redis store', function () {
 
   beforeEach(async () => {
     servers = await startStandalone();
-    store = await openRedisStore(servers.url, (error) => errors.push(error));
+    store = await openPatiently(servers.url);
   });
   afterEach(async () => {
     master().resume();
@@ -130,12 +138,27 @@ describeWithServer('redis-server', 'the Redis store', function () {
     expect(await daysLeft()).to.be.within(1, 2);
   });
 
-  it('asks three commands for a verdict', async () => {
+  it('finds and forgets decisions that a version before noted where the order alone said', async () => {
+    const client = newClient();
+    const { port } = master();
+    const { decisionId, at } = await verdict(store, client, 'order-1');
+    const beside = orderKey(partitionOf(client.hash), client.platform, nameOf('order-1'));
+    const apart = formerOrderKey(client.platform, nameOf('order-1'));
+    expect(await command(port, ['DEL', beside])).to.equal(1);
+    expect(await store.decisionsOfOrder(client.platform, 'order-1')).to.deep.equal([]);
+    await command(port, ['ZADD', apart, String(at), decisionId.replace(/\.[^.]*$/, '')]);
+    const found = await store.decisionsOfOrder(client.platform, 'order-1');
+    expect(found.map((decision) => decision.decisionId)).to.deep.equal([decisionId]);
+    await store.erase(client);
+    expect(await command(port, ['EXISTS', apart])).to.equal(0);
+  });
+
+  it('asks two commands for a verdict', async () => {
     const client = newClient();
     await verdict(store, client, 'warm the scripts');
     const before = await callsOf(master().port);
     await verdict(store, client, 'order');
-    expect((await callsOf(master().port)) - before).to.equal(3);
+    expect((await callsOf(master().port)) - before).to.equal(2);
   });
 
   // State, and the worst share of the sharing counters: nobody else on its fingerprint and IP.
@@ -182,57 +205,6 @@ describeWithServer('redis-server', 'the Redis store', function () {
     expect((await callsOf(master().port)) - before).to.equal(1);
   });
 
-  it('gives up a change that a stopped Redis did not answer, and it is never applied', async () => {
-    const client = newClient();
-    await verdict(store, client, 'order-1');
-    const change = verdictOn(client, await store.load(client), 'order-2');
-    master().suspend();
-    watchStandstills();
-    const started = performance.now();
-    expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
-    expect(performance.now() - started).to.be.at.least(150);
-    expect(usableMsSince(started)).to.be.at.most(1500);
-
-    // Others are told at once, so that nothing queues up.
-    const failures = await Promise.all(Array.from({ length: 200 }, () => failureOf(store.load(newClient()))));
-    expect(new Set(failures.map((failure) => failure?.message))).to.have.all.keys([
-      `${store.name} does not answer`,
-    ]);
-
-    master().resume();
-    await until('the store works again', works, 5000);
-    expect((await store.load(client)).state.seq).to.equal(1);
-    expect(await store.decision(`${client.hash}.2`)).to.equal(null);
-  });
-
-  it('works again after Redis hung for long', async () => {
-    master().suspend();
-    await failureOf(store.load(newClient()));
-    await delay(4500);
-    expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
-    master().resume();
-    await until('the store works again', works, 3000);
-  });
-
-  it('works again after Redis was killed and started', async () => {
-    await master().kill();
-    expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
-    await master().restart();
-    await until('the store works again', works, 3000);
-    expect(errors).not.to.deep.equal([]);
-  });
-
-  it('limits by the buckets of the node while Redis hangs', async () => {
-    const settings = { ratePerSecond: 0.01, burst: 2, delayMsMax: 0 };
-    master().suspend();
-    const take = () => store.rateBuckets.take('10.0.0.1', settings);
-    expect([await take(), await take(), await take()]).to.deep.equal([
-      { admitted: true, delayMs: 0 },
-      { admitted: true, delayMs: 0 },
-      { admitted: false },
-    ]);
-  });
-
   it('forgets the names of documents that expired long ago', async () => {
     await store.documents.set('nodes', 'gone', { id: 1 }, 20);
     await store.documents.set('nodes', 'here', { id: 2 }, 60_000);
@@ -259,10 +231,69 @@ describeWithServer('redis-server', 'the Redis store', function () {
         .with.property('message', 'not a cursor of this journal');
     }
   });
+
+  describe('whose server hangs or dies', () => {
+    beforeEach(async () => {
+      await store.close();
+      store = await openRedisStore(servers.url, (error) => errors.push(error));
+    });
+
+    it('gives up a change that a stopped Redis did not answer, and it is never applied', async () => {
+      const client = newClient();
+      await verdict(store, client, 'order-1');
+      const change = verdictOn(client, await store.load(client), 'order-2');
+      master().suspend();
+      watchStandstills();
+      const started = performance.now();
+      expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
+      expect(performance.now() - started).to.be.at.least(150);
+      expect(usableMsSince(started)).to.be.at.most(1500);
+
+      // Others are told at once, so that nothing queues up.
+      const failures = await Promise.all(
+        Array.from({ length: 200 }, () => failureOf(store.load(newClient()))),
+      );
+      expect(new Set(failures.map((failure) => failure?.message))).to.have.all.keys([
+        `${store.name} does not answer`,
+      ]);
+
+      master().resume();
+      await until('the store works again', works, 5000);
+      expect((await store.load(client)).state.seq).to.equal(1);
+      expect(await store.decision(`${client.hash}.2`)).to.equal(null);
+    });
+
+    it('works again after Redis hung for long', async () => {
+      master().suspend();
+      await failureOf(store.load(newClient()));
+      await delay(4500);
+      expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
+      master().resume();
+      await until('the store works again', works, 3000);
+    });
+
+    it('works again after Redis was killed and started', async () => {
+      await master().kill();
+      expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
+      await master().restart();
+      await until('the store works again', works, 3000);
+      expect(errors).not.to.deep.equal([]);
+    });
+
+    it('limits by the buckets of the node while Redis hangs', async () => {
+      const settings = { ratePerSecond: 0.01, burst: 2, delayMsMax: 0 };
+      master().suspend();
+      const take = () => store.rateBuckets.take('10.0.0.1', settings);
+      expect([await take(), await take(), await take()]).to.deep.equal([
+        { admitted: true, delayMs: 0 },
+        { admitted: true, delayMs: 0 },
+        { admitted: false },
+      ]);
+    });
+  });
 });
 
-describeWithServer('redis-server', 'a Redis Cluster with a stopped server', function () {
-  this.timeout(60_000);
+describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () => {
   let servers: RedisServers;
   let store: Store;
   before(async () => {
@@ -289,8 +320,7 @@ describeWithServer('redis-server', 'a Redis Cluster with a stopped server', func
   });
 });
 
-describeWithServer('redis-server', 'a Redis master behind Sentinel', function () {
-  this.timeout(60_000);
+describeWithServer('redis-server', 'a Redis master behind Sentinel', () => {
   let servers: RedisServers;
   let store: Store;
   before(async () => {

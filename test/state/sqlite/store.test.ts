@@ -27,8 +27,7 @@ describeStore('SQLite', async () => {
   };
 });
 
-describe('the SQLite store', function () {
-  this.timeout(40_000);
+describe('the SQLite store', () => {
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'scoring-sqlite-'));

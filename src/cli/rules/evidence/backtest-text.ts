@@ -84,7 +84,7 @@ function wayOn(labels: readonly string[]): string {
   const ofLists = labels.filter((label) => FACTS.get(label.split('(')[0] ?? '')?.kind === 'listed');
   return ofLists.length === labels.length
     ? 'Who was on a shared list then is known only where a rule asked; try the version as a shadow.'
-    : 'Use --mode closed-loop, which counts these facts anew.';
+    : 'Use --mode closed-loop, which counts these facts again.';
 }
 
 const ASSUMED = {

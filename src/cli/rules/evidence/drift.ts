@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { type Drift, type DriftPart, drift } from '../../../evidence/drift/drift.ts';
 import type { FactDrift } from '../../../evidence/drift/fact-drift.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import { VERDICTS } from '../../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
+import { UsageError } from '../../exit.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
 import { parseTime } from '../../time-option.ts';
@@ -15,17 +16,20 @@ interface DriftOptions extends EvidenceOptions {
 
 /** rules drift: what has changed from one part of the time to the other. */
 export function driftCommand(rules: Command): void {
-  evidenceOptions(rules.command('drift'))
+  evidenceOptions(rules.command('drift [version]'))
     .description(
-      'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier',
+      'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier, of all decisions or of those that one version made',
     )
     .option('--split <time>', 'where the later part begins; without it in the middle of the time')
-    .action((options: DriftOptions) => run(options));
+    .action((version: string | undefined, options: DriftOptions) => run(version, options));
 }
 
-async function run(options: DriftOptions): Promise<void> {
+async function run(version: string | undefined, options: DriftOptions): Promise<void> {
+  if (version !== undefined && !isRuleVersion(version))
+    throw new UsageError(`a version is named ${RULE_VERSION_FORM}, unlike "${version}"`);
+  const asked = version === undefined ? options : { ...options, decidedBy: version };
   const splitAt = parseTime(options.split, '--split');
-  const { found, span } = await onEvidence(options, async (evidence, onProgress) => ({
+  const { found, span } = await onEvidence(asked, async (evidence, onProgress) => ({
     found: await drift(evidence, splitAt, onProgress),
     span: evidence.span,
   }));
@@ -33,15 +37,19 @@ async function run(options: DriftOptions): Promise<void> {
 }
 
 function describe(found: Drift, span: EvidenceSpan): string {
-  const { splitAt, earlier, later, unknown, facts } = found;
+  const { version, splitAt, earlier, later, unknown, facts } = found;
   const sizes = ({ decisions, clients }: DriftPart) =>
     `${countText(decisions)} decisions of ${countText(clients)} clients`;
   const beyond = facts.filter(({ index, byChance }) => index > byChance);
+  const head = version === null ? 'Decisions of all versions' : `Decisions of ${version}`;
+  if (span.decisions === 0) return `${head}\nThere is none within this time.`;
   return [
     [
+      head,
       ...spanText(span),
       `Earlier: ${sizes(earlier)}; later, from ${timeText(splitAt)} on: ${sizes(later)}. ${countText(unknown)} orders have an unknown outcome.`,
       'A hint where to look, no proof: whatever else changed between the two parts is in these figures.',
+      'Shares of verdicts and of paid orders count each by itself, and those of one client hang together: read their intervals as somewhat wider.',
     ].join('\n'),
     section('Answers and outcomes, with 95 % intervals', mixTable(earlier, later)),
     beyond.length === 0

@@ -19,6 +19,8 @@ export interface EvidenceOptions {
   readonly to?: string;
   readonly platform?: string;
   readonly json?: true;
+  /** Only decisions that this version made. */
+  readonly decidedBy?: string;
 }
 
 /** Adds the options that say where decisions are read from: from the archive unless a journal is named. */
@@ -66,12 +68,13 @@ export async function chosenRules(version: string | undefined, evidence: Evidenc
   );
 }
 
-function askOf({ journal, from, to, platform }: EvidenceOptions): EvidenceAsk {
+function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions): EvidenceAsk {
   return {
     place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
     from: parseTime(from, '--from'),
     to: parseTime(to, '--to'),
     platform: platform === undefined ? null : parsePlatform(platform),
+    ...(decidedBy === undefined ? {} : { decidedBy }),
   };
 }
 

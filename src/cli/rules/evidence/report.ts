@@ -9,7 +9,7 @@ import {
   type SliceName,
 } from '../../../evidence/report/rule-report.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import { shareInterval } from '../../../statistics/share-interval.ts';
+import { type ShareInterval, shareInterval } from '../../../statistics/share-interval.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
 import { chosenRules, type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
@@ -176,23 +176,21 @@ function waits(rules: readonly RuleReport[]): readonly string[] {
 function holdouts(rules: readonly RuleReport[]): readonly string[] {
   const rows = rules.flatMap(({ file, name, holdout }) => {
     if (holdout === null) return [];
-    const { share, orders, paidShare } = holdout;
-    const counts = [orders.paid, orders.unpaid, orders.unknown].map(countText);
+    const { share, orders, paidShare, others } = holdout;
+    const cells = (counts: OrderCounts, paid: ShareInterval | null) => [
+      ...[counts.paid, counts.unpaid, counts.unknown].map(countText),
+      paid === null ? 'too few' : shareText(paid),
+    ];
     return [
-      [
-        file,
-        name,
-        `${Math.round(share * 10_000) / 100} %`,
-        ...counts,
-        paidShare === null ? 'too few' : shareText(paidShare),
-      ],
+      [file, name, `${Math.round(share * 10_000) / 100} %`, ...cells(orders, paidShare)],
+      ['', '', 'others', ...cells(others.orders, others.paidShare)],
     ];
   });
   if (rows.length === 0) return [];
   const headings = ['FILE', 'RULE', 'HELD OUT', 'PAID', 'UNPAID', 'UNKNOWN', 'PAID SHARE, 95 %'];
   return [
     section(
-      'Held out: orders that a rule matched and let through, which says what it costs and saves elsewhere',
+      'Held out: orders that a rule matched and let through, which says what it costs and saves elsewhere; beside the others that it matched, whose outcomes it may have prevented',
       table(headings, rows, { right: [2, 3, 4, 5, 6] }),
     ),
   ];

@@ -1,4 +1,4 @@
-import type { SuggestedEffect, Suggestion } from '../../../evidence/suggest/suggest.ts';
+import type { SuggestedChange, SuggestedEffect, Suggestion } from '../../../evidence/suggest/suggest.ts';
 import type { Effect, TradeOff } from '../../../evidence/sweep/trade-off.ts';
 import { table } from '../../table.ts';
 import {
@@ -13,7 +13,8 @@ import {
 
 /** A suggestion for people; every figure is of the later part. */
 export function suggestionText(suggestion: Suggestion): string {
-  const { version, budget, span, splitAt, parts, rules, rejected, effects, nothing, emptyLists } = suggestion;
+  const { version, budget, span, splitAt, parts, changes, rejected, effects, nothing, emptyLists } =
+    suggestion;
   return [
     [
       `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`,
@@ -23,29 +24,42 @@ export function suggestionText(suggestion: Suggestion): string {
       ...emptyListsText(emptyLists),
     ].join('\n'),
     ...(nothing === null ? [] : [nothing]),
-    ...(rules.length === 0
+    ...(changes.length === 0
       ? []
-      : [section('Rules, with what each adds to those before it in the later part', rulesTable(suggestion))]),
-    ...(rules.length === 0 ? [] : [section('The later part', effectsTable(version, effects))]),
+      : [
+          section('Changes, with what each adds to those before it in the later part', changesTable(changes)),
+        ]),
+    ...casesToChange(changes),
+    ...(changes.length === 0
+      ? []
+      : [section('The later part, with 95 % intervals by client', effectsTable(version, effects))]),
     ...(rejected.length === 0
       ? []
       : [
           section(
             'Found and left out',
-            rejected.map(({ conditions, reason }) => `${conditions}: ${reason}`).join('\n'),
+            rejected.map(({ change, reason }) => `${change}: ${reason}`).join('\n'),
           ),
         ]),
   ].join('\n\n');
 }
 
-function rulesTable({ rules }: Suggestion): string {
-  const rows = rules.map(({ name, conditions, later }) => [
-    name,
-    countText(later.unpaid),
-    countText(later.paid),
-    conditions,
+function changesTable(changes: readonly SuggestedChange[]): string {
+  const rows = changes.map((change) => [
+    change.kind === 'rule' ? change.name : change.path,
+    countText(change.later.unpaid),
+    countText(change.later.paid),
+    change.kind === 'rule' ? `blocks where ${change.conditions}` : `${change.to} instead of ${change.from}`,
   ]);
-  return table(['RULE', 'UNPAID BLOCKED', 'PAID REFUSED', 'BLOCKS WHERE'], rows, { right: [1, 2] });
+  return table(['CHANGE', 'UNPAID BLOCKED', 'PAID REFUSED', ''], rows, { right: [1, 2] });
+}
+
+/** A changed constant leaves the cases that pin it as they are: what they say is for a person to change. */
+function casesToChange(changes: readonly SuggestedChange[]): readonly string[] {
+  const names = changes.flatMap(({ contradicts }) => contradicts);
+  if (names.length === 0) return [];
+  const title = 'Cases of the version that say otherwise, to be changed or dropped before a release';
+  return [section(title, names.join('\n'))];
 }
 
 function effectsTable(version: string, effects: readonly SuggestedEffect[]): string {

@@ -74,7 +74,7 @@ function variationsOf(version: string, files: RuleFiles, vary: readonly string[]
   }
 }
 
-/** The texts of a sound version; FindingsError with every problem of one that is not. */
+/** The texts of a sound version; throws FindingsError with every problem of an unsound one. */
 export function filesOf(version: string): { readonly name: string; readonly files: RuleFiles } {
   soundRuleSet(version);
   const [folder = ''] = chosenFolders([version]);

@@ -3,6 +3,8 @@ import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-wha
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../platform/evidence/evidence-shapes.ts';
 import type { LastHourSchema } from '../../platform/last-hour.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../platform/lists/list-views.ts';
+import type { CheckedDraftSchema } from '../../platform/rules/drafts/check-draft.ts';
+import type { SavedDraftSchema } from '../../platform/rules/drafts/save-draft.ts';
 import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
 import type {
   OpenedRuleFolderSchema,
@@ -18,6 +20,8 @@ export type Session = Shape<typeof SessionSchema>;
 export type LastHour = Shape<typeof LastHourSchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
+export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
+export type SavedDraft = Shape<typeof SavedDraftSchema>;
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 export type DecisionWhatIf = Shape<typeof DecisionWhatIfSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
@@ -35,12 +39,16 @@ export interface Worked<Result> {
 
 export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
 export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
+export type { SuggestionWithFiles } from '../../../evidence/desk/evidence-task.ts';
+export type { Drift } from '../../../evidence/drift/drift.ts';
+export type { FactDrift } from '../../../evidence/drift/fact-drift.ts';
 export type {
   OrderCounts,
   Report as RulesReport,
   RuleFigures,
   RuleReport,
 } from '../../../evidence/report/rule-report.ts';
+export type { SuggestedChange } from '../../../evidence/suggest/suggest.ts';
 export type { SweepReport, SweptCombination } from '../../../evidence/sweep/sweep.ts';
 export type { TradeOff } from '../../../evidence/sweep/trade-off.ts';
 export type { FactValue } from '../../../facts/fact.ts';

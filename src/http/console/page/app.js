@@ -3,6 +3,7 @@ import { html, render, useEffect, useRef, useState } from './html.js';
 import { BacktestPage } from './pages/backtest/backtest.js';
 import { ClientPage } from './pages/client/client.js';
 import { DecisionsPage } from './pages/decisions/decisions.js';
+import { DraftPage } from './pages/draft/draft.js';
 import { EvidencePage } from './pages/evidence/evidence.js';
 import { ListsPage } from './pages/lists/lists.js';
 import { NowPage } from './pages/now/now.js';
@@ -36,6 +37,7 @@ const PAGES = [
   { path: 'client', title: 'Client', needs: ['clients'], page: ClientPage },
   { path: 'lists', title: 'Lists', needs: ['lists'], page: ListsPage },
   { path: 'rules', title: 'Rules', needs: ['rules'], page: RulesPage },
+  { path: 'draft', title: 'Draft', needs: ['rules'], page: DraftPage },
   { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
   { path: 'what-if', title: 'What if', needs: ['rules', 'clients'], page: WhatIfPage },
   { path: 'rollout', title: 'Rollout', needs: ['rules'], page: RolloutPage },

@@ -2,9 +2,9 @@
 
 /**
  * @import {
- *   ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation,
+ *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation,
  *   Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff,
- *   RuleFolderList, Session, SharedLists, VerdictHistory, WhatIfAnswers, Worked,
+ *   RuleFolderList, SavedDraft, Session, SharedLists, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -75,6 +75,12 @@ export const SWEEP = { path: 'evidence/sweep' };
 export const CALIBRATION = { path: 'evidence/calibration' };
 
 /** @type {Question<EvidenceJob>} */
+export const DRIFT = { path: 'evidence/drift' };
+
+/** @type {Question<EvidenceJob>} */
+export const SUGGESTION = { path: 'evidence/suggestion' };
+
+/** @type {Question<EvidenceJob>} */
 export const BACKTEST = { path: 'evidence/backtest' };
 
 /**
@@ -101,6 +107,29 @@ export function ruleFolder(version) {
  */
 export function ruleDiff(before, after) {
   return { path: `rules/diff?${new URLSearchParams({ before, after })}` };
+}
+
+/** @type {Question<CheckedDraft>} */
+export const CHECK_DRAFT = { path: 'rules/drafts/check' };
+
+/** @type {Question<RuleDiff>} */
+export const COMPARE_DRAFT = { path: 'rules/drafts/diff' };
+
+/**
+ * @param {string} version
+ * @returns {Question<object>}
+ */
+export function releaseOf(version) {
+  return { path: `rules/versions/${encodeURIComponent(version)}/release` };
+}
+
+/**
+ * A draft as it is kept in RULES_DIR.
+ * @param {string} version
+ * @returns {Question<SavedDraft>}
+ */
+export function savedDraft(version) {
+  return { path: `rules/drafts/${encodeURIComponent(version)}` };
 }
 
 /**

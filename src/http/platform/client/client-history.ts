@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
+import type { OrderOutcome } from '../../../client/order.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
@@ -115,7 +117,21 @@ export type HistoryEntry = Shape<typeof HistoryEntrySchema>;
 
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
 export function viewOfHistory(clientIdKey: string, { entries, complete }: ClientJournal) {
-  return { clientIdKey, entries: entries.map(viewOfEntry), complete };
+  return { clientIdKey, entries: withoutRepeats(entries).map(viewOfEntry), complete };
+}
+
+/** Newest first, without reports that left what holds of their order as it was: the journal has those, too. */
+function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  const held = new Map<string, OrderOutcome>();
+  return entries
+    .toReversed()
+    .filter((entry) => {
+      if (entry.kind !== 'outcome') return true;
+      const before = held.get(entry.orderRef);
+      held.set(entry.orderRef, entry.order);
+      return !isDeepStrictEqual(before, entry.order);
+    })
+    .toReversed();
 }
 
 function viewOfEntry(entry: JournalEntry): HistoryEntry {

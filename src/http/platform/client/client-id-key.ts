@@ -1,4 +1,4 @@
-import { KEY_CHARACTERS_MAX } from '../../../shapes.ts';
+import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
 import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
 import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';

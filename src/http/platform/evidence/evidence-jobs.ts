@@ -4,6 +4,7 @@ import {
   type EvidenceDesk,
   EvidenceDeskBusy,
   NoArchive,
+  PLATFORM_JOBS_MAX,
   WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../evidence/desk/evidence-job.ts';
@@ -39,10 +40,10 @@ export const NO_ARCHIVE = refusal(
 
 export const DESK_BUSY = refusal(
   'evidenceBusy',
-  'The node works on one at a time, and as many wait as it lets wait.',
+  'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
   () =>
     unavailable(
-      `This node works evidence out one piece at a time, and ${WAITING_MAX} wait already. Try again when one of them is done, or cancel one.`,
+      `This node works evidence out one piece at a time, and lets ${WAITING_MAX} wait, of one platform ${PLATFORM_JOBS_MAX} with the one that is under way. Try again when one of them is done, or cancel one.`,
     ),
 );
 
@@ -157,7 +158,7 @@ function shownJob({ task, seenAt: _, ...job }: EvidenceJob): ShownJob {
   return { kind, rules, from, to, ...NOT_ASKED, ...ofKind(task), ...job };
 }
 
-const NOT_ASKED = { against: null, mode: null, vary: null, by: null } as const;
+const NOT_ASKED = { against: null, mode: null, vary: null, by: null, budgetPercent: null } as const;
 
 /** What was asked besides rules and time. */
 function ofKind(task: EvidenceTask): Partial<ShownJob> {
@@ -169,7 +170,10 @@ function ofKind(task: EvidenceTask): Partial<ShownJob> {
     case 'sweep':
       return { vary: task.vary };
     case 'calibration':
+    case 'drift':
       return {};
+    case 'suggestion':
+      return { budgetPercent: 100 * task.budget };
     default:
       return task satisfies never;
   }

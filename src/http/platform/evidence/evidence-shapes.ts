@@ -3,7 +3,7 @@ import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
 import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { count, epochMs, ruleVersion, word } from '../../openapi/words.ts';
+import { count, epochMs, percent, ruleVersion, word } from '../../openapi/words.ts';
 
 const ruleSet = shape('A rule set by its files', { ruleVersion, digest: word('Over its files') });
 
@@ -12,11 +12,12 @@ export const EvidenceJobSchema = named(
   shape('Something that is worked out from the archive', {
     jobId: word('Leads to it, and to its result, for seven days'),
     kind: choice(TASK_KINDS, 'What it is'),
-    rules: ruleSet,
+    rules: nullable(ruleSet),
     against: nullable(ruleSet),
     mode: nullable(choice(['recorded', 'closed-loop'] as const, 'Of a backtest')),
     vary: nullable(list(word('PATH=VALUES'), 'Of a sweep')),
     by: nullable(word('Of a report: the slices that each rule is shown by')),
+    budgetPercent: nullable(percent('Of a suggestion: the paid orders that may be refused besides')),
     from: nullable(epochMs('Decisions from this time on; null: from the first')),
     to: nullable(epochMs('Decisions before this time; null: to the last')),
     state: choice(JOB_STATES, 'How far it is'),
@@ -44,7 +45,7 @@ export const OpenedEvidenceSchema = named(
       Type.Unsafe<object>({
         type: 'object',
         description:
-          'What the command of that name (rules report, backtest, sweep, calibrate) prints with --json; null unless it is done',
+          'What the command of that name (rules report, backtest, sweep, calibrate, drift, suggest) prints with --json; of a suggestion also `files`, the texts that it changes; null unless it is done',
       }),
     ),
   }),
@@ -58,6 +59,7 @@ export const JOB_EXAMPLE = {
   mode: null,
   vary: null,
   by: 'day',
+  budgetPercent: null,
   from: AT_EXAMPLE - 7 * 86_400_000,
   to: null,
   state: 'running',

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
 import {
@@ -13,14 +11,12 @@ import {
 import { instant, key, text } from '../../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../../state/lists/list-log.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
-import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../../request/body.ts';
-import { bodyLines } from '../../request/body-lines.ts';
+import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
 import { bodyOf } from '../../request/body-of.ts';
-import { type GrantWatch, whileGranted } from '../../request/grant-watch.ts';
+import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
+import { keyEnded, LINES_MAX, type RefusedLine, tooManyLines, unavailableLine } from '../lines.ts';
 import { KIND_OR_NONE } from './list-views.ts';
-
-export const LIST_LINES_MAX = 100_000;
 
 export const ListLineSchema = Type.Object({
   value: key('What is put on the list, or taken from it'),
@@ -32,50 +28,35 @@ export const ListLineSchema = Type.Object({
 
 const lineBody = bodyOf(ListLineSchema);
 
-const KEY_ENDED = 'The access key was revoked or has expired meanwhile; nothing from this line on was done.';
-
 /** A line that was read, or why it cannot be. */
 export type ReadLine =
   | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
-  | { readonly line: number; readonly error: string; readonly detail: string };
+  | RefusedLine;
 
 /**
- * Changes a list by a body of one JSON object a line and gives a result a line, in the same order:
+ * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
  * `{line, value, result}` or `{line, error, detail}`. A bad line does not stop the others.
  */
-export function streamListEdits(
-  req: IncomingMessage,
+export async function* editList(
+  lines: AsyncIterable<Buffer | null>,
   editor: ListEditor,
   desk: ListDesk,
   grant: GrantWatch,
-): Readable {
-  const results = Readable.from(resultLines(req, editor, desk, grant));
-  return results.once('close', () => grant.stop());
-}
-
-async function* resultLines(
-  req: IncomingMessage,
-  editor: ListEditor,
-  desk: ListDesk,
-  grant: GrantWatch,
-): AsyncGenerator<string> {
+): AsyncGenerator<object> {
   let batch: ReadLine[] = [];
   let number = 0;
-  for await (const bytes of bodyLines(whileGranted(bodyChunks(req), grant), BODY_BYTES_MAX)) {
+  for await (const bytes of lines) {
     if (grant.hasEnded) break;
     number++;
     if (bytes?.length === 0) continue;
-    batch.push(number > LIST_LINES_MAX ? tooMany(number) : readListLine(number, bytes));
-    if (number > LIST_LINES_MAX) break;
+    batch.push(number > LINES_MAX ? tooManyLines(number) : readListLine(number, bytes));
+    if (number > LINES_MAX) break;
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, desk);
     batch = [];
   }
   yield* await results(grant.hasEnded ? [] : batch, editor, desk);
-  if (grant.hasEnded) {
-    const line = batch[0]?.line ?? number + 1;
-    yield format({ line, error: 'unknown X-KA-Access-Key', detail: KEY_ENDED });
-  }
+  if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
 }
 
 /** One line of a bulk change: what it asks for, or what is wrong with it. */
@@ -93,27 +74,21 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   }
 }
 
-function tooMany(line: number): ReadLine {
-  return { line, error: 'too many lines', detail: `Send at most ${LIST_LINES_MAX} lines at once.` };
-}
-
 async function results(
   batch: readonly ReadLine[],
   editor: ListEditor,
   desk: ListDesk,
-): Promise<readonly string[]> {
+): Promise<readonly object[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
   const effects = (await effectsOf(edits, editor, desk)).values();
   return batch.map((read) => {
-    if (!('edit' in read)) return format(read);
+    if (!('edit' in read)) return read;
     const { line, value } = read;
     const effect = effects.next().value;
-    if (effect === undefined) {
-      return format({ line, error: 'temporarily unavailable', detail: 'Not done; send this line again.' });
-    }
+    if (effect === undefined) return unavailableLine(line, 'done');
     return effect instanceof ListRefusal
-      ? format({ line, error: 'not for this list', detail: effect.message })
-      : format({ line, value, result: effect });
+      ? { line, error: 'not for this list', detail: effect.message }
+      : { line, value, result: effect };
   });
 }
 
@@ -130,8 +105,4 @@ async function effectsOf(
     if (error instanceof StoreUnavailable) return [];
     throw error;
   }
-}
-
-function format(line: object): string {
-  return `${JSON.stringify(line)}\n`;
 }

@@ -1,10 +1,10 @@
+import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import {
   isListName,
   LIST_NAME_CHARACTERS_MAX,
   LIST_NAME_FORM,
   LIST_NAME_PATTERN,
 } from '../../../rules/list-name.ts';
-import { KEY_CHARACTERS_MAX } from '../../../shapes.ts';
 import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
 import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import { badRequest, refusal } from '../../request/problems.ts';
@@ -30,13 +30,16 @@ export const LIST_IN_PATH: Parameter<string> = {
   },
 };
 
+/** Where a proxy decodes the slash of a range, the path leads nowhere: no other value comes of it. */
+const RANGE = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
+
 /** The value that a path names. */
 export const VALUE_IN_PATH: Parameter<string> = {
   name: 'value',
   in: 'path',
   required: true,
   description:
-    'As it is, percent-encoded; ranges of addresses, and what else a path cannot carry, go into a query',
+    'As it is, percent-encoded, a range of addresses like 203.0.113.0%2F24; what a path cannot carry goes into a query',
   schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
   read: ({ path, params }) => {
     const value = params['value'] ?? '';
@@ -44,7 +47,7 @@ export const VALUE_IN_PATH: Parameter<string> = {
       throw BAD_LIST_ADDRESS.problem('The path is not percent-encoded UTF-8; encode the value in it.');
     }
     requireKey(value, 'value');
-    if (isSafeInPath(value)) return value;
+    if (isSafeInPath(value) || RANGE.test(value)) return value;
     throw BAD_LIST_ADDRESS.problem(
       `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${encodeURIComponent(value)}.`,
     );

@@ -1,48 +1,34 @@
-import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import type { OutcomeEffect } from '../../../client/changes.ts';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
 import type { OrderReport } from '../../../service.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
-import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../../request/body.ts';
-import { bodyLines } from '../../request/body-lines.ts';
-import { type GrantWatch, whileGranted } from '../../request/grant-watch.ts';
+import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
+import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
+import { keyEnded, LINES_MAX, tooManyLines, unavailableLine } from '../lines.ts';
 import { outcomeReport } from './outcome-report.ts';
 
 /** Lines that are worked on at the same time; those of one client keep their order. */
 const LINES_UNDER_WAY_MAX = 32;
 
-const KEY_ENDED =
-  'The access key was revoked or has expired meanwhile; nothing from this line on was recorded.';
-
-export const LINES_MAX = 100_000;
-
 type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
 
 /**
- * Takes outcomes from a body of one JSON object a line and gives a result a line, in the same order:
+ * Takes outcomes, one JSON object a line, and gives a result a line, in the same order:
  * `{line, clientIdKey, orderRef, result}` or `{line, error, detail}`. A bad line does not stop the others.
  */
-export function streamOutcomes(req: IncomingMessage, record: Recorder, grant: GrantWatch): Readable {
-  const results = Readable.from(resultLines(req, record, grant));
-  return results.once('close', () => grant.stop());
-}
-
-async function* resultLines(
-  req: IncomingMessage,
+export async function* recordOutcomes(
+  lines: AsyncIterable<Buffer | null>,
   record: Recorder,
   grant: GrantWatch,
-): AsyncGenerator<string> {
-  const underWay: Promise<string>[] = [];
+): AsyncGenerator<object> {
+  const underWay: Promise<object>[] = [];
   let number = 0;
-  for await (const bytes of bodyLines(whileGranted(bodyChunks(req), grant), BODY_BYTES_MAX)) {
+  for await (const bytes of lines) {
     if (grant.hasEnded) break;
     number++;
     if (number > LINES_MAX) {
-      underWay.push(
-        Promise.resolve(format(number, 'too many lines', `Send at most ${LINES_MAX} lines at once.`)),
-      );
+      underWay.push(Promise.resolve(tooManyLines(number)));
       break;
     }
     if (bytes?.length === 0) continue;
@@ -54,25 +40,20 @@ async function* resultLines(
     if (first !== undefined) yield await first;
   }
   for (const result of underWay) yield await result;
-  if (grant.hasEnded) yield format(number + 1, 'unknown X-KA-Access-Key', KEY_ENDED);
+  if (grant.hasEnded) yield keyEnded(number + 1, 'recorded');
 }
 
-async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<string> {
+async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<object> {
   try {
     if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
     const report = outcomeReport(parseJson(decodeText(bytes)));
     const { clientIdKey, orderRef } = report;
-    const result = await record(report);
-    return `${JSON.stringify({ line, clientIdKey, orderRef, result })}\n`;
+    return { line, clientIdKey, orderRef, result: await record(report) };
   } catch (error) {
-    if (error instanceof HttpProblem) return format(line, error.title, error.message);
+    if (error instanceof HttpProblem) return { line, error: error.title, detail: error.message };
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
-      return format(line, 'temporarily unavailable', 'Not recorded; send this line again.');
+      return unavailableLine(line, 'recorded');
     }
     throw error;
   }
-}
-
-function format(line: number, error: string, detail: string): string {
-  return `${JSON.stringify({ line, error, detail })}\n`;
 }

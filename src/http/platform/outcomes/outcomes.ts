@@ -1,19 +1,16 @@
-import { Type } from 'typebox';
 import type { OrderReport, ScoringService } from '../../../service.ts';
 import { choice, named, shape } from '../../../shapes.ts';
 import { word } from '../../openapi/words.ts';
 import { operation } from '../../operation/operation.ts';
 import { malformed, type RequestBody } from '../../operation/request-body.ts';
 import { contentType, readJson, requireContentType } from '../../request/body.ts';
-import { GrantWatch } from '../../request/grant-watch.ts';
+import { answerLines, LINES, LINES_MAX, lineResult } from '../lines.ts';
 import { OutcomeBodySchema, outcomeReport, STRAY_CAUSE } from './outcome-report.ts';
-import { LINES_MAX, streamOutcomes } from './outcome-stream.ts';
+import { recordOutcomes } from './outcome-stream.ts';
 
 export interface OutcomeParts {
   readonly service: ScoringService;
 }
-
-const LINES = 'application/x-ndjson';
 
 /** What a report of an outcome did. */
 export const OutcomeResultSchema = named(
@@ -28,20 +25,7 @@ export const OutcomeResultSchema = named(
   }),
 );
 
-const OutcomeLineSchema = named(
-  'OutcomeLine',
-  Type.Union([
-    shape('A line that was taken', {
-      line: Type.Integer({ minimum: 1, description: 'Number of the line, from 1' }),
-      ...OutcomeResultSchema.properties,
-    }),
-    shape('A line that was refused; the others are not stopped by it', {
-      line: Type.Integer({ minimum: 1, description: 'Number of the line, from 1' }),
-      error: word('As the title of a problem'),
-      detail: word('What is wrong, and what to do'),
-    }),
-  ]),
-);
+const OutcomeLineResultSchema = lineResult('OutcomeLineResult', OutcomeResultSchema.properties);
 
 /** One outcome, or lines of them, which are read while they are answered. */
 const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
@@ -86,21 +70,20 @@ export const reportOutcomes = operation({
           example: { clientIdKey: 'ann', orderRef: 'order-1', result: 'recorded' },
         },
         [LINES]: {
-          shape: OutcomeLineSchema,
+          shape: OutcomeLineResultSchema,
           example: { line: 1, clientIdKey: 'bob', orderRef: 'order-2', result: 'recorded' },
         },
       },
     },
   },
   refusals: [malformed(...STRAY_CAUSE)],
-  answer: async ({ ctx, key: { platform }, isGranted, body }, { service }: OutcomeParts) => {
-    const report = await body();
+  answer: async (asked, { service }: OutcomeParts) => {
+    const { platform } = asked.key;
+    const report = await asked.body();
     if (report === 'lines') {
-      ctx.type = LINES;
-      // What is still to come after the last answer is not read.
-      ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
-      const grant = new GrantWatch(isGranted);
-      return streamOutcomes(ctx.req, (report) => service.outcome(platform, report), grant);
+      return answerLines(asked, (lines, grant) =>
+        recordOutcomes(lines, (report) => service.outcome(platform, report), grant),
+      );
     }
     const result = await service.outcome(platform, report);
     return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };

@@ -16,15 +16,19 @@ const arm = shape('What one version answered', {
     waited: count('Answered WAIT'),
     bots: count('isBot true'),
     paid: count('Of those who asked since then: paid an order'),
+    unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
   }),
 });
 
 const interval = nullable(
-  shape('A share of the clients with its 95 % interval, 0 to 1; null without a client', {
-    value: Type.Number(),
-    low: Type.Number(),
-    high: Type.Number(),
-  }),
+  shape(
+    'A share of the clients, for paid of those with an outcome, with its 95 % interval, 0 to 1; null without one',
+    {
+      value: Type.Number(),
+      low: Type.Number(),
+      high: Type.Number(),
+    },
+  ),
 );
 
 export const TrialSchema = named(
@@ -120,7 +124,7 @@ export const RolloutSchema = named(
             active: 'a version decides for all',
             rollback: 'somebody took it back',
             guard: 'the guard of a canary took it back',
-            repair: 'a rollout that could not be read was written anew',
+            repair: 'a rollout that could not be read was rewritten',
           },
           'What',
         ),
@@ -139,7 +143,7 @@ export const RolloutStatusSchema = named(
   'RolloutStatus',
   shape('The rollout and the fleet', {
     rollout: nullable(RolloutSchema),
-    unreadable: yesNo('What is stored as the rollout is damaged; nodes go on, and a rollback writes it anew'),
+    unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
     nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
     trial: nullable(TrialSchema),
   }),

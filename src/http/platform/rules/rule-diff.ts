@@ -62,6 +62,27 @@ export const RuleDiffSchema = named(
 const BEFORE = versionParameter('before', 'The version to start from');
 const AFTER = versionParameter('after', 'The version that changes it');
 
+export const DIFF_EXAMPLE = {
+  before: 'p2.v10',
+  after: 'p2.v11',
+  differences: [
+    {
+      part: 'verdicts',
+      name: 'asked-too-early',
+      kind: 'changed',
+      text: 'asked-too-early: waitRemainingSeconds > 0 -> > 2',
+    },
+  ],
+  examples: [
+    {
+      facts: { waitRemainingSeconds: 1 },
+      before: { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
+      after: { verdict: 'GET_NEW', rule: 'otherwise', clientGroup: 'NEW', isBot: false },
+    },
+  ],
+  searched: true,
+} as const;
+
 export const compareRuleFolders = operation({
   method: 'get',
   path: '/v1/platform/rules/diff',
@@ -72,26 +93,11 @@ export const compareRuleFolders = operation({
   tag: 'Rules',
   grant: 'rules',
   parameters: [BEFORE, AFTER],
-  answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema, {
-    before: 'p2.v10',
-    after: 'p2.v11',
-    differences: [
-      {
-        part: 'verdicts',
-        name: 'asked-too-early',
-        kind: 'changed',
-        text: 'asked-too-early: waitRemainingSeconds > 0 -> > 2',
-      },
-    ],
-    examples: [
-      {
-        facts: { waitRemainingSeconds: 1 },
-        before: { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
-        after: { verdict: 'GET_NEW', rule: 'otherwise', clientGroup: 'NEW', isBot: false },
-      },
-    ],
-    searched: true,
-  }),
+  answers: jsonAnswer(
+    'The differences and examples; both empty when the two decide alike',
+    RuleDiffSchema,
+    DIFF_EXAMPLE,
+  ),
   refusals: [BAD_VERSION, UNKNOWN_VERSION],
   answer: async ({ ctx }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);

@@ -21,6 +21,7 @@ export const RuleFolderListSchema = named(
   'RuleFolderList',
   shape('The rule sets on this node', {
     versions: list(RuleFolderSchema, 'Newest first'),
+    writable: yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
   }),
 );
 
@@ -61,10 +62,18 @@ const problems = list(
   'In the order of reading',
 );
 
-const CoverageSchema = shape('What the cases of the version say', {
+export const CoverageSchema = shape('What the cases of the version say', {
   problems,
   passed: count('Cases'),
   failed: count('Cases'),
+  failures: list(
+    shape('A case that failed', {
+      caseName: word('Of the case'),
+      at: location,
+      lines: list(Type.String(), 'What was expected and seen, and the rules of that step with their values'),
+    }),
+    'The first twenty of them',
+  ),
   coverage: shape('What the cases exercise', {
     rules: share('Rules that decided in a case'),
     conditions: share('Conditions seen both true and false'),
@@ -92,6 +101,8 @@ export const OpenedRuleFolderSchema = named(
   'OpenedRuleFolder',
   shape('A rule set with its files', {
     ...RuleFolderSchema.properties,
+    filesDigest: nullable(word('SHA-256 over its files, sound or not; null when something cannot be read')),
+    whole: yesNo('False: a text was cut, because it is long'),
     files: list(
       shape('A file', { path: word('Below the folder'), text: word('As it stands') }),
       'All but release.json',
@@ -110,6 +121,7 @@ export const OpenedRuleFolderSchema = named(
           type: ['string', 'number'],
           description: 'A group, a weight or a verdict',
         }),
+        holdout: nullable(word('The share of the clients for whom it is skipped, and up to which amounts')),
       }),
       'By file, in the order of asking',
     ),
@@ -125,7 +137,10 @@ export const OpenedRuleFolderSchema = named(
     constants: list(
       shape('A constant that a sweep may vary', {
         path: word('Like ladder.levels[0]'),
+        file: word('Where it is written'),
         text: word('As written'),
+        from: count('Characters of the file before it'),
+        to: count('Characters of the file up to its end'),
       }),
       'In the order of the files',
     ),
@@ -143,6 +158,8 @@ export const FOLDER_EXAMPLE = {
 
 export const OPENED_FOLDER_EXAMPLE = {
   ...FOLDER_EXAMPLE,
+  filesDigest: DIGEST_EXAMPLE,
+  whole: true,
   files: [{ path: 'ladder.yaml', text: 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' }],
   problems: [],
   ladder: { levelsMs: [40_000, 300_000, 1_800_000], ladders: {}, resetAfterMs: 86_400_000 },
@@ -152,6 +169,7 @@ export const OPENED_FOLDER_EXAMPLE = {
       name: 'asked-too-early',
       at: { file: 'verdicts.yaml', line: 12, column: 5 },
       gives: 'WAIT',
+      holdout: null,
     },
   ],
   facts: [
@@ -162,11 +180,12 @@ export const OPENED_FOLDER_EXAMPLE = {
       description: 'A requisite was granted and is not paid yet',
     },
   ],
-  constants: [{ path: 'ladder.levels[0]', text: '40s' }],
+  constants: [{ path: 'ladder.levels[0]', file: 'ladder.yaml', text: '40s', from: 9, to: 12 }],
   coverage: {
     problems: [],
     passed: 12,
     failed: 0,
+    failures: [],
     coverage: {
       rules: { tested: 9, total: 9, percent: 100 },
       conditions: { tested: 20, total: 20, percent: 100 },

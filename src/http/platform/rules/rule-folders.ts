@@ -1,6 +1,14 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { isRuleVersion, type Matchable, type RuleSet, type RuleVersion } from '../../../rules/rule-set.ts';
+import {
+  type Holdout,
+  isRuleVersion,
+  type Rule,
+  type RuleSet,
+  type RuleVersion,
+} from '../../../rules/rule-set.ts';
 import type { Shape } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { Parameter } from '../../operation/parameters.ts';
@@ -19,7 +27,8 @@ export interface RuleFolderParts {
   readonly desk: RuleDesk;
 }
 
-const VERSION: Parameter<string> = {
+/** The version that a path is about. */
+export const VERSION_IN_PATH: Parameter<string> = {
   name: 'version',
   in: 'path',
   required: true,
@@ -28,7 +37,7 @@ const VERSION: Parameter<string> = {
   read: ({ params }) => params['version'] ?? '',
 };
 
-const UNKNOWN_FOLDER = refusal('unknownVersion', 'This node has no such rule set.', () =>
+export const UNKNOWN_FOLDER = refusal('unknownVersion', 'This node has no such rule set.', () =>
   notFound('There is no such rule set in the RULES_DIR of this node.'),
 );
 
@@ -40,13 +49,17 @@ export const listRuleFolders = operation({
   description: 'Newest first, also those that are refused because they have problems.',
   tag: 'Rules',
   grant: 'rules',
-  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, { versions: [FOLDER_EXAMPLE] }),
+  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, {
+    versions: [FOLDER_EXAMPLE],
+    writable: true,
+  }),
   refusals: [],
   answer: async (_asked, { loadedRules }: RuleFolderParts) => ({
     versions: loadedRules
       .versions()
       .toReversed()
       .map((version) => summary(version, loadedRules)),
+    writable: await isWritable(loadedRules.rulesDir),
   }),
 });
 
@@ -58,7 +71,7 @@ export const readRuleFolder = operation({
   description: 'Its files as text, its problems or its ladder, rules, facts and coverage by cases.',
   tag: 'Rules',
   grant: 'rules',
-  parameters: [VERSION],
+  parameters: [VERSION_IN_PATH],
   answers: jsonAnswer(
     'The rule set; one that is not sound has problems instead of ladder and coverage',
     OpenedRuleFolderSchema,
@@ -66,14 +79,16 @@ export const readRuleFolder = operation({
   ),
   refusals: [UNKNOWN_FOLDER],
   answer: async ({ ctx }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
-    const version = VERSION.read(ctx);
+    const version = VERSION_IN_PATH.read(ctx);
     const opened = isRuleVersion(version) ? await withinLimits(() => desk.open(version)) : null;
     if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
-    const { files, problems, digest, coverage, constants } = opened;
+    const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
     return {
       ...summary(version, loadedRules),
       files,
+      filesDigest,
+      whole: isWhole,
       constants,
       ...(ruleSet === null
         ? { ...UNSOUND, problems }
@@ -85,6 +100,13 @@ export const readRuleFolder = operation({
     };
   },
 });
+
+function isWritable(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
 
 function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof RuleFolderSchema> {
   const ruleSet = loadedRules.get(version);
@@ -99,14 +121,26 @@ function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof R
 
 const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], coverage: null } as const;
 
-/** A rule set with its files; one that is not sound has problems instead of all that follows them. */
+/** `2 %`, or `2 %, up to 100 EUR` */
+function holdoutText({ share, maxAmounts }: Holdout): string {
+  const percent = `${Number((share * 100).toFixed(2))} %`;
+  const amounts = Object.entries(maxAmounts ?? {}).map(([currency, amount]) => `${amount} ${currency}`);
+  return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
+}
+
+/** A rule set with its files; an unsound one has problems instead of everything after them. */
 type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
 function outlineOf(ruleSet: RuleSet) {
   const { groups, signals, verdicts, settings, platforms, facts } = ruleSet;
-  const place = (rules: readonly Matchable<object>[], gives: (index: number) => string | number) =>
-    rules.map(({ name, at }, index) => ({ name, at, gives: gives(index) }));
+  const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>
+    rules.map(({ name, at, holdout }, index) => ({
+      name,
+      at,
+      gives: gives(index),
+      holdout: holdout === undefined ? null : holdoutText(holdout),
+    }));
   return {
     ladder: settings.ladder,
     platforms: [...platforms].map(([name, { ladder }]) => ({ name, ladder })),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { unfitFact, whatIf } from '../../../analysis/explain/what-if.ts';
-import { VerdictBodySchema } from '../../../decision/requests.ts';
+import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape, text } from '../../../shapes.ts';

@@ -7,13 +7,13 @@ import type { RedisCommands } from '../connection/connection.ts';
 import type { NodeCalls } from '../connection/node-calls.ts';
 import { RedisScript } from '../script.ts';
 import type { ServerTime } from '../server-time.ts';
-import { type CommitFate, commitCall, commitScript, readCommitReply } from './commit.ts';
+import { type CommitFate, commitCall, commitLimits, commitScript, readCommitReply } from './commit.ts';
 import type { DecisionRecords } from './decision-records.ts';
 
-const loadScript = new RedisScript('load-2.lua');
-const adoptScript = new RedisScript('adopt-2.lua');
+const loadScript = new RedisScript('client/load-2.lua');
+const adoptScript = new RedisScript('client/adopt-2.lua');
 
-/** A shape that is in use is stored anew this often, long before it would end. */
+/** A shape in use is stored again this often, long before it would expire. */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
 /** What is taken in of a client from the layout of keys before this one. */
@@ -23,28 +23,42 @@ export interface TakenClient {
   readonly notes: readonly string[];
 }
 
+export interface RedisClientsParts {
+  readonly commands: RedisCommands;
+  readonly calls: NodeCalls;
+  readonly time: ServerTime;
+  readonly records: DecisionRecords;
+  /** How long decisions are found by their orders. */
+  readonly decisionsHotMs: number;
+}
+
 /** States, notes and records of clients: everything in the slot of a client. */
 export class RedisClients {
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;
   readonly #time: ServerTime;
   readonly #records: DecisionRecords;
+  readonly #limits: readonly string[];
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   readonly #storedShapes = new Map<string, number>();
 
-  constructor(commands: RedisCommands, calls: NodeCalls, time: ServerTime, records: DecisionRecords) {
+  constructor({ commands, calls, time, records, decisionsHotMs }: RedisClientsParts) {
     this.#commands = commands;
     this.#calls = calls;
     this.#time = time;
     this.#records = records;
+    this.#limits = commitLimits(decisionsHotMs);
   }
 
   async load({ hash }: Pick<ClientKey, 'hash'>, { orderRef, idempotencyKey }: LoadAlso): Promise<Snapshot> {
-    const args = [
-      orderRef === undefined ? '' : NOTES.order + nameOf(orderRef),
-      idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
-      decisionPrefix(hash),
-    ];
+    const args =
+      orderRef === undefined && idempotencyKey === undefined
+        ? []
+        : [
+            orderRef === undefined ? '' : NOTES.order + nameOf(orderRef),
+            idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
+            decisionPrefix(hash),
+          ];
     const key = stateKey(hash);
     const [time, state, order, answer] = await this.#calls.reading(key)(() =>
       this.#time.observed(key, () => loadScript.run(this.#commands, [key, notesKey(hash)], args)),
@@ -94,13 +108,14 @@ export class RedisClients {
     validUntilMs: number,
     storesShape: boolean,
   ): Promise<CommitFate> {
-    const { keys, args } = commitCall(change, next, validUntilMs, storesShape);
+    const terms = { validUntilMs, storesShape, limits: this.#limits };
+    const { keys, args } = commitCall(change, next, terms);
     return this.#calls.on(stateKey(change.client.hash))(async () =>
       readCommitReply(await commitScript.run(this.#commands, keys, args)),
     );
   }
 
-  /** An answer taken in from a version before is a text of its own; others are told by their decision. */
+  /** An answer taken over from an earlier version is a text of its own; others are rebuilt from their decision. */
   async #answer(clientHash: string, text: string | null): Promise<StoredAnswer | null> {
     if (text === null) return null;
     if (text.startsWith('{"answer"')) return readAnswer(text);

@@ -9,6 +9,7 @@ import {
   NOTES,
   nameOf,
   notesKey,
+  orderKey,
   PARTITIONS,
   partitionOf,
   shapeKey,
@@ -19,7 +20,7 @@ import { orderText } from '../../snapshot.ts';
 import { type Change, RETENTION } from '../../store.ts';
 import { RedisScript } from '../script.ts';
 
-export const commitScript = new RedisScript('commit-6.lua');
+export const commitScript = new RedisScript('client/commit-7.lua');
 
 /**
  * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
@@ -27,34 +28,53 @@ export const commitScript = new RedisScript('commit-6.lua');
  */
 export type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless';
 
-/** Arguments 10 to 15 of the script. */
-const LIMITS: readonly string[] = [
-  RETENTION.stateMs,
-  RETENTION.decisionMs,
-  RETENTION.shapeMs,
-  Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
-  RETENTION.decisionMs,
-  RETENTION.notesPerClient,
-].map(String);
+/** How long everything is kept and how much of it: arguments 12 to 19 of the script. */
+export function commitLimits(decisionsHotMs: number): readonly string[] {
+  return [
+    RETENTION.stateMs,
+    RETENTION.decisionMs,
+    RETENTION.shapeMs,
+    decisionsHotMs,
+    -(RETENTION.decisionsPerOrder + 1),
+    Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
+    RETENTION.decisionMs,
+    RETENTION.notesPerClient,
+  ].map(String);
+}
 
 /** The shape is believed to be stored where the record goes. */
 const BELIEVED = '0';
 
-/** The keys and arguments of commit-6.lua, which says what each of them is. */
-export function commitCall(change: Change, nextRaw: string, validUntilMs: number, storesShape: boolean) {
+/** How a change is committed. */
+export interface CommitTerms {
+  /** It is not applied after this, by the store's clock. */
+  readonly validUntilMs: number;
+  readonly storesShape: boolean;
+  /** As `commitLimits` gives them. */
+  readonly limits: readonly string[];
+}
+
+/** The keys and arguments of commit-7.lua, which says what each of them is. */
+export function commitCall(
+  change: Change,
+  nextRaw: string,
+  { validUntilMs, storesShape, limits }: CommitTerms,
+) {
   const { stamp, entry, client, decision, shape } = change;
-  const { hash } = client;
+  const { hash, platform } = client;
+  const partition = partitionOf(hash);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape repeats everything, and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
   return {
     keys: [
       stateKey(hash),
-      journalKey(partitionOf(hash)),
-      journalLossKey(partitionOf(hash)),
+      journalKey(partition),
+      journalLossKey(partition),
       notesKey(hash),
       decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
-      shaped === null ? unusedKey(hash) : shapeKey(partitionOf(hash), shaped.id),
+      shaped === null ? unusedKey(hash) : shapeKey(partition, shaped.id),
+      decision === undefined ? unusedKey(hash) : orderKey(partition, platform, nameOf(decision.orderRef)),
     ],
     args: [
       String(validUntilMs),
@@ -65,8 +85,11 @@ export function commitCall(change: Change, nextRaw: string, validUntilMs: number
       hash,
       journalText(entry),
       record,
+      // Without its time: the order's decisions are read anyway, and there is one of these for each.
+      decision === undefined ? '' : `${hash}.${decision.seq}`,
+      String(entry.at),
       shapeArgument(shaped, storesShape),
-      ...LIMITS,
+      ...limits,
       ...notesOf(change),
     ],
   };
@@ -111,6 +134,6 @@ export function readCommitReply(reply: unknown): CommitFate {
     case -2:
       return 'shapeless';
     default:
-      throw new Error(`commit-6.lua returned ${String(reply)}`);
+      throw new Error(`commit-7.lua returned ${String(reply)}`);
   }
 }

@@ -32,7 +32,7 @@ export class ClientErasure {
 
   /** Gives the number of the client's newest decision. */
   async erase(client: ClientKey): Promise<number> {
-    const { erasing, orders } = this.#parts;
+    const { erasing } = this.#parts;
     const { platform, hash } = client;
     const journal = journalKey(partitionOf(hash));
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
@@ -42,7 +42,6 @@ export class ClientErasure {
       await erasing.removeSightings(client, owned, state);
       const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
-      await orders.forgetLate(hash);
       // They lie in slots of their own.
       for (const name of owned.answers) await erasing.unlink([claimKey(platform, name)]);
       await erasing.removeFromJournal(journal, hash);
@@ -52,12 +51,13 @@ export class ClientErasure {
   }
 
   /** With what finds them by their orders. */
-  async #removeDecisions({ platform, hash }: ClientKey, newest: number): Promise<void> {
+  async #removeDecisions(client: ClientKey, newest: number): Promise<void> {
     const { erasing, orders } = this.#parts;
+    const { hash } = client;
     for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
       const length = Math.min(BATCH_KEYS_MAX, newest - first + 1);
       const seqs = Array.from({ length }, (_, index) => first + index);
-      for (const orderRef of await this.#ordersOf(hash, seqs)) await orders.forget(platform, orderRef, hash);
+      for (const orderRef of await this.#ordersOf(hash, seqs)) await orders.forget(client, orderRef);
       await erasing.unlink(seqs.map((seq) => decisionKey(hash, seq)));
     }
   }

@@ -76,7 +76,7 @@ const NO_COMMAND_TIMER = { timeout: 0 };
 
 /**
  * Connects once, or throws StoreUnavailable with the addresses and without the password.
- * Everything that goes wrong later is told to `onError`.
+ * Everything that goes wrong later goes to `onError`.
  */
 export async function connectRedis(
   target: RedisTarget,

@@ -27,12 +27,12 @@ import {
 const loadScript = new RedisScript('earlier/load-4.lua');
 const takeScript = new RedisScript('earlier/take-3.lua');
 const leaveScript = new RedisScript('earlier/leave-1.lua');
-const noteScript = new RedisScript('note-order-1.lua');
+const noteScript = new RedisScript('earlier/note-order-1.lua');
 
 /** Records that are read with one command. */
 const BATCH_RECORDS_MAX = 100;
 
-/** Clients in the layout of keys before this one, as nodes of the version before read and write them. */
+/** Clients in the layout of keys before this one, as nodes of the earlier version read and write them. */
 export class EarlierClients {
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;

@@ -25,7 +25,7 @@ interface KnownSettings {
   readonly readMs: number;
 }
 
-/** Tries every server by itself: one that hangs tells nothing about the others. */
+/** Tries every server by itself: one that hangs says nothing about the others. */
 export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: NodeCalls;

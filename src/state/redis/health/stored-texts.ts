@@ -7,8 +7,8 @@ import { MOVED } from '../earlier/keys.ts';
 import type { LaidOutClients } from '../layout/laid-out-clients.ts';
 import { RedisScript } from '../script.ts';
 
-const readText = new RedisScript('read-text-1.lua');
-const replaceText = new RedisScript('replace-text-1.lua');
+const readText = new RedisScript('documents/read-text-1.lua');
+const replaceText = new RedisScript('documents/replace-text-1.lua');
 
 /** Keys that one step looks at: well under a millisecond, in which no request is served. */
 const SCAN_KEYS = 500;
@@ -19,7 +19,7 @@ export function redisStoredTexts(
   calls: NodeCalls,
   clients: Pick<LaidOutClients, 'stateKeyOf' | 'newestDecision'>,
 ): StoredTexts {
-  const keyOf = ({ kind, name }: TextPlace): string => {
+  const keyOf = async ({ kind, name }: TextPlace): Promise<string> => {
     switch (kind) {
       case 'client':
         return clients.stateKeyOf(name);
@@ -35,14 +35,14 @@ export function redisStoredTexts(
   return {
     all: () => allTexts(connection, calls),
     read: async (place) => {
-      const key = keyOf(place);
+      const key = await keyOf(place);
       const reply = await calls.on(key)(() => readText.run(commands, [key], []));
       if (!Array.isArray(reply)) return null;
       const [text, stamp] = reply.map(String);
       return { text: text ?? '', stamp: stamp ?? '' };
     },
     replace: async (place, stamp, next) => {
-      const key = keyOf(place);
+      const key = await keyOf(place);
       const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
       const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
       return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;

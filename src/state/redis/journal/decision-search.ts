@@ -4,10 +4,7 @@ import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filt
 import type { FoundDecisions } from '../../decision-search.ts';
 import { journalKey } from '../../keys.ts';
 import { STEP_ITEMS_MAX, searchSteps } from '../../paced-steps.ts';
-import type { RunCall } from '../../run-call.ts';
-import type { RedisCommands } from '../connection/connection.ts';
-import type { JournalEntries } from './entries.ts';
-import { batchFor, type JournalRow, rowOf } from './journal.ts';
+import { batchFor, type JournalParts, type JournalRow, rowOf } from './journal.ts';
 
 /**
  * Entries that are looked at for decisions that fit a filter. Fewer than one partition keeps, so that what
@@ -28,28 +25,17 @@ interface Search {
 
 /** `findDecisions` over the partitions of the journal: all of them backwards, some in each step. */
 export class RedisDecisionSearch {
-  readonly #commands: RedisCommands;
-  readonly #runOn: (key: string) => RunCall;
-  readonly #entries: JournalEntries;
-  readonly #partitions: () => readonly string[];
+  readonly #parts: JournalParts;
 
-  constructor(
-    commands: RedisCommands,
-    runOn: (key: string) => RunCall,
-    entries: JournalEntries,
-    partitions: () => readonly string[],
-  ) {
-    this.#commands = commands;
-    this.#runOn = runOn;
-    this.#entries = entries;
-    this.#partitions = partitions;
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
   }
 
   /** A platform's newest decisions that fit, newest first, and how far was looked. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    const searches = this.#partitions().map(
-      (partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }),
-    );
+    const searches = this.#parts
+      .partitions()
+      .map((partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }));
     let batch = Math.min(batchFor(limit), STEP_ITEMS_MAX);
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; ) {
       const open = unfinished(searches, limit);
@@ -76,12 +62,14 @@ export class RedisDecisionSearch {
   ): Promise<void> {
     const key = journalKey(search.partition);
     const from = search.reached === null ? '+' : `(${search.reached.id}`;
-    const reply = await this.#runOn(key)(() => this.#commands.xRevRange(key, from, '-', { COUNT: batch }));
+    const reply = await this.#parts.runOn(key)(() =>
+      this.#parts.commands.xRevRange(key, from, '-', { COUNT: batch }),
+    );
     const rows = (reply ?? []).map(rowOf);
     const verdicts = rows.filter(
       ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
     );
-    const entries = await this.#entries.of(verdicts);
+    const entries = await this.#parts.entries.of(verdicts);
     for (const [index, { place }] of verdicts.entries()) {
       const entry = entries[index];
       if (entry?.kind !== 'verdict') continue;

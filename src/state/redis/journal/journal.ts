@@ -46,33 +46,30 @@ interface Feed {
   ended: boolean;
 }
 
+/** What reads the partitions of the journal. */
+export interface JournalParts {
+  readonly commands: RedisCommands;
+  readonly runOn: (key: string) => RunCall;
+  readonly entries: JournalEntries;
+  /** Those of today, and behind them those of the layout before while they hold something. */
+  readonly partitions: () => readonly string[];
+}
+
 /**
  * The journal over its partitions. An entry that is added later comes later in its partition, so a cursor
  * that holds a place in each partition skips nothing and doubles nothing; between partitions the order is
  * that of the servers' clocks.
  */
 export class RedisJournal {
-  readonly #commands: RedisCommands;
-  readonly #runOn: (key: string) => RunCall;
-  readonly #entries: JournalEntries;
-  readonly #partitions: () => readonly string[];
+  readonly #parts: JournalParts;
 
-  /** `partitions` gives those of today, and behind them those of the layout before while they hold something. */
-  constructor(
-    commands: RedisCommands,
-    runOn: (key: string) => RunCall,
-    entries: JournalEntries,
-    partitions: () => readonly string[],
-  ) {
-    this.#commands = commands;
-    this.#runOn = runOn;
-    this.#entries = entries;
-    this.#partitions = partitions;
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
   }
 
   async read(after: string | null, limit: number): Promise<JournalPage> {
     const places = readCursor(after);
-    const feeds = this.#partitions().map((partition, index): Feed => {
+    const feeds = this.#parts.partitions().map((partition, index): Feed => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
@@ -102,7 +99,7 @@ export class RedisJournal {
   /** Forgets what was shipped, a partition after the other and some entries at a time. */
   async trim(through: string, { journalEntries, decisionsHotMs }: KeptAfterShipping): Promise<void> {
     const kept = Math.ceil(journalEntries / PARTITIONS.length);
-    const partitions = this.#partitions();
+    const partitions = this.#parts.partitions();
     for (const [index, place] of readCursor(through).entries()) {
       const partition = partitions[index];
       if (place === null || partition === undefined) continue;
@@ -110,17 +107,17 @@ export class RedisJournal {
       const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
       const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
       const args = [`${place.ms}-${place.seq}`, ...numbers, recordsPrefix(partition), ...shorter];
-      const trimSome = () => trimScript.run(this.#commands, keys, args);
-      while ((await this.#runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
+      const trimSome = () => trimScript.run(this.#parts.commands, keys, args);
+      while ((await this.#parts.runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
     }
   }
 
   /** What the partitions lost behind the places; null when nothing. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await Promise.all(
-      this.#partitions().map(async (partition, index) => {
+      this.#parts.partitions().map(async (partition, index) => {
         const key = journalLossKey(partition);
-        const loss = await this.#runOn(key)(() => this.#commands.hGetAll(key));
+        const loss = await this.#parts.runOn(key)(() => this.#parts.commands.hGetAll(key));
         return gapOf(loss, places[index] ?? null);
       }),
     );
@@ -134,9 +131,11 @@ export class RedisJournal {
       hungry.map(async (feed) => {
         const key = journalKey(feed.partition);
         const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
-        const reply = await this.#runOn(key)(() => this.#commands.xRange(key, from, '+', { COUNT: batch }));
+        const reply = await this.#parts.runOn(key)(() =>
+          this.#parts.commands.xRange(key, from, '+', { COUNT: batch }),
+        );
         const rows = (reply ?? []).map(rowOf);
-        const entries = await this.#entries.of(rows);
+        const entries = await this.#parts.entries.of(rows);
         for (const [index, { place }] of rows.entries()) {
           const entry = entries[index];
           if (entry !== undefined) feed.rows.push({ place, entry });

@@ -29,9 +29,10 @@ export class RedisJournals {
     const entries = new JournalEntries(records);
     const partitions = () => (layout.hasEarlier ? [...PARTITIONS, ...EARLIER_PARTITIONS] : PARTITIONS);
     this.#layout = layout;
-    this.#journal = new RedisJournal(commands, runOn, entries, partitions);
+    const parts = { commands, runOn, entries, partitions };
+    this.#journal = new RedisJournal(parts);
     this.#history = new RedisClientHistory(commands, runOn, entries);
-    this.#search = new RedisDecisionSearch(commands, runOn, entries, partitions);
+    this.#search = new RedisDecisionSearch(parts);
   }
 
   /** Entries after a cursor, in the order of the servers' clocks. */

@@ -21,7 +21,7 @@ import type { EarlierErasure } from '../earlier/erasure.ts';
 import { stateKeyOf } from '../earlier/keys.ts';
 import type { Layout } from './layout.ts';
 
-/** A change that takes effect must have this long to be heard of before it is given up. */
+/** A change that takes effect must have this long to be noticed before it is given up. */
 const ANSWER_MARGIN_MS = 20;
 
 export interface LaidOutClientsParts {
@@ -60,19 +60,7 @@ export class LaidOutClients {
     const validUntilMs = this.#validUntilMs(change.stamp);
     if (change.stamp.isEarlier === true)
       return this.#told(await this.#parts.earlier.commit(change, validUntilMs));
-    const { clients, orders } = this.#parts;
-    const { decision } = change;
-    if (decision === undefined) return this.#told(await clients.commit(change, validUntilMs));
-    // Beside each other: where the order lies says nothing about the verdict.
-    const [fate, noted] = await Promise.allSettled([
-      clients.commit(change, validUntilMs),
-      orders.note(decision),
-    ]);
-    if (fate.status === 'rejected') throw fate.reason;
-    if (noted.status === 'rejected') throw noted.reason;
-    // What was noted of a decision that lost its race is passed over by whoever looks for the order.
-    if (fate.value === 'committed' && !noted.value) await orders.postpone(decision);
-    return this.#told(fate.value);
+    return this.#told(await this.#parts.clients.commit(change, validUntilMs));
   }
 
   /** After this every client is changed in the layout of today alone. */
@@ -115,9 +103,13 @@ export class LaidOutClients {
     return searchSteps.map(numbers, (some) => this.#decisions(client.hash, some));
   }
 
-  /** Where the state of a client lies. */
-  stateKeyOf(clientHash: string): string {
-    return this.#parts.layout.phase === 'earlier' ? stateKeyOf(clientHash) : stateKey(clientHash);
+  /** Where the state of a client lies, readable or not. While clients move this one moves first. */
+  async stateKeyOf(hash: string): Promise<string> {
+    const { layout, earlier } = this.#parts;
+    if (layout.phase === 'earlier') return stateKeyOf(hash);
+    // A state that moved before and cannot be read must not be read for a second move.
+    if (layout.phase === 'moving' && (await earlier.take({ hash })) !== null) await this.move({ hash });
+    return stateKey(hash);
   }
 
   /** The number of the newest decision as records and orders tell it, for a client whose state cannot. */
@@ -148,7 +140,7 @@ export class LaidOutClients {
     );
   }
 
-  /** True when the client was in the earlier layout and is here now, whoever took it over. */
+  /** True when the client was in the earlier layout and is here now, whichever node moved it. */
   async #takeOver(client: Pick<ClientKey, 'hash'>, stamp: Stamp): Promise<boolean> {
     const { clients, earlier } = this.#parts;
     const taken = await earlier.take(client);

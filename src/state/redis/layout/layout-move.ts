@@ -13,7 +13,7 @@ const AT_ONCE = 8;
 
 /**
  * Takes all clients of the layout before into that of today, while the service runs. A client that is asked for meanwhile
- * moves at once; the others are walked over here. It can be broken off anywhere and begun again.
+ * moves at once; the others are moved here. It can be interrupted anywhere and started again.
  */
 export class LayoutMove implements StateMove {
   readonly #connection: RedisConnection;

@@ -10,7 +10,7 @@ const TRUNCATE_TIMEOUT_MS = 100;
 /** The thread of `SqliteCheckpoints`: puts logged pages in their place without holding up any writer or reader. */
 const db = new DatabaseSync(String(workerData), { timeout: TRUNCATE_TIMEOUT_MS });
 
-/** Who asked for an empty log is told when it is; until then every round tries. */
+/** The caller that asked for an empty log hears when it is empty; until then every round tries. */
 let truncationsWanted = 0;
 
 parentPort?.on('message', () => {

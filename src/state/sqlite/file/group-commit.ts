@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { LogSync } from './log-sync.ts';
 
 interface Pending {
   /** Does the write and gives what is to be done once it is on disk. */
@@ -19,24 +20,34 @@ const RETRY_MS = 5;
 /** SQLITE_BUSY: another process holds the lock. */
 const BUSY = 5;
 
+/** A write that is committed, and waits for the disk. */
+interface Committed extends Pick<Pending, 'reject'> {
+  readonly acknowledge: () => void;
+}
+
 /**
- * Runs all writes that arrive in one turn of the event loop in one transaction, so that they share one
- * fsync. A write is acknowledged only after the transaction that holds it is on disk.
+ * Runs all writes that arrive in one turn of the event loop in one transaction, and brings what was committed to the disk
+ * in the background: one sync at a time, for all transactions before it. A write is acknowledged only after that. What a
+ * disk refuses to sync is told as failed, although others may have seen it.
  */
 export class GroupCommit {
   readonly #db: DatabaseSync;
+  readonly #log: Pick<LogSync, 'sync'>;
   readonly #onCommit: () => void;
   #pending: Pending[] = [];
   #scheduled = false;
+  #committed: Committed[] = [];
+  #syncing: Promise<void> | null = null;
 
   /** `onCommit` is called after each transaction. */
-  constructor(db: DatabaseSync, onCommit: () => void) {
+  constructor(db: DatabaseSync, log: Pick<LogSync, 'sync'>, onCommit: () => void) {
     this.#db = db;
+    this.#log = log;
     this.#onCommit = onCommit;
   }
 
   run<T>(work: () => T): Promise<T> {
-    if (this.#pending.length >= PENDING_WRITES_MAX)
+    if (this.#pending.length + this.#committed.length >= PENDING_WRITES_MAX)
       return Promise.reject(new Error('too many writes are waiting'));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const writeThenAcknowledge = () => {
@@ -51,10 +62,11 @@ export class GroupCommit {
     return promise;
   }
 
-  /** Writes everything that waits, now or never. */
-  close(): void {
+  /** Writes everything that waits, now or never, and waits for the disk. */
+  async close(): Promise<void> {
     this.#flush();
     for (const { reject } of this.#pending.splice(0)) reject(new Error('the store is closed'));
+    await this.#syncing;
   }
 
   #flush(): void {
@@ -74,14 +86,30 @@ export class GroupCommit {
 
   #write(batch: readonly Pending[]): void {
     try {
-      const acknowledgements = batch.map(({ work }) => work());
+      const written = batch.map(({ work, reject }) => ({ acknowledge: work(), reject }));
       this.#db.exec('COMMIT');
-      for (const acknowledge of acknowledgements) acknowledge();
-      this.#onCommit();
+      this.#committed.push(...written);
     } catch (error) {
       rejectAll(batch, error);
       this.#rollBack();
+      return;
     }
+    this.#onCommit();
+    this.#syncing ??= this.#sync();
+  }
+
+  async #sync(): Promise<void> {
+    while (this.#committed.length > 0) {
+      const written = this.#committed;
+      this.#committed = [];
+      try {
+        await this.#log.sync();
+        for (const { acknowledge } of written) acknowledge();
+      } catch (error) {
+        rejectAll(written, error);
+      }
+    }
+    this.#syncing = null;
   }
 
   /** Gives up what has waited long enough, and tries again soon for the others. */
@@ -101,7 +129,7 @@ export class GroupCommit {
   }
 }
 
-function rejectAll(batch: readonly Pending[], error: unknown): void {
+function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): void {
   for (const { reject } of batch) reject(error);
 }
 

@@ -36,8 +36,9 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
     // In a new file this must come first: later it takes a rewrite.
     db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
     db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
     );
     makeTables(db);
     letShrink(db);
@@ -58,7 +59,7 @@ function keepForOwner(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) if (isOurs(file)) chmodSync(file, FILE_MODE);
 }
 
-/** Who shares a file of somebody else's goes on with it as it is. */
+/** A process that opens a file made by another uses it as it is. */
 function isOurs(file: string): boolean {
   return existsSync(file) && statSync(file).uid === process.getuid?.();
 }

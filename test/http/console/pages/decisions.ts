@@ -11,7 +11,7 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.getByLabel('verdict').selectOption('BLOCK');
     await tab.page.getByLabel('rule', { exact: true }).fill('client-blocked');
     await tab.button('Show').click();
-    await tab.page.getByText(/^\d+ of all \d+ that are kept$/).waitFor();
+    await tab.page.getByText(/^\d+ that fit, of all \d+ that are kept$/).waitFor();
     expect(await tab.page.evaluate('location.hash')).to.equal(
       '#/decisions?verdict=BLOCK&rule=client-blocked',
     );
@@ -48,7 +48,9 @@ describeConsole("the console's page Decisions", (tab) => {
       .waitFor();
     await tab.visit('#/decisions?verdict=WAIT');
     await tab.page
-      .getByText(/^2 of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/)
+      .getByText(
+        /^2 that fit, of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/,
+      )
       .waitFor();
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
@@ -78,7 +80,7 @@ describeConsole("the console's page Decisions", (tab) => {
     await page.locator('select[name=outcome]').selectOption('UNPAID');
     await page.getByLabel('from day').fill(new Date(Date.now() - 86_400_000).toISOString().slice(0, 10));
     await tab.button('Show').click();
-    await page.getByText(/^[1-9]\d* of all \d+ that are kept$/).waitFor();
+    await page.getByText(/^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)$/).waitFor();
     const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
     for (const amount of amounts) expect(Number.parseFloat(amount)).to.be.within(100, 120);
     const groups = await page.locator('.decisions tbody td:nth-child(9)').allTextContents();
@@ -104,7 +106,7 @@ describeConsole("the console's page Decisions", (tab) => {
     it('lead from an order to what became of it, and to why', async () => {
       await tab.open('#/decisions?orderRef=order-ivan-3');
       const { page } = tab;
-      await page.getByText('3 of all 3 that are kept').waitFor();
+      await page.getByText('All 3 that fit').waitFor();
       await page
         .getByRole('heading', { name: 'What became of the order' })
         .locator('..')

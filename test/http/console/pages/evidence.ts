@@ -15,7 +15,7 @@ describeConsole("the console's page Evidence", (tab) => {
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor();
     await page
       .getByRole('status')
-      .filter({ hasText: /^[1-9]\d* of all \d+ that are kept$/ })
+      .filter({ hasText: /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)$/ })
       .waitFor();
   });
 
@@ -40,7 +40,13 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     await page.getByRole('slider', { name: 'value' }).press('Home');
     await page.getByRole('heading', { name: 'unpaidChain = 1' }).waitFor();
     expect(await page.getByRole('row', { name: /^unpaid orders blocked/ }).textContent()).to.match(/\+\d/);
-    await page.getByText('--vary groups.blocked-by-unpaid-chain.unpaidChain=1 --write').waitFor();
+    await page.getByLabel('make a draft').fill('p2.v77-chain');
+    await tab.button('Work on it in this browser').click();
+    await page.getByRole('heading', { name: /^p2\.v77-chain/ }).waitFor();
+    const kept = await page.evaluate(() => localStorage.getItem('draft p2.v77-chain') ?? '');
+    expect(JSON.parse(kept).files['groups.yaml']).to.include(
+      '{ fact: unpaidChain, operator: greaterThanInclusive, value: 1 }',
+    );
   });
 
   it('say what is wrong with values that cannot be tried', async () => {
@@ -55,5 +61,22 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     expect(await tab.page.locator('main').textContent()).to.match(
       /Brier score0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
     );
+  });
+
+  it('show beside it what has changed from the earlier to the later part of the time', async () => {
+    await tab.open('#/evidence/calibration?version=p2.v10&days=7');
+    const answers = tab.page.getByRole('region', { name: 'Answers and outcomes' });
+    await answers.waitFor({ timeout: 40_000 });
+    expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
+      /^\s*GET_NEW(\s*\d+\.\d % \(\d+\.\d to \d+\.\d\)){2}\s*$/,
+    );
+  });
+
+  it('look for rules and thresholds within a budget, and say plainly when nothing is found', async () => {
+    await tab.open('#/evidence/suggest?version=p2.v10&days=7');
+    await tab.page.getByLabel('budget, %').fill('0.5');
+    await tab.button('Look for changes').click();
+    await tab.page.getByText('Nothing is suggested').waitFor({ timeout: 40_000 });
+    expect(tab.page.url()).to.match(/budget=0\.5$/);
   });
 });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { call, type Problem } from '../../../service/http-call.ts';
-import { rawExchange, rawStatus } from '../../../service/raw-exchange.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
+import { rawExchange, rawStatus } from '../../raw-exchange.ts';
 
 /** Clients that a request about another one must never reach. */
 const BYSTANDERS = ['binding', 'override', 'history', 'b', 'a', 'client', 'clients'];

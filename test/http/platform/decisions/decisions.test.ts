@@ -7,8 +7,7 @@ import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
 const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.';
 
-describeOnStores('looking for decisions', function (store) {
-  this.timeout(30_000);
+describeOnStores('looking for decisions', (store) => {
   let service: RunningService;
   let shop: Tenant;
   /** All of the shop's decisions, newest first. */
@@ -81,7 +80,10 @@ describeOnStores('looking for decisions', function (store) {
   it('needs sound parameters', async () => {
     for (const [query, detail] of [
       [{ verdict: 'wait' }, 'The parameter verdict must be one of GET_NEW, GET_SAME_STICKY, WAIT, BLOCK.'],
-      [{ ruleVersion: 'v10' }, 'The parameter ruleVersion must be p<number>.v<number>, like p2.v10.'],
+      [
+        { ruleVersion: 'v10' },
+        'The parameter ruleVersion must be p<number>.v<number>, like p2.v10, or p2.v11-night for a draft.',
+      ],
       [{ from: 'yesterday' }, `The parameter from ${MOMENT}`],
       [{ to: '2026-11-21' }, `The parameter to ${MOMENT}`],
       [{ amountMin: '-1' }, 'The parameter amountMin must be a decimal number like 25 or 25.00.'],

@@ -6,8 +6,7 @@ import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
-describe('POST /v1/platform/evidence', function () {
-  this.timeout(60_000);
+describe('POST /v1/platform/evidence', () => {
   let seeded: SeededConsole;
   let shop: Tenant;
   before(async () => {
@@ -33,7 +32,7 @@ describe('POST /v1/platform/evidence', function () {
       version: 'p2.v10',
       by: 'day',
     });
-    expect([status, body.kind, body.rules.ruleVersion, body.by]).to.deep.equal([
+    expect([status, body.kind, body.rules?.ruleVersion, body.by]).to.deep.equal([
       200,
       'report',
       'p2.v10',

@@ -60,10 +60,11 @@ describeOnStores('shared lists over HTTP', (store) => {
   it('hold ranges of addresses against what a score showed before', async () => {
     const shop = await tenant();
     await shop.score({ ip: '203.0.113.9' });
-    const path = `lists/blocked/entries?value=${encodeURIComponent('203.0.112.0/23')}`;
-    expect((await shop.ask('PUT', path, { kind: 'ip', ...REASON })).status).to.equal(200);
+    const range = encodeURIComponent('203.0.112.0/23');
+    const put = await shop.ask('PUT', `lists/blocked/entries/${range}`, { kind: 'ip', ...REASON });
+    expect(put.status).to.equal(200);
     expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
-    expect((await shop.ask('DELETE', path)).status).to.equal(204);
+    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
     expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
   });
 
@@ -183,10 +184,17 @@ describeOnStores('shared lists over HTTP', (store) => {
     ],
     [
       'PUT',
-      'lists/fresh/entries/10.0.0.0%2F8',
+      'lists/fresh/entries/10.0.0.1%2F8',
       { kind: 'ip', ...REASON },
+      422,
+      '"10.0.0.1/8" does not begin where the range does; write 10.0.0.0/8.',
+    ],
+    [
+      'PUT',
+      'lists/fresh/entries/ann%2Fbob',
+      { kind: 'client', ...REASON },
       400,
-      'A path cannot carry the value "10.0.0.0/8" safely; name it in the query: entries?value=10.0.0.0%2F8.',
+      'A path cannot carry the value "ann/bob" safely; name it in the query: entries?value=ann%2Fbob.',
     ],
     ['PUT', 'lists/fresh/entries', { kind: 'ip', ...REASON }, 400, 'The parameter value is required.'],
     [

@@ -5,12 +5,15 @@ import { expect } from 'chai';
 import type { RedisSecurity } from '../../../../src/state/redis/connection/security.ts';
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
 import { StoreUnavailable } from '../../../../src/state/store.ts';
+import { end, own } from '../../../processes/own-process.ts';
 import { type Authority, makeAuthority } from '../../../servers/certificates.ts';
 import { freePort } from '../../../servers/free-port.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
-import { end, own } from '../../../servers/own-process.ts';
+import { assignSlots } from '../../../servers/redis.ts';
+import { accepts, command } from '../../../servers/redis-command.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { until } from '../../../servers/until.ts';
+import { newClient, verdict } from '../../clients.ts';
 
 const IGNORED = () => {
   // A failed call tells it.
@@ -70,6 +73,37 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
     );
     expect(await failure(`rediss://:wrong@127.0.0.1:${port}`, trusting())).to.match(/WRONGPASS/);
     expect(await failure(`redis://:secret@127.0.0.1:${port}`, {})).to.match(/cannot be reached/);
+  });
+
+  it('is used as a Cluster, whose masters tell of each other by their secure ports', async () => {
+    const masters = await Promise.all(
+      [0, 1, 2].map(async () => ({
+        port: await freePort(),
+        secure: await freePort(),
+        bus: await freePort(),
+      })),
+    );
+    for (const { port, secure, bus } of masters) {
+      const listening = ['--tls-port', String(secure), ...secureOptions, '--port', String(port)];
+      start(...listening, '--cluster-enabled', 'yes', '--tls-cluster', 'yes', '--cluster-port', String(bus));
+      await until('a master answers', () => accepts(port, ['PING']));
+    }
+    await assignSlots(masters.map(({ port }) => port));
+    const [first] = masters;
+    for (const { secure, bus } of masters.slice(1))
+      await command(first?.port ?? 0, ['CLUSTER', 'MEET', '127.0.0.1', String(secure), String(bus)]);
+    for (const { port } of masters)
+      await until('all masters know each other', async () =>
+        String(await command(port, ['CLUSTER', 'INFO'])).includes('cluster_state:ok'),
+      );
+    const url = masters.map(({ secure }) => `rediss://127.0.0.1:${secure}`).join(',');
+    const store = await openRedisStore(url, IGNORED, { security: trusting() });
+    for (let count = 0; count < 30; count++) await verdict(store, newClient(), 'order-1');
+    await store.close();
+    const keys = await Promise.all(masters.map(({ port }) => command(port, ['DBSIZE'])));
+    expect(keys.every((held) => Number(held) > 0)).to.equal(true);
+    expect(await failure(url, clientCertificate)).to.match(/cannot be reached/);
+    expect(await failure(url, { ca: authority.ca })).to.match(/cannot be reached/);
   });
 
   it('is found by Sentinels that have a password of their own', async () => {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { loadBenchRules } from '../../../../scripts/bench/sample.ts';
 import { clientKey, platformName } from '../../../../src/client/client-key.ts';
 import { type Decision, recordedDecision } from '../../../../src/decision/decision.ts';
-import { Metrics } from '../../../../src/metrics.ts';
+import { Metrics } from '../../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../../src/rollout/rule-source.ts';
 import { type AnsweredVerdict, ScoringService } from '../../../../src/service.ts';
 import type { JournalRecord, Store } from '../../../../src/state/store.ts';
@@ -63,8 +63,7 @@ const KINDS = [
 ] as const;
 
 for (const { name, start } of KINDS) {
-  describeWithServer('redis-server', `what the version before wrote to ${name}`, function () {
-    this.timeout(60_000);
+  describeWithServer('redis-server', `what the version before wrote to ${name}`, () => {
     let servers: RedisServers;
     const nodes: Node[] = [];
     const newNode = async () => {
@@ -75,7 +74,7 @@ for (const { name, start } of KINDS) {
     beforeEach(async () => {
       await Promise.all(nodes.splice(0).map(({ store }) => store.close()));
       await everywhere(servers, ['FLUSHALL']);
-      for (const args of written.commands) await everywhere(servers, args);
+      for (const args of written.commands) await everywhere(servers, withEnd(args));
     });
     before(async () => {
       servers = await start();
@@ -96,6 +95,27 @@ for (const { name, start } of KINDS) {
           await node.store.move()?.run(() => {});
           expect(node.store.move()).to.equal(null);
         });
+      });
+
+      it('is mended while it is moved: a state that cannot be read moves as it is, and once', async () => {
+        const state = written.commands.find(
+          ([kind, key]) => kind === 'SET' && key?.startsWith('s:') === true,
+        );
+        const [, key = ''] = state ?? [];
+        await everywhere(servers, ['SET', key, 'torn']);
+        const node = await newNode();
+        await node.store
+          .move()
+          ?.run(() => {
+            throw new Error('broken off');
+          })
+          .catch(() => {});
+        const place = { kind: 'client', name: key.slice('s:{A}'.length) } as const;
+        const torn = await node.store.texts.read(place);
+        expect(torn?.text).to.equal('torn');
+        expect(await node.store.texts.replace(place, torn?.stamp ?? '', 'torn again')).to.equal(true);
+        expect((await node.store.texts.read(place))?.text).to.equal('torn again');
+        expect(await node.store.texts.replace(place, torn?.stamp ?? '', 'by somebody else')).to.equal(false);
       });
 
       describe('is read and answered as before while it is moved, client by client', () => {
@@ -184,12 +204,17 @@ for (const { name, start } of KINDS) {
   });
 }
 
+/** The capture does not tell when texts end, and a note that is moved without an end is over within a second. */
+function withEnd(args: readonly string[]): readonly string[] {
+  return args[0] === 'SET' ? [...args, 'PX', String(24 * 3_600_000)] : args;
+}
+
 /** An entry as this version tells it: ids of decisions have a time. */
 function asRecorded(entry: JournalRecord): JournalRecord {
   return entry.kind === 'verdict' ? { ...entry, decision: recordedDecision(entry.decision) } : entry;
 }
 
-/** The promises to clients of the version before, after `prepare`. */
+/** The promises to clients of the earlier version, after `prepare`. */
 function itHolds(newNode: () => Promise<Node>, prepare: (node: Node) => Promise<void>): void {
   let node: Node;
   beforeEach(async () => {

@@ -13,8 +13,7 @@ import { until } from '../../../servers/until.ts';
 
 const IGNORED = () => {};
 
-describeWithServer('redis-server', 'the health of Redis', function () {
-  this.timeout(30_000);
+describeWithServer('redis-server', 'the health of Redis', () => {
   let servers: RedisServers;
   let store: Store;
   const port = () => servers.nodes[0]?.port ?? 0;
@@ -131,8 +130,7 @@ describeWithServer('redis-server', 'the health of Redis', function () {
   }
 });
 
-describeWithServer('redis-server', 'the health of a Redis Cluster with one hanging master', function () {
-  this.timeout(60_000);
+describeWithServer('redis-server', 'the health of a Redis Cluster with one hanging master', () => {
   let servers: RedisServers;
   let store: Store;
   before(async () => {
@@ -160,9 +158,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
   });
 });
 
-describeWithServer('redis-server', 'the health of Redis behind Sentinel', function () {
-  this.timeout(40_000);
-
+describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
   it('is that of the master', async () => {
     const servers = await startSentinel();
     const store = await openRedisStore(servers.url, IGNORED);

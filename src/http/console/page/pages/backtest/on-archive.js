@@ -99,7 +99,7 @@ function Row({ job: { jobId, askedAt, rules, against, mode, state } }) {
   const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
   return html`<tr>
     <td class="when"><a href=${`#/backtest/${jobId}`}>${dateTime(askedAt)}</a></td>
-    <td>${rules.ruleVersion}</td>
+    <td>${rules?.ruleVersion}</td>
     <td>${against?.ruleVersion ?? 'what was recorded'}</td>
     <td>${mode}</td>
     <td><${Pill} tone=${tone}>${state}<//></td>

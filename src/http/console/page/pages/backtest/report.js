@@ -57,7 +57,7 @@ function figuresOf(report) {
   ];
 }
 
-const COUNTED_ANEW = 'The mode closed-loop counts these anew.';
+const COUNTED_ANEW = 'The mode closed-loop counts these again.';
 const ON_RECORDED_FACTS =
   'Each decision was made again on its recorded facts; another ladder, currency or smoothing does not show.';
 const LIVES_AGAIN = 'The mode closed-loop lives through the journal again and shows it.';

@@ -7,7 +7,7 @@ import { clientMember } from '../../questions.js';
 
 /**
  * @import { Binding, ClientView, Override } from '../../answers.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @import { FormEvent } from '../../parts/form.js'
  * @typedef {{ view: ClientView, propose: (change: Proposal<object | null>) => void }} ByHandProps
  */

@@ -1,6 +1,6 @@
 import { may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Confirm } from '../../parts/change/confirm.js';
 import { Field, formValues } from '../../parts/form.js';
 import { dateTime } from '../../parts/format.js';
 import { LadderMove } from '../../parts/ladder.js';
@@ -15,7 +15,7 @@ import { Past } from './past.js';
 /**
  * @import { ClientView, Session } from '../../answers.d.ts'
  * @import { PageProps } from '../../page-props.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @import { FormEvent } from '../../parts/form.js'
  */
 

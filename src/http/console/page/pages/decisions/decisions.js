@@ -121,5 +121,6 @@ function howMany(listed, filtered, { decisions, backTo, complete }) {
   const all = complete
     ? `all ${count(decisions)} that are kept`
     : `the newest ${count(decisions)}, back to ${dateTime(backTo)}; older ones were not looked at`;
-  return filtered ? `${count(listed)} of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
+  if (filtered && complete && listed === decisions) return `All ${count(listed)} that fit`;
+  return filtered ? `${count(listed)} that fit, of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
 }

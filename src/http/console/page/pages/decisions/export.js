@@ -1,4 +1,5 @@
 import { html } from '../../html.js';
+import { saveFile } from '../../parts/save-file.js';
 import { amountOf, methodOf } from './decision-table.js';
 
 /** @import { Decision } from '../../answers.d.ts' */
@@ -27,8 +28,8 @@ const COLUMNS = [
  * @param {{ decisions: readonly Decision[] }} props
  */
 export function Export({ decisions }) {
-  const csv = () => save('decisions.csv', 'text/csv', csvOf(decisions));
-  const ndjson = () => save('decisions.ndjson', 'application/x-ndjson', ndjsonOf(decisions));
+  const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(decisions));
+  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', ndjsonOf(decisions));
   return html`<div class="buttons">
     <button type="button" onClick=${csv}>Save these as CSV</button>
     <button type="button" onClick=${ndjson}>Save these as NDJSON</button>
@@ -55,17 +56,4 @@ function cell(value) {
 /** @param {readonly Decision[]} decisions */
 function ndjsonOf(decisions) {
   return decisions.map((decision) => `${JSON.stringify(decision)}\n`).join('');
-}
-
-/**
- * @param {string} name
- * @param {string} type
- * @param {string} text
- */
-function save(name, type, text) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

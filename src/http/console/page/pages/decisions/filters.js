@@ -73,7 +73,7 @@ export function Filters({ filter, session, reload }) {
     location.hash = '#/decisions';
   };
   const name = (/** @type {string} */ one) => ({ name: one, defaultValue: filter.get(one), maxlength: 256 });
-  const version = { pattern: 'p[0-9]+[.]v[0-9]+', title: 'A rule version, like p2.v10' };
+  const version = { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' };
   return html`<form class="filters" onSubmit=${submit} onReset=${clear}>
     <${Field} label="orderRef"><input ...${name('orderRef')} /><//>
     <${Field} label="clientIdKey"><input ...${name('clientIdKey')} /><//>

@@ -6,6 +6,7 @@ import { Answered, Empty } from '../../parts/notice.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
 import { Reliability } from './reliability.js';
 import { RulesOnOutcomes } from './rules-report.js';
+import { SuggestionOf } from './suggestion.js';
 import { SweepOf } from './sweep.js';
 
 /**
@@ -20,6 +21,7 @@ const DAYS_AT_FIRST = '30';
 const TABS = /** @type {const} */ ([
   { item: '', title: 'Rules', view: RulesOnOutcomes },
   { item: 'sweep', title: 'Sweep', view: SweepOf },
+  { item: 'suggest', title: 'Suggest', view: SuggestionOf },
   { item: 'calibration', title: 'Calibration', view: Reliability },
 ]);
 
@@ -27,11 +29,12 @@ const TABS = /** @type {const} */ ([
  * What rules, their constants and the payment score were worth on what happened.
  * @param {PageProps} props
  */
-export function EvidencePage({ place }) {
+export function EvidencePage({ place, session }) {
   const folders = useAnswer(RULE_FOLDERS);
   const status = useAnswer(ROLLOUT_STATUS);
   const chosen = place.query.get('version') ?? status.data?.rollout?.active.version;
   const days = place.query.get('days') ?? DAYS_AT_FIRST;
+  const given = { query: place.query, session };
   const tab = TABS.find(({ item }) => item === place.item) ?? TABS[0];
   const shown = (/** @type {RuleFolderList} */ { versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
@@ -52,7 +55,7 @@ export function EvidencePage({ place }) {
         )}
       </nav>
       <${Choice} key=${`${tab.item} ${query}`} versions=${sound} ...${{ version, days, item: tab.item }} />
-      ${status.data && html`<${tab.view} key=${tab.item} ...${{ version, days, query: place.query }} />`}`;
+      ${status.data && html`<${tab.view} key=${tab.item} ...${{ ...given, version, days }} />`}`;
   };
   return html`<${Answered} answer=${folders}>${shown}<//>`;
 }

@@ -1,33 +1,37 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
-import { sinceDays } from '../../parts/evidence/span.js';
+import { Gaps, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { count, dateTime } from '../../parts/format.js';
 import { Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Figures, Pill } from '../../parts/verdict.js';
 import { CALIBRATION } from '../../questions.js';
+import { DriftOf } from './drift.js';
+import { estimateText } from './estimate.js';
+import { MakeDraft } from './make-draft.js';
 
 /**
- * @import { Calibration, ShareInterval, SmoothingQuality } from '../../answers.d.ts'
+ * @import { Calibration, Session, SmoothingQuality } from '../../answers.d.ts'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {SmoothingQuality['reliability'][number]} Decile
  */
 
 /**
  * Whether the payment score can be taken at its word, as it is and with the smoothing that fits best.
- * @param {{ version: string, days: string }} props
+ * @param {{ version: string, days: string, session: Session }} props
  */
-export function Reliability({ version, days }) {
+export function Reliability({ version, days, session }) {
   /** @type {Evidence<Calibration>} */
   const evidence = useEvidence(CALIBRATION, { version, from: sinceDays(days) });
-  const shown = (/** @type {Calibration} */ found) => html`<${Found} found=${found} />`;
-  return html`<${WorkedOut} evidence=${evidence}>${shown}<//>`;
+  const shown = (/** @type {Calibration} */ found) => html`<${Found} found=${found} session=${session} />`;
+  return html`<${WorkedOut} evidence=${evidence}>${shown}<//>
+    <${DriftOf} version=${version} days=${days} />`;
 }
 
-/** @param {{ found: Calibration }} props */
-function Found({ found }) {
-  const { before, after, orders, holds, splitAt, from, to } = found;
+/** @param {{ found: Calibration, session: Session }} props */
+function Found({ found, session }) {
+  const { before, after, change, orders, holds, splitAt, from, to, gaps } = found;
   if (before.orders === 0)
     return html`<${Empty} title="No order with an outcome in the later part of this time">
       Outcomes come by POST /v1/platform/outcomes. Choose a longer time, or wait for more of them.
@@ -36,8 +40,9 @@ function Found({ found }) {
     <p class="faint">
       Fitted on ${count(orders.earlier)} orders from ${dateTime(from)}, shown on the
       ${' '}${count(orders.later)} from ${dateTime(splitAt)} to ${dateTime(to)}; of
-      ${' '}${count(orders.unknown)} nothing is known.
+      ${' '}${count(orders.unknown)} nothing is known. Intervals are of 95 %, by a bootstrap over clients.
     </p>
+    <${Gaps} gaps=${gaps} />
     <div class="two">
       <${Side} title=${`${found.version} as it is`} quality=${before} />
       ${after && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
@@ -45,13 +50,20 @@ function Found({ found }) {
     ${
       after &&
       html`<p>
-        ${
-          holds
-            ? html`<${Pill} tone="good">better<//> The Brier score gets better beyond chance. As a draft:`
-            : html`<${Pill}>no clear gain<//> The difference could be chance. To try it all the same:`
-        }
-        ${' '}<code>npx scoring rules calibrate ${found.version} --write NEW-VERSION</code>
-      </p>`
+          ${holds ? html`<${Pill} tone="good">better<//>` : html`<${Pill}>no clear gain<//>`}
+          ${' '}The Brier score changes by ${estimateText(change?.brier ?? null)}
+          ${holds ? ', beyond chance.' : ', which chance explains.'}
+        </p>
+        <${MakeDraft}
+          session=${session}
+          found=${{
+            from: found.version,
+            values: {
+              'ruleset.smoothing.prior': String(after.smoothing.prior),
+              'ruleset.smoothing.weight': String(after.smoothing.weight),
+            },
+          }}
+        />`
     }`;
 }
 
@@ -80,13 +92,6 @@ function Side({ title, quality }) {
       )}
     <//>
   </section>`;
-}
-
-/** @param {ShareInterval | null} estimate */
-function estimateText(estimate) {
-  if (estimate === null) return '–';
-  const { value, low, high } = estimate;
-  return `${value.toFixed(4)} (${low.toFixed(4)} to ${high.toFixed(4)})`;
 }
 
 const SIZE = 220;

@@ -8,7 +8,7 @@ import { ruleFolder, SWEEP } from '../../questions.js';
 import { TradeOffCurve } from './trade-off.js';
 
 /**
- * @import { OpenedRuleFolder, SweepReport } from '../../answers.d.ts'
+ * @import { OpenedRuleFolder, Session, SweepReport } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {OpenedRuleFolder['constants'][number]} Constant
@@ -19,9 +19,9 @@ const FIRST_PATH = /unpaidChain$/;
 
 /**
  * What other values of a constant would have done to orders.
- * @param {{ version: string, days: string, query: URLSearchParams }} props
+ * @param {{ version: string, days: string, query: URLSearchParams, session: Session }} props
  */
-export function SweepOf({ version, days, query }) {
+export function SweepOf({ version, days, query, session }) {
   const folder = useAnswer(ruleFolder(version));
   const [path, values] = [query.get('path'), query.get('values')];
   const body =
@@ -29,7 +29,7 @@ export function SweepOf({ version, days, query }) {
   /** @type {Evidence<SweepReport>} */
   const evidence = useEvidence(SWEEP, body);
   const shown = (/** @type {SweepReport} */ report) =>
-    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} />`;
+    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} session=${session} />`;
   const form = (/** @type {OpenedRuleFolder} */ { constants }) =>
     html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, days, path, values }} />`;
   return html`<${Answered} answer=${folder}>${form}<//>

@@ -1,11 +1,13 @@
 import { html, useState } from '../../html.js';
 import { intervalText, OrdersBar } from '../../parts/evidence/orders.js';
+import { Gaps } from '../../parts/evidence/span.js';
 import { count, dateTime } from '../../parts/format.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
+import { MakeDraft } from './make-draft.js';
 
 /**
- * @import { SweepReport, SweptCombination, TradeOff } from '../../answers.d.ts'
+ * @import { Session, SweepReport, SweptCombination, TradeOff } from '../../answers.d.ts'
  * @import { InputEvent } from '../../parts/form.js'
  */
 
@@ -19,9 +21,9 @@ const EFFECTS = /** @type {const} */ ([
 
 /**
  * The trade-off of all values on the later part of the time, with a slider over them.
- * @param {{ report: SweepReport }} props
+ * @param {{ report: SweepReport, session: Session }} props
  */
-export function TradeOffCurve({ report }) {
+export function TradeOffCurve({ report, session }) {
   const swept = inOrder(report.combinations);
   const present = swept.findIndex((one) => one.present);
   const [place, setPlace] = useState(Math.max(0, present));
@@ -35,6 +37,7 @@ export function TradeOffCurve({ report }) {
       ${count(later.orders.paid)} paid, ${count(later.orders.unpaid)} unpaid,
       ${' '}${count(later.orders.unknown)} unknown. Intervals are of 95 %, by a bootstrap over clients.
     </p>
+    <${Gaps} gaps=${report.span.gaps} />
     <div class="two">
       <section class="card">
         <h2>Unpaid orders stopped over paid orders blocked or held back</h2>
@@ -48,7 +51,7 @@ export function TradeOffCurve({ report }) {
             aria-valuetext=${valuesText(chosen)} />
         </label>
         <${Effects} chosen=${chosen} present=${swept[present] ?? chosen} />
-        <${Draft} version=${report.version} chosen=${chosen} />
+        <${Draft} key=${valuesText(chosen)} version=${report.version} chosen=${chosen} session=${session} />
       </section>
     </div>
     <section class="card">
@@ -95,14 +98,10 @@ function signed(difference) {
   return difference > 0 ? `+${count(difference)}` : count(difference);
 }
 
-/** @param {{ version: string, chosen: SweptCombination }} props */
-function Draft({ version, chosen }) {
+/** @param {{ version: string, chosen: SweptCombination, session: Session }} props */
+function Draft({ version, chosen, session }) {
   if (chosen.present) return null;
-  const vary = Object.entries(chosen.values).map(([path, value]) => `--vary ${path}=${value}`);
-  return html`<p class="faint">
-    A draft with this value:${' '}
-    <code>npx scoring rules sweep ${version} ${vary.join(' ')} --write NEW-VERSION</code>
-  </p>`;
+  return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;
 }
 
 /** @param {{ swept: readonly SweptCombination[] }} props */

@@ -1,6 +1,6 @@
 import { useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Confirm } from '../../parts/change/confirm.js';
 import { counted, dateTime } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
@@ -11,7 +11,7 @@ import { PutForm } from './put-form.js';
 /**
  * @import { SharedLists } from '../../answers.d.ts'
  * @import { PageProps } from '../../page-props.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @typedef {SharedLists['lists'][number]} SharedList
  */
 

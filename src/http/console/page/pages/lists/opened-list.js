@@ -8,7 +8,7 @@ import { listEntries, listEntry } from '../../questions.js';
 
 /**
  * @import { ListEntries } from '../../answers.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @typedef {ListEntries['entries'][number]} ListEntry
  * @typedef {(change: Proposal<object | null>) => void} Propose
  */

@@ -5,7 +5,7 @@ import { listEntry } from '../../questions.js';
 
 /**
  * @import { SharedLists } from '../../answers.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @import { FormEvent } from '../../parts/form.js'
  * @typedef {SharedLists['lists'][number]['kind']} Kind
  */

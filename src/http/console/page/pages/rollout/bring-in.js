@@ -1,8 +1,8 @@
 import { ask } from '../../api.js';
 import { html, useState } from '../../html.js';
+import { recordedAs, Typed } from '../../parts/change/second-look.js';
 import { Field, formValues } from '../../parts/form.js';
 import { ROLL_OUT } from '../../questions.js';
-import { recordedAs, Typed } from './second-look.js';
 
 /**
  * @import { Rollout, RuleFolderList, Session } from '../../answers.d.ts'
@@ -89,8 +89,7 @@ function Choices({ plan, setPlan, others, isReleased }) {
       ${
         !isReleased &&
         html`<p class="faint">
-          A draft may only be shadowed; release it first:${' '}
-          <code>npx scoring rules release ${version}</code>
+          A draft may only be shadowed; <a href=${`#/draft/${version}`}>release it</a> first.
         </p>`
       }
     </fieldset>
@@ -154,7 +153,7 @@ function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
       return [
         `${version} decides for all clients of all platforms, from their next request on.`,
         `${active.version} stays on the nodes; Take back returns to it.`,
-        // A trial of another version goes on beside the new active one.
+        // A trial of another version continues beside the new active one.
         ...(candidate !== null && candidate.version !== version
           ? [`The ${candidate.mode} of ${candidate.version} goes on beside it.`]
           : []),

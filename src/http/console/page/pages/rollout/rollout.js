@@ -1,6 +1,6 @@
 import { may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
-import { Confirm } from '../../parts/confirm.js';
+import { Confirm } from '../../parts/change/confirm.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { Table } from '../../parts/table.js';
@@ -13,7 +13,7 @@ import { Trial } from './trial.js';
 /**
  * @import { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../../answers.d.ts'
  * @import { PageProps } from '../../page-props.d.ts'
- * @import { Proposal } from '../../parts/confirm.js'
+ * @import { Proposal } from '../../parts/change/confirm.js'
  * @import { Tone } from '../../parts/verdict.js'
  */
 

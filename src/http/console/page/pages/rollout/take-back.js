@@ -1,8 +1,8 @@
 import { ask } from '../../api.js';
 import { html, useState } from '../../html.js';
+import { recordedAs, Typed } from '../../parts/change/second-look.js';
 import { Field, formValues } from '../../parts/form.js';
 import { ROLL_BACK } from '../../questions.js';
-import { recordedAs, Typed } from './second-look.js';
 
 /**
  * @import { Rollout, Session } from '../../answers.d.ts'

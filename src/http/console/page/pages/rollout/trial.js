@@ -99,7 +99,12 @@ function Arms({ arms, shares, breach, active, candidate }) {
     [active, 'active'],
     [candidate, 'candidate'],
   ]);
-  const columns = ['version', ...numbers('verdicts', 'clients', ...shares.map(({ name }) => name))];
+  const names = shares.map(({ name }) => name);
+  const fates = /** @type {const} */ (['paid', 'unpaid', 'unknown']);
+  const columns = [
+    'version',
+    ...numbers('verdicts', 'clients', ...names, ...fates.map((fate) => `clients ${fate}`)),
+  ];
   return html`<${Table} name="Arms" columns=${columns}>
       ${rows.map(
         ([version, arm]) => html`<tr>
@@ -107,14 +112,33 @@ function Arms({ arms, shares, breach, active, candidate }) {
           <td class="num">${count(arms[arm].verdicts)}</td>
           <td class="num">${count(arms[arm].clients.seen)}</td>
           ${shares.map((one) => html`<td class="num">${interval(one[arm])}</td>`)}
+          ${fates.map((fate) => html`<td class="num">${count(clientsBy(fate, arms[arm].clients))}</td>`)}
         </tr>`,
       )}
     <//>
     <p class="faint">
       Shares of clients with 95 % intervals: each client counts once, by its first verdict at this
-      percentage, and for paid by its first payment.
+      percentage. Paid is of those of whom an outcome is known since then: who paid at least once, against
+      who only failed to.
     </p>
     ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}`;
+}
+
+/**
+ * @param {'paid' | 'unpaid' | 'unknown'} fate
+ * @param {TrialCounts['arms']['active']['clients']} clients
+ */
+function clientsBy(fate, { seen, paid, unpaid }) {
+  switch (fate) {
+    case 'paid':
+      return paid;
+    case 'unpaid':
+      return unpaid;
+    case 'unknown':
+      return Math.max(0, seen - paid - unpaid);
+    default:
+      return fate;
+  }
 }
 
 /** @param {TrialCounts['shares'][number]['active']} share */

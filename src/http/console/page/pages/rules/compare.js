@@ -1,10 +1,9 @@
 import { useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
-import { versionAfter } from '../../parts/format.js';
 import { Answered } from '../../parts/notice.js';
+import { Differences } from '../../parts/rules/differences.js';
 import { ruleDiff } from '../../questions.js';
-import { Differences } from './differences.js';
 
 /**
  * @import { RuleDiff, RuleFolderList } from '../../answers.d.ts'
@@ -19,9 +18,8 @@ export function Compare({ list }) {
   const [newest, second] = sound;
   if (newest === undefined) return null;
   if (second === undefined) {
-    const made = `npx scoring rules new ${versionAfter(newest)} --from ${newest}`;
     return html`<p class="faint">
-      Two versions can be compared. A second one is made by: <code>${made}</code>
+      Two versions can be compared. <a href=${`#/draft?from=${newest}`}>Begin a draft</a> for a second one.
     </p>`;
   }
   const compare = (/** @type {FormEvent} */ event) => {

@@ -2,11 +2,11 @@ import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
 import { shortDigest } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
+import { ChangedSince } from '../../parts/rules/differences.js';
 import { Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
 import { Compare } from './compare.js';
-import { ChangedSince } from './differences.js';
 import { OpenedVersion } from './version.js';
 
 /**
@@ -16,7 +16,7 @@ import { OpenedVersion } from './version.js';
  */
 
 /**
- * The rule sets on this node, what is in them, and in what they differ.
+ * The rule sets on this node, what is in them, and how they differ.
  * @param {PageProps} props
  */
 export function RulesPage({ place }) {
@@ -59,7 +59,13 @@ function Versions({ list, rollout, chosen }) {
 function VersionLink({ one, isChosen }) {
   const current = isChosen ? 'true' : undefined;
   return html`<a href=${`#/rules/${one.version}`} aria-current=${current}><b>${one.version}</b></a>
-    ${one.digest && html`<div><code>${shortDigest(one.digest)}</code></div>`}`;
+    ${one.digest && html`<div><code>${shortDigest(one.digest)}</code></div>`}
+    <div><a href=${draftAddress(one)}>${one.released ? 'Begin a draft' : 'Edit'}</a></div>`;
+}
+
+/** @param {RuleFolder} one */
+function draftAddress({ version, released }) {
+  return released ? `#/draft?from=${version}` : `#/draft/${version}`;
 }
 
 /** @param {{ one: RuleFolder, rollout: Rollout | null }} props */

@@ -4,7 +4,7 @@ import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence } from '../../parts/evidence/worked.js';
 import { LadderSteps } from '../../parts/ladder.js';
 import { Answered } from '../../parts/notice.js';
-import { Pill } from '../../parts/verdict.js';
+import { Cases } from '../../parts/rules/cases.js';
 import { RULES_REPORT, ruleFolder } from '../../questions.js';
 import { Files } from './files.js';
 
@@ -12,7 +12,6 @@ import { Files } from './files.js';
  * @import { OpenedRuleFolder, RulesReport } from '../../answers.d.ts'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
- * @typedef {NonNullable<OpenedRuleFolder['coverage']>} CasesRun
  */
 
 /**
@@ -25,10 +24,11 @@ export function OpenedVersion({ version }) {
   /** @type {Evidence<RulesReport>} */
   const evidence = useEvidence(RULES_REPORT, sound ? { version, from: sinceDays('30') } : null);
   const opened = (/** @type {OpenedRuleFolder} */ folder) => {
-    const { problems, ladder, coverage, platforms } = folder;
+    const { problems, ladder, coverage, platforms, rules } = folder;
     return html`
       ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
       ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
+      <${Holdouts} rules=${rules} />
       ${coverage && html`<${Cases} run=${coverage} />`}
       <${Files} key=${version} folder=${folder} evidence=${evidence} />`;
   };
@@ -42,11 +42,42 @@ function Ladders({ version, ladder, platforms }) {
   return html`<section class="card">
     <h2>Ladder of ${version}</h2>
     <div class="charts">
-      <${LadderSteps} ladder=${ladder} name="All platforms" />
-      ${platforms.map(
-        (one) => html`<${LadderSteps} key=${one.name} ladder=${one.ladder} name=${`Platform ${one.name}`} />`,
-      )}
+      ${laddersOf('All platforms', ladder)}
+      ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
     </div>
+  </section>`;
+}
+
+/**
+ * The ladder of a platform or of all, and those that rules name.
+ * @param {string} whose
+ * @param {LadderSettings} ladder
+ */
+function laddersOf(whose, ladder) {
+  const all = [
+    { name: whose, levelsMs: ladder.levelsMs },
+    ...Object.entries(ladder.ladders).map(([name, levelsMs]) => ({ name: `${whose}: ${name}`, levelsMs })),
+  ];
+  return all.map(
+    ({ name, levelsMs }) =>
+      html`<${LadderSteps} key=${name} ladder=${{ ...ladder, levelsMs }} name=${name} />`,
+  );
+}
+
+/** @param {{ rules: OpenedRuleFolder['rules'] }} props */
+function Holdouts({ rules }) {
+  const held = rules.filter(({ holdout }) => holdout !== null);
+  if (held.length === 0) return null;
+  return html`<section class="card">
+    <h2>Holdouts</h2>
+    <p class="faint">
+      For these shares of the clients a rule is skipped, so that it is seen what it costs and saves.
+    </p>
+    <ul class="plain">
+      ${held.map(
+        ({ name, at, holdout }) => html`<li>${name}: ${holdout} <code>${at.file}:${at.line}</code></li>`,
+      )}
+    </ul>
   </section>`;
 }
 
@@ -60,55 +91,4 @@ function Problems({ problems, version }) {
       )}
     </ol>
   </section>`;
-}
-
-/** @param {{ run: CasesRun }} props */
-function Cases({ run: { passed, failed, coverage } }) {
-  const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
-  return html`<section class="card">
-    <h2>Its cases ${casesPill(passed, failed)}</h2>
-    <div class="two">
-      <${Covered} name="rules that decided in a case" share=${rules} />
-      <${Covered} name="conditions seen both true and false" share=${conditions} />
-    </div>
-    ${
-      untestedRules.length > 0 &&
-      html`<h3>Rules without a test</h3>
-        <ul class="plain">
-          ${untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`)}
-        </ul>`
-    }
-    ${
-      oneSidedConditions.length > 0 &&
-      html`<details>
-        <summary>${oneSidedConditions.length} conditions seen only one way</summary>
-        <ul class="plain">
-          ${oneSidedConditions.map(
-            ({ rule, condition, missing }) =>
-              html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
-          )}
-        </ul>
-      </details>`
-    }
-  </section>`;
-}
-
-/**
- * @param {number} passed
- * @param {number} failed
- */
-function casesPill(passed, failed) {
-  if (passed + failed === 0)
-    return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;
-  if (failed === 0) return html`<${Pill} tone="good">${passed} passed<//>`;
-  return html`<${Pill} tone="bad">${failed} failed<//> ${passed} passed`;
-}
-
-/** @param {{ name: string, share: CasesRun['coverage']['rules'] }} props */
-function Covered({ name, share: { tested, total, percent } }) {
-  return html`<p class="covered">
-    <span>${name}</span>
-    <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
-    <b class="num">${tested} of ${total}</b>
-  </p>`;
 }

@@ -10,11 +10,19 @@ import { count, dateTime } from '../format.js';
 export function Span({ span: { from, to, decisions, gaps } }) {
   const when = from === null || to === null ? '' : `, ${dateTime(from)} to ${dateTime(to)}`;
   return html`<p class="faint">${count(decisions)} decisions${when}.</p>
-    ${gaps.map(
-      (gap) => html`<p class="bad">
-        About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
-      </p>`,
-    )}`;
+    <${Gaps} gaps=${gaps} />`;
+}
+
+/**
+ * What within the time of a figure is lost.
+ * @param {Pick<RulesReport, 'gaps'>} props
+ */
+export function Gaps({ gaps }) {
+  return html`${gaps.map(
+    (gap) => html`<p class="bad">
+      About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
+    </p>`,
+  )}`;
 }
 
 const DAY_MS = 86_400_000;

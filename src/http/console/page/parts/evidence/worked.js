@@ -103,16 +103,23 @@ function UnderWay({ job }) {
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const cancel = () => ask('DELETE', evidenceJob(job.jobId)).catch(setError);
   const { done, of } = job.progress ?? { done: 0, of: 0 };
-  const words =
-    job.state === 'waiting'
-      ? 'Waiting: a node works on one thing at a time.'
-      : `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
   return html`<div class="notice" role="status">
     <label class="under-way">
-      <span class="num">${words}</span>
-      <progress max=${Math.max(of, 1)} value=${done}></progress>
+      <span class="num">${howFar(job.state, done, of)}</span>
+      <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
     </label>
     <button type="button" onClick=${cancel}>Cancel</button>
     ${error && html`<${Trouble} error=${error} />`}
   </div>`;
+}
+
+/**
+ * @param {EvidenceJob['state']} state
+ * @param {number} done decisions
+ * @param {number} of decisions; 0 before they were counted
+ */
+function howFar(state, done, of) {
+  if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
+  if (of === 0) return 'Working: the decisions are being counted.';
+  return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
 }

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { hmacPseudonym } from '../../src/pseudonym.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { ScoringService } from '../../src/service.ts';
+import { openRedisStore } from '../../src/state/redis/store.ts';
+import { startStandalone } from '../../test/servers/redis.ts';
+import { command } from '../../test/servers/redis-command.ts';
+import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
+import { loadBenchRules, PLATFORM } from './sample.ts';
+
+const AT_ONCE = 16;
+const PATIENCE_MS = 10_000;
+
+/** What the server has used since it was started. */
+export interface RedisUsage {
+  /** Without what connections and the append-only file wait with. */
+  readonly bytes: number;
+  /** Of these in the journal. */
+  readonly journalBytes: number;
+  readonly cpuMicros: number;
+  /** Of the append-only file. */
+  readonly logBytes: number;
+  readonly received: number;
+  readonly sent: number;
+}
+
+const JOURNAL_BYTES = `
+  local bytes = 0
+  for _, key in ipairs(redis.call('KEYS', 'journal:*')) do
+    bytes = bytes + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')
+  end
+  return bytes`;
+
+/** Takes one from the other, member by member, and divides. */
+export function usedBetween(before: RedisUsage, after: RedisUsage, share = 1): RedisUsage {
+  const used = (what: keyof RedisUsage) => (after[what] - before[what]) / share;
+  return {
+    bytes: used('bytes'),
+    journalBytes: used('journalBytes'),
+    cpuMicros: used('cpuMicros'),
+    logBytes: used('logBytes'),
+    received: used('received'),
+    sent: used('sent'),
+  };
+}
+
+/** A payer with a device of its own. */
+export interface Payer {
+  readonly name: string;
+  readonly number: number;
+}
+
+/** A redis-server of its own with an append-only file, and a service within this process that fills it. All ids are random UUIDs. */
+export class FilledRedis {
+  readonly url: string;
+  readonly port: number;
+  /** Epoch ms. */
+  nowMs = Date.now();
+  readonly #service: ScoringService;
+  readonly #close: () => Promise<void>;
+
+  private constructor(
+    url: string,
+    port: number,
+    service: (clock: () => number) => ScoringService,
+    close: () => Promise<void>,
+  ) {
+    this.url = url;
+    this.port = port;
+    this.#service = service(() => this.nowMs);
+    this.#close = close;
+  }
+
+  static async start(): Promise<FilledRedis> {
+    // A rewrite of the append-only file would make it shorter in the middle of a count.
+    const redis = await startStandalone([...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0']);
+    const store = await openRedisStore(redis.url, () => {}, { commandTimeoutMs: PATIENCE_MS });
+    const service = (clock: () => number) =>
+      new ScoringService({
+        store,
+        ruleSource: fixedRules(loadBenchRules()),
+        clock,
+        pseudonym: hmacPseudonym('a secret that only this measure knows'),
+        metrics: new Metrics(),
+      });
+    return new FilledRedis(redis.url, redis.nodes[0]?.port ?? 0, service, async () => {
+      await store.close();
+      await redis.stop();
+    });
+  }
+
+  score({ name, number }: Payer): Promise<unknown> {
+    return this.#service.score(PLATFORM, {
+      sellPointKey: 'shop-1',
+      clientIdKey: name,
+      amountRequested: '25.00',
+      selectedMethodKey: 'card',
+      fingerprint: `fingerprint-${number}`,
+      ip: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+      userAgent: 'Mozilla/5.0',
+    });
+  }
+
+  verdict({ name }: Payer, orderRef: string, idempotencyKey: string | null = randomUUID()): Promise<unknown> {
+    const body = {
+      sellPointKey: 'shop-1',
+      clientIdKey: name,
+      method: 'card',
+      amountRequested: '25.00',
+      orderRef,
+    };
+    return this.#service.verdict(PLATFORM, body, { requestId: randomUUID(), idempotencyKey });
+  }
+
+  outcome({ name }: Payer, orderRef: string): Promise<unknown> {
+    const paid = { clientIdKey: name, orderRef, outcome: 'PAID', cause: null } as const;
+    return this.#service.outcome(PLATFORM, { ...paid, occurredAt: null });
+  }
+
+  /** Some at once, as a busy service works. */
+  async each(payers: readonly Payer[], work: (payer: Payer) => Promise<unknown>): Promise<void> {
+    const left = payers.values();
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (const payer of left) await work(payer);
+      }),
+    );
+  }
+
+  async usage(): Promise<RedisUsage> {
+    const info = String(await command(this.port, ['INFO', 'everything']));
+    const field = (name: string) => Number(new RegExp(`^${name}:([0-9.]+)`, 'm').exec(info)?.[1] ?? 0);
+    return {
+      bytes: field('used_memory') - field('mem_aof_buffer') - field('mem_clients_normal'),
+      journalBytes: Number(await command(this.port, ['EVAL', JOURNAL_BYTES, '0'])),
+      cpuMicros: (field('used_cpu_user') + field('used_cpu_sys')) * 1e6,
+      // While the disk is busy a part of it waits in memory.
+      logBytes: field('aof_current_size') + field('aof_buffer_length'),
+      received: field('total_net_input_bytes'),
+      sent: field('total_net_output_bytes'),
+    };
+  }
+
+  stop(): Promise<void> {
+    return this.#close();
+  }
+}
+
+export function payersNamed(count: number): readonly Payer[] {
+  return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { DeviceBook } from '../../src/analysis/device-book.ts';
+import { recordOutcome } from '../../src/client/changes.ts';
+import { type ClientKey, clientKey } from '../../src/client/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { knownHints } from '../../src/client/hints.ts';
+import { isGrant } from '../../src/decision/conclude-verdict.ts';
+import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import type { JournalEntry } from '../../src/state/store.ts';
+import { SeededRandom } from '../../test/simulation/seeded-random.ts';
+import { PLATFORM } from './sample.ts';
+
+/** Payers at once; who is done makes room for the next. */
+const PAYERS = 2000;
+const AGAIN = 2 / 3;
+const METHODS = ['card', 'sbp', 'wallet', 'transfer'] as const;
+
+interface Payer {
+  readonly client: ClientKey;
+  readonly fingerprint: string;
+  readonly ip: string;
+  readonly paysShare: number;
+  state: ClientState;
+  /** Granted and not reported yet. */
+  owed: string | null;
+}
+
+/**
+ * What a platform asks and reports, decided by the rules as the service decides it: payers with three verdicts each,
+ * all ids random UUIDs. Some share a device, some pay, some never do, a tenth of the orders is never heard of again.
+ */
+export class MadeUpHistory {
+  readonly #rules: RuleSet;
+  readonly #random = new SeededRandom(1);
+  readonly #stepMs: number;
+  readonly #payers: Payer[];
+  #devices = new DeviceBook();
+  #now: number;
+
+  /** From `from` (epoch ms) on, a verdict each `stepMs`. */
+  constructor(rules: RuleSet, from: number, stepMs: number) {
+    this.#rules = rules;
+    this.#now = from;
+    this.#stepMs = stepMs;
+    this.#payers = Array.from({ length: PAYERS }, () => this.#newPayer());
+  }
+
+  /** The next entries, with so many verdicts among them. */
+  take(verdicts: number): readonly JournalEntry[] {
+    const entries: JournalEntry[] = [];
+    // Devices of an earlier stretch are other ones: what is remembered of them would only fill memory.
+    this.#devices = new DeviceBook();
+    for (let count = 0; count < verdicts; count++) {
+      this.#now += this.#stepMs;
+      const place = this.#random.whole(0, PAYERS - 1);
+      const payer = this.#payers[place];
+      if (payer === undefined) continue;
+      this.#settle(payer, entries);
+      if (this.#random.chance(0.8)) this.#score(payer, entries);
+      this.#ask(payer, entries);
+      if (!this.#random.chance(AGAIN)) this.#payers[place] = this.#newPayer();
+    }
+    return entries;
+  }
+
+  #newPayer(): Payer {
+    const shared = this.#random.chance(0.1) ? String(this.#random.whole(0, 50)) : randomUUID();
+    return {
+      client: clientKey(PLATFORM, randomUUID()),
+      fingerprint: shared,
+      ip: shared,
+      paysShare: this.#random.pick([0, 0.7, 0.9, 1]),
+      state: UNKNOWN_CLIENT,
+      owed: null,
+    };
+  }
+
+  #settle(payer: Payer, entries: JournalEntry[]): void {
+    const orderRef = payer.owed;
+    if (orderRef === null) return;
+    payer.owed = null;
+    if (this.#random.chance(0.1)) return;
+    const outcome = this.#random.chance(payer.paysShare) ? 'PAID' : 'UNPAID';
+    const reported = { orderRef, outcome, cause: null, occurredAt: null } as const;
+    const { state, report } = recordOutcome(payer.state, null, reported, this.#now);
+    payer.state = state;
+    entries.push({ ...this.#base(payer), kind: 'outcome', at: this.#now, orderRef, order: report });
+  }
+
+  #score(payer: Payer, entries: JournalEntry[]): void {
+    const request = {
+      ...this.#payment(),
+      fingerprint: payer.fingerprint,
+      ip: payer.ip,
+      jsOk: true,
+      honeypotTriggered: false,
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+    };
+    const { answer, nextState } = decideScore(this.#rules, this.#standing(payer), request);
+    payer.state = nextState;
+    const { version: ruleVersion } = this.#rules;
+    entries.push({ ...this.#base(payer), kind: 'score', at: nextState.lastAt, request, ruleVersion, answer });
+  }
+
+  #ask(payer: Payer, entries: JournalEntry[]): void {
+    const orderRef = randomUUID();
+    const { decision, nextState } = decideVerdict(this.#rules, this.#standing(payer), {
+      ...this.#payment(),
+      orderRef,
+      requestId: randomUUID(),
+      arm: 'active',
+    });
+    payer.state = nextState;
+    if (isGrant(decision.verdict)) payer.owed = orderRef;
+    entries.push({ ...this.#base(payer), kind: 'verdict', at: decision.at, decision });
+  }
+
+  #standing({ client, state }: Payer) {
+    const hints = knownHints(state.hints, this.#now);
+    this.#devices.record(client.clientIdKey, hints, this.#now);
+    const { sharingWindowsMs } = this.#rules;
+    const sightings = this.#devices.sightings(client.clientIdKey, hints, sharingWindowsMs, this.#now);
+    return { client, state, sightings, now: this.#now };
+  }
+
+  #payment() {
+    const amount = `${this.#random.whole(1, 500)}.${this.#random.pick(['00', '50', '99'])}`;
+    const sellPointKey = `shop-${this.#random.whole(1, 20)}`;
+    return { sellPointKey, method: this.#random.pick(METHODS), amount, currency: null };
+  }
+
+  #base({ client: { platform, clientIdKey } }: Payer) {
+    return { platform, clientIdKey };
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startCluster } from '../../../test/servers/redis.ts';
+import { command } from '../../../test/servers/redis-command.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import type { Figure } from '../figure.ts';
+import { type LoadTool, runLoad } from '../load.ts';
+import { startMeasured } from '../measured-process.ts';
+import { OPEN_SERVICE } from './cost.ts';
+
+export interface ClusterPlan {
+  readonly tool: LoadTool;
+  readonly seconds: number;
+  readonly dataDir: string;
+  readonly onProgress: (text: string) => void;
+}
+
+const MASTERS = 3;
+
+/** Six servers, the service and the load share the machine: fewer callers keep it from refusing. */
+const CONNECTIONS = 8;
+
+/** So many times as long as elsewhere: of few verdicts chance alone would put more on one master than on another. */
+const LOADS = 5;
+
+/** Each address has a bucket of its own, on one of the masters. */
+const CALLER_ADDRESSES = 3000;
+
+/** What one master has done since it was started. */
+interface Work {
+  readonly commands: number;
+  readonly bytes: number;
+  readonly cpuMicros: number;
+  readonly memoryBytes: number;
+}
+
+/** How evenly the verdicts of clients that were never seen fall on the masters of a cluster. */
+export async function measureCluster(plan: ClusterPlan): Promise<readonly Figure[]> {
+  const dataDir = join(plan.dataDir, 'cluster');
+  mkdirSync(dataDir);
+  const redis = await startCluster();
+  const ports = redis.nodes.slice(0, MASTERS).map(({ port }) => port);
+  try {
+    const accessKey = await issueKey({ redisUrl: redis.url, dataDir });
+    const service = await startMeasured('src/main.ts', {
+      ...OPEN_SERVICE,
+      DATA_DIR: dataDir,
+      REDIS_URL: redis.url,
+      SIGNAL_SECRET: 'a secret of the bench, long enough',
+      TRUSTED_PROXIES: '1',
+    });
+    const ask = (callerAddresses: number, seconds: number) => {
+      const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds, rate: null };
+      return runLoad(plan.tool, { ...load, callerAddresses });
+    };
+    try {
+      plan.onProgress('cluster: warming up');
+      await ask(CALLER_ADDRESSES, plan.seconds);
+      const figures: Figure[] = [];
+      for (const [callers, count] of [
+        ['many caller addresses', CALLER_ADDRESSES],
+        ['one caller address', 1],
+      ] as const) {
+        plan.onProgress(`cluster: ${callers}`);
+        const before = await Promise.all(ports.map(workOf));
+        const { requests, failures } = await ask(count, plan.seconds * LOADS);
+        const after = await Promise.all(ports.map(workOf));
+        const part = 'cluster';
+        const all = { part, unit: '', target: null };
+        figures.push(
+          ...shareFigures(callers, before, after, count > 1),
+          { ...all, name: `${callers}: verdicts`, value: requests },
+          { ...all, name: `${callers}: requests that failed`, value: failures, target: { atMost: 0 } },
+        );
+      }
+      return figures;
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await redis.stop();
+  }
+}
+
+/** Each master's share, and how far the one with the most is above an even one. */
+export function shareFigures(
+  callers: string,
+  before: readonly Work[],
+  after: readonly Work[],
+  hasTarget: boolean,
+): readonly Figure[] {
+  const kinds = [
+    ['commands', 'commands'],
+    ['bytes', 'bytes'],
+    ['cpuMicros', 'CPU'],
+    ['memoryBytes', 'memory added'],
+  ] as const;
+  return kinds.flatMap(([kind, name]) => {
+    const done = after.map((work, index) => work[kind] - (before[index]?.[kind] ?? 0));
+    const total = done.reduce((sum, value) => sum + value, 0);
+    const shares = done.map((value) => (100 * value) / total);
+    const offEven = Math.max(...shares.map((share) => Math.abs((share * done.length) / 100 - 1)));
+    const judged = hasTarget && (kind === 'commands' || kind === 'bytes');
+    const part = 'cluster';
+    return [
+      {
+        part,
+        name: `${callers}: farthest master from an even share of ${name}`,
+        value: 100 * offEven,
+        unit: '%',
+        target: judged ? { atMost: 5 } : null,
+      },
+      ...shares.map((value, index) => ({
+        part,
+        name: `${callers}: ${name} on master ${index + 1}`,
+        value,
+        unit: '%',
+        target: null,
+      })),
+    ];
+  });
+}
+
+/** What replicas are sent is not counted. */
+async function workOf(port: number): Promise<Work> {
+  const info = String(await command(port, ['INFO', 'everything']));
+  const field = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  const received = field('total_net_input_bytes') - field('total_net_repl_input_bytes');
+  const sent = field('total_net_output_bytes') - field('total_net_repl_output_bytes');
+  return {
+    commands: field('total_commands_processed'),
+    bytes: received + sent,
+    cpuMicros: (field('used_cpu_user') + field('used_cpu_sys')) * 1e6,
+    memoryBytes: field('used_memory'),
+  };
+}

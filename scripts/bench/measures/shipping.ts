@@ -1,0 +1,114 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Archive } from '../../../src/archive/archive.ts';
+import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { type Figure, median, medianRatio } from '../figure.ts';
+import { type LoadTool, runLoad } from '../load.ts';
+import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
+import { OPEN_SERVICE } from './cost.ts';
+
+export interface ShippingPlan {
+  readonly tool: LoadTool;
+  readonly shippingRounds: number;
+  readonly onProgress: (text: string) => void;
+}
+
+/** Entries wait ten seconds for their shipment, so that each round meets at least one. */
+const ROUND_SECONDS = 12;
+const CONNECTIONS = 16;
+/** Of what the service reaches at full load. */
+const LOAD_SHARE = 0.5;
+
+/** A service with a store of its own. */
+interface Side {
+  readonly server: MeasuredProcess;
+  readonly accessKey: string;
+  readonly archiveDir: string | null;
+  readonly redis: RedisServers | null;
+}
+
+/** The service's p99 while decisions are shipped, beside that of a service without an archive, in turns. */
+export async function measureShipping(plan: ShippingPlan): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  for (const store of ['SQLite', 'Redis'] as const) figures.push(...(await measureOn(plan, store)));
+  return figures;
+}
+
+async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
+  const { tool, shippingRounds, onProgress } = plan;
+  const sides: Side[] = [];
+  try {
+    const without = await startSide(store, false);
+    sides.push(without);
+    const shipping = await startSide(store, true);
+    sides.push(shipping);
+    for (const side of sides) await runLoad(tool, loadOn(side, 2, null));
+    const rate = LOAD_SHARE * (await runLoad(tool, loadOn(without, 2, null))).perSecond;
+    const p99Ms = { without: [] as number[], shipping: [] as number[] };
+    let failures = 0;
+    for (let round = 1; round <= shippingRounds; round++) {
+      onProgress(
+        `shipping on ${store}: round ${round} of ${shippingRounds}, ${Math.round(rate)} verdicts a second`,
+      );
+      // What the load left is shipped before the other side has its turn.
+      await sleep(ROUND_SECONDS * 1000);
+      const calm = await runLoad(tool, loadOn(without, ROUND_SECONDS, rate));
+      const busy = await runLoad(tool, loadOn(shipping, ROUND_SECONDS, rate));
+      p99Ms.without.push(calm.p99Ms);
+      p99Ms.shipping.push(busy.p99Ms);
+      failures += calm.failures + busy.failures;
+    }
+    const part = 'shipping';
+    const target = { atMost: 1.2 };
+    const rows = archivedDecisions(shipping);
+    return [
+      {
+        part,
+        name: `${store}: p99 while shipping / without`,
+        value: medianRatio(p99Ms.shipping, p99Ms.without),
+        unit: 'x',
+        target,
+      },
+      { part, name: `${store}: p99 while shipping`, value: median(p99Ms.shipping), unit: 'ms', target: null },
+      { part, name: `${store}: p99 without`, value: median(p99Ms.without), unit: 'ms', target: null },
+      { part, name: `${store}: verdicts a second`, value: rate, unit: '/s', target: null },
+      { part, name: `${store}: decisions shipped`, value: rows, unit: '', target: { atLeast: 1 } },
+      { part, name: `${store}: requests that failed`, value: failures, unit: '', target: { atMost: 0 } },
+    ];
+  } finally {
+    for (const { server, redis } of sides) {
+      await server.stop();
+      await redis?.stop();
+    }
+  }
+}
+
+async function startSide(store: 'SQLite' | 'Redis', ships: boolean): Promise<Side> {
+  const dataDir = join(temporaryDirectory(), 'data');
+  mkdirSync(dataDir);
+  const redis = store === 'Redis' ? await startStandalone() : null;
+  const accessKey = await issueKey(redis === null ? { dataDir } : { dataDir, redisUrl: redis.url });
+  const archiveDir = ships ? join(dataDir, 'archive') : null;
+  const server = await startMeasured('src/main.ts', {
+    ...OPEN_SERVICE,
+    DATA_DIR: dataDir,
+    REDIS_URL: redis?.url ?? '',
+    ARCHIVE_DIR: archiveDir ?? 'off',
+    SIGNAL_SECRET: 'a secret of the bench, long enough',
+  });
+  return { server, accessKey, archiveDir, redis };
+}
+
+function loadOn({ server, accessKey }: Side, seconds: number, rate: number | null) {
+  return { url: server.url, accessKey, connections: CONNECTIONS, seconds, rate };
+}
+
+function archivedDecisions({ archiveDir }: Side): number {
+  if (archiveDir === null) return 0;
+  const archive = new Archive(archiveDir);
+  const segments = archive.segments(archive.read(), { table: 'decisions' });
+  return segments.reduce((sum, { rows }) => sum + rows, 0);
+}

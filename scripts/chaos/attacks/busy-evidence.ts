@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import type { Tenant } from '../../../test/service/tenant.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { missingPrograms } from '../processes/missing-programs.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
+import { fill } from '../traffic/fill.ts';
+import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
+import { loadDuring } from '../traffic/load-during.ts';
+
+/** What the archive holds: enough that each piece of evidence takes seconds. */
+const DECISIONS = { full: 40_000, quick: 10_000 } as const;
+/** Windows without and with evidence take turns, so that a machine that becomes busier meets both. */
+const ROUNDS = { full: 5, quick: 3 } as const;
+const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
+/** The archive is shipped at least every ten seconds. */
+const SHIPPED_MS = 12_000;
+const LOOK_MS = 200;
+/** A process that is ended is gone at once; the store then forgets its job. */
+const SETTLE_MS = 1_500;
+
+const VERSION = 'p2.v10';
+
+/** What is asked, each in turn; another beginning makes another question of it, so that none is answered from before. */
+const QUESTIONS = [
+  ['sweep', { version: VERSION, vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..5'] }],
+  ['report', { version: VERSION, by: 'method' }],
+  ['backtest', { version: VERSION, mode: 'closed-loop' }],
+  ['drift', {}],
+] as const;
+
+/** Evidence is worked out without a pause beside another's callers. */
+export const busyEvidence: Scenario = {
+  name: 'busy-evidence',
+  does: 'evidence is worked out from the archive without a pause: verdicts take at most 1.2 times their p99',
+  limitSeconds: 600,
+  run: async (run) => {
+    const sqlite = await evidenceBeside('SQLite', undefined, run);
+    const missing = missingPrograms(['redis-server'], run);
+    if (missing !== null) return [...sqlite, missing];
+    const { url } = await startStandalone();
+    return [...sqlite, ...(await evidenceBeside('Redis', url, run))];
+  },
+};
+
+async function evidenceBeside(
+  store: string,
+  redisUrl: string | undefined,
+  { quick, report }: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const size = quick ? 'quick' : 'full';
+  const service = await startServiceNode(redisUrl === undefined ? {} : { redisUrl });
+  await fill(service, DECISIONS[size]);
+  await delay(SHIPPED_MS);
+  await loadDuring(service, () => delay(WINDOW_MS[size]));
+  const [alone, beside]: [Sample[], Sample[]] = [[], []];
+  const worked = { done: 0 };
+  for (let round = 0; round < ROUNDS[size]; round++) {
+    alone.push(...(await loadDuring(service, () => delay(WINDOW_MS[size]))).samples);
+    const during = await loadDuring(service, () => workFor(WINDOW_MS[size], service.shop, worked));
+    await delay(SETTLE_MS);
+    beside.push(...during.samples);
+    const p99s = [alone, beside].map((samples) => `${latencyPercentile(samples, 99).toFixed(1)} ms`);
+    report(`${store}, round ${round + 1}: p99 ${p99s.join(' without, ')} with evidence`);
+  }
+  return figuresOf(store, service, { alone, beside, done: worked.done });
+}
+
+async function figuresOf(
+  store: string,
+  service: ServiceNode,
+  { alone, beside, done }: { alone: readonly Sample[]; beside: readonly Sample[]; done: number },
+): Promise<readonly Figure[]> {
+  await service.kill();
+  const usualMs = latencyPercentile(alone, 99);
+  const medians = [alone, beside].map((samples) => `${latencyPercentile(samples, 50).toFixed(1)} ms`);
+  return [
+    atLeast(`${store}: pieces of evidence worked out`, done, 1),
+    never(`${store}: verdicts beside evidence not answered 200`, failed(beside).length),
+    reported(`${store}: usual p99`, `${usualMs.toFixed(1)} ms`),
+    atMost(`${store}: p99 beside evidence against that`, latencyPercentile(beside, 99) / usualMs, 1.2, 'x'),
+    reported(`${store}: median without and with evidence`, medians.join(', ')),
+    reported(`${store}: slowest beside it`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
+  ];
+}
+
+/** Asks for one thing after the other for so long, then cancels what is under way. */
+async function workFor(forMs: number, shop: Tenant, worked: { done: number }): Promise<void> {
+  const until = performance.now() + forMs;
+  for (let asked = worked.done; performance.now() < until; asked++) {
+    const [path, body] = QUESTIONS[asked % QUESTIONS.length] ?? QUESTIONS[0];
+    const job = await shop.ask<{ readonly jobId: string }>('POST', `evidence/${path}`, {
+      ...body,
+      from: Math.round(performance.now()),
+    });
+    if (job.status !== 200)
+      throw new Error(`${path} was answered ${job.status}: ${JSON.stringify(job.body)}`);
+    if (await isDone(shop, job.body.jobId, until)) worked.done++;
+    else await shop.ask('DELETE', `evidence/${job.body.jobId}`);
+  }
+}
+
+async function isDone(shop: Tenant, jobId: string, until: number): Promise<boolean> {
+  while (performance.now() < until) {
+    const { body } = await shop.ask<{
+      readonly job: { readonly state: string; readonly trouble: string | null };
+    }>('GET', `evidence/${jobId}`);
+    if (body.job.state === 'done') return true;
+    if (body.job.state === 'failed') throw new Error(`evidence failed: ${body.job.trouble}`);
+    await delay(LOOK_MS);
+  }
+  return false;
+}

@@ -1,0 +1,30 @@
+import type { RuleFiles } from '../../rules/parse/parse.ts';
+import { type Problem, sortProblems } from '../../rules/problem.ts';
+import type { Example } from '../../rules/proof/example.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { parseCases } from '../cases/parse-cases.ts';
+import { prove } from '../prove.ts';
+import { type KnownList, sharedListNotes } from '../shared-list-notes.ts';
+
+/** Something to tell about a rule set, with facts that show it when there are any. */
+export type Remark = Problem & { readonly example?: Example | null };
+
+export interface Examined {
+  readonly problems: readonly Remark[];
+  /** Worth knowing, and no reason to fail. */
+  readonly notes: readonly Remark[];
+}
+
+/**
+ * What is to be told about a rule set that is sound file by file: what its rules come to as a whole, and whether its
+ * cases can be read. `lists` are those of a store; null when nobody has looked.
+ */
+export function examine(ruleSet: RuleSet, files: RuleFiles, lists: readonly KnownList[] | null): Examined {
+  const caseProblems: Problem[] = [];
+  parseCases(ruleSet, files, caseProblems);
+  const { findings, notes } = prove(ruleSet, files);
+  return {
+    problems: sortProblems([...findings, ...caseProblems]),
+    notes: sortProblems([...notes, ...sharedListNotes(ruleSet, lists)]),
+  };
+}

@@ -1,0 +1,72 @@
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { Archive, SEGMENT_FILES } from './archive.ts';
+import { replaceState } from './archive-log.ts';
+
+/** The folder for the backup is not one for this archive; the message says why. */
+export class NotABackup extends Error {
+  override readonly name = 'NotABackup';
+}
+
+export interface BackupReport {
+  readonly segments: number;
+  readonly bytes: number;
+  /** Segments that were not there from an earlier backup. */
+  readonly copied: number;
+}
+
+const ID_FILE = 'archive-id';
+const RULE_SETS_FOLDER = 'rule-sets';
+
+/**
+ * Makes a folder the same as the archive is at one moment, while shipping goes on. Segments never change, so those that
+ * are there from an earlier backup stay, and those that are gone from the archive go. Copied back it is
+ * the archive again. Throws NotABackup.
+ */
+export async function backUp(folder: string, target: string): Promise<BackupReport> {
+  requireFitting(folder, target);
+  const [archive, backup] = [new Archive(folder), new Archive(target)];
+  return archive.reading(async (state) => {
+    let [bytes, copied] = [0, 0];
+    for (const segment of state.segments.values()) {
+      bytes += segment.bytes;
+      for (const kind of SEGMENT_FILES)
+        if (copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)) && kind === 'parquet')
+          copied++;
+    }
+    mkdirSync(target, { recursive: true, mode: 0o700 });
+    for (const name of [RULE_SETS_FOLDER, ID_FILE])
+      if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
+    replaceState(target, state);
+    backup.keepOnly(state);
+    return { segments: state.segments.size, bytes, copied };
+  });
+}
+
+/** False when the copy is there already, or there is nothing to copy: an order filter may be missing. */
+function copyOnce(from: string, to: string): boolean {
+  if (!existsSync(from) && to.endsWith('.orders')) return false;
+  const { size } = statSync(from);
+  if (existsSync(to) && statSync(to).size === size) return false;
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  copyFileSync(from, `${to}.part`);
+  renameSync(`${to}.part`, to);
+  return true;
+}
+
+function requireFitting(folder: string, target: string): void {
+  const inside = relative(resolve(folder), resolve(target));
+  if (!inside.startsWith('..'))
+    throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);
+  if (!existsSync(folder)) throw new NotABackup(`there is no archive in ${folder} yet`);
+  const [own, other] = [folder, target].map(idOf);
+  if (other !== null && own !== other)
+    throw new NotABackup(
+      `${target} is a backup of another archive (${other}, this one is ${own}); name another folder`,
+    );
+}
+
+function idOf(folder: string): string | null {
+  const path = join(folder, ID_FILE);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}

@@ -1,0 +1,30 @@
+import type { Duck } from '../duck.ts';
+import { fateSql, REPORT_NUMBER_SQL } from '../order-fate.ts';
+
+/** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
+export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
+
+/** Whether a decision let a requisite be shown. */
+export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
+
+/**
+ * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
+ * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and
+ * sell_point_key (of the last of them), granted, waited, blocked (at least once), and its `fate`: PAID, UNPAID,
+ * TECHNICAL or UNKNOWN. Of several outcomes the last one holds.
+ */
+export async function makeOrderViews(duck: Duck): Promise<void> {
+  await duck.run(`CREATE VIEW fates AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report FROM outcomes GROUP BY order_key`);
+  await duck.run(`CREATE VIEW orders AS
+    SELECT asked.*, ${fateSql('report')} AS fate
+    FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
+        any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
+        arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency,
+        arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
+        bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
+      FROM decisions GROUP BY order_key
+    ) asked
+    LEFT JOIN fates USING (order_key)`);
+}

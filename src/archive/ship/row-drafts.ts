@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Archive } from '../archive.ts';
+import type { Segment } from '../archive-log.ts';
+import type { ArchiveRow, Cell } from '../rows.ts';
+import { type Column, type ColumnType, TABLES } from '../tables.ts';
+
+/** Rows of one table, platform and day, as lines of JSON in a file. */
+export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
+  readonly path: string;
+  readonly rows: number;
+  readonly columns: readonly Column[];
+}
+
+/** A draft that still takes rows. */
+interface OpenDraft extends Omit<RowDraft, 'columns' | 'rows'> {
+  rows: number;
+  /** Of facts; the table's own columns are known. */
+  readonly factTypes: Map<string, ColumnType>;
+}
+
+/**
+ * Rows on their way into segments. They wait in files: what a commit takes would fill a hundred megabytes of memory, which
+ * the process would not give back.
+ */
+export class RowDrafts {
+  readonly #archive: Archive;
+  readonly #drafts = new Map<string, OpenDraft>();
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+  }
+
+  add(rows: readonly ArchiveRow[]): void {
+    const groups = Map.groupBy(rows, ({ table, platform, at }) => `${table}/${platform}/${dayOf(at)}`);
+    for (const [name, group] of groups) {
+      const draft = this.#drafts.get(name) ?? this.#begin(name, group);
+      appendFileSync(draft.path, group.map(({ cells }) => `${JSON.stringify(cells)}\n`).join(''), {
+        mode: 0o600,
+      });
+      draft.rows += group.length;
+      if (draft.table === 'decisions') noteFacts(draft, group);
+    }
+  }
+
+  all(): readonly RowDraft[] {
+    return [...this.#drafts.values()].map(({ factTypes, ...draft }) => ({
+      ...draft,
+      columns: [
+        ...TABLES[draft.table].columns,
+        ...[...factTypes].map(([name, type]) => ({ name, type, description: '' })),
+      ],
+    }));
+  }
+
+  /** Removes the files. */
+  remove(): void {
+    for (const { path } of this.#drafts.values()) rmSync(path, { force: true });
+    this.#drafts.clear();
+  }
+
+  #begin(name: string, [first]: readonly ArchiveRow[]): OpenDraft {
+    if (first === undefined) throw new Error('a draft has rows');
+    const { table, platform, at } = first;
+    this.#archive.prepareStaging();
+    const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
+    const draft = { table, platform, day: dayOf(at), path, rows: 0, factTypes: new Map() };
+    this.#drafts.set(name, draft);
+    return draft;
+  }
+}
+
+/** `2026-11-21`, UTC. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function noteFacts({ factTypes }: OpenDraft, rows: readonly ArchiveRow[]): void {
+  for (const { cells } of rows)
+    for (const [name, cell] of Object.entries(cells))
+      if (!OWN_COLUMNS.has(name)) factTypes.set(name, widest(factTypes.get(name), cell));
+}
+
+const OWN_COLUMNS: ReadonlySet<string> = new Set(TABLES.decisions.columns.map(({ name }) => name));
+
+/** Whole numbers are kept as such until the first that is not whole. */
+function widest(before: ColumnType | undefined, cell: Cell): ColumnType {
+  switch (typeof cell) {
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'number':
+      return before === 'DOUBLE' || !Number.isSafeInteger(cell) ? 'DOUBLE' : 'BIGINT';
+    default:
+      return 'VARCHAR';
+  }
+}

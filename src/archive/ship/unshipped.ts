@@ -1,0 +1,26 @@
+import { type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
+import type { ArchiveState } from '../archive-log.ts';
+
+/** The first page of the journal that the archive does not have, of at most `limit` entries. */
+export async function unshippedPage(store: Store, state: ArchiveState, limit: number): Promise<JournalPage> {
+  try {
+    return await store.readJournal(state.cursor, limit);
+  } catch (error) {
+    if (!(error instanceof UnknownCursor)) throw error;
+    return pageOfRestored(store, state, limit);
+  }
+}
+
+/**
+ * A store that was put back to an earlier moment numbers its entries from there again, so that the archive's cursor
+ * says nothing about them. What is newer than all that is archived has come since.
+ */
+async function pageOfRestored(store: Store, { segments }: ArchiveState, limit: number): Promise<JournalPage> {
+  const archivedTo = [...segments.values()].reduce((latest, { to }) => Math.max(latest, to), 0);
+  for (let after: string | null = null; ; ) {
+    const page: JournalPage = await store.readJournal(after, limit);
+    const entries = page.entries.filter(({ at }) => at > archivedTo);
+    if (entries.length > 0 || page.cursor === after) return { ...page, entries };
+    after = page.cursor;
+  }
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { setPriority } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface BackgroundProcess {
+  /** Of JavaScript, MiB; an engine beside it has limits of its own. */
+  readonly oldMemoryMiB: number;
+  /** What it reads and soon forgets; as much as V8 takes when left out. */
+  readonly youngMemoryMiB?: number;
+  /** How far it gives way, of `os.constants.priority`. */
+  readonly priority: number;
+  /** All of its environment: it needs no secret of ours. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Starts a module, which calls `giveWay`, in a process of its own that gives way from its first instruction: reading
+ * its own modules is the most that some of them do.
+ */
+export function forkBackground(
+  module: URL,
+  { oldMemoryMiB, youngMemoryMiB, priority, env = {} }: BackgroundProcess,
+): ChildProcess {
+  const young = youngMemoryMiB === undefined ? [] : [`--max-semi-space-size=${youngMemoryMiB}`];
+  const child = fork(fileURLToPath(module), {
+    execArgv: [`--max-old-space-size=${oldMemoryMiB}`, ...young],
+    env: { ...compiledModules(), ...env },
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  lower(child.pid, priority);
+  return child;
+}
+
+/** Ends this process with the one that started it, and lets all of its threads give way. */
+export function giveWay(priority: number): void {
+  process.once('disconnect', () => process.exit());
+  if (!process.connected) process.exit();
+  // On Linux a priority is that of a thread, and what the engine of JavaScript started before has its own.
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
+  for (const thread of threads) lower(thread, priority);
+}
+
+/** A process that starts another one and itself gives way more than that keeps its own priority for it. */
+function lower(id: number | undefined, priority: number): void {
+  if (id === undefined) return;
+  try {
+    setPriority(id, priority);
+  } catch {
+    // It ended meanwhile, or gives way already.
+  }
+}
+
+/** Where the modules that we compiled are kept, so that it need not compile them again. */
+function compiledModules(): Readonly<Record<string, string>> {
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}

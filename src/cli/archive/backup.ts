@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { backUp, NotABackup } from '../../archive/backup.ts';
+import { UsageError } from '../exit.ts';
+import { print } from '../print.ts';
+import { readArchiveConfig } from './archive-folder.ts';
+
+/** archive backup: a copy of the archive as it is at one moment. */
+export function backupCommand(archive: Command): void {
+  archive
+    .command('backup <folder>')
+    .description('make a folder the same as the archive, while shipping goes on; only what is new is copied')
+    .option('--json', 'print one JSON object')
+    .action((folder: string, options: { json?: true }) => backup(folder, options.json === true));
+}
+
+async function backup(folder: string, json: boolean): Promise<void> {
+  const { archiveDir } = readArchiveConfig();
+  const report = await backUp(archiveDir, folder).catch((error: unknown) => {
+    throw error instanceof NotABackup ? new UsageError(error.message) : error;
+  });
+  const { segments, bytes, copied } = report;
+  const megabytes = (bytes / 1e6).toFixed(1);
+  print(
+    json
+      ? JSON.stringify(report)
+      : `${folder} holds the archive (segments: ${segments}, ${megabytes} MB; newly copied: ${copied}).`,
+  );
+}

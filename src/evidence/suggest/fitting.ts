@@ -1,0 +1,186 @@
+import { runCases } from '../../analysis/cases/cases.ts';
+import { prove } from '../../analysis/prove.ts';
+import { draftOf } from '../../rules/folder/draft.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import type { Evidence } from '../source/evidence.ts';
+import { type NamedChange, soundDraft, withCases, withChanges } from './draft-files.ts';
+import { blockingRule, type Edit, editText } from './edit-search.ts';
+import { type ExampleCase, exampleCase } from './example-case.ts';
+import { type BannedChange, type FoundChange, findChanges } from './greedy-search.ts';
+import type { LearningOrders } from './known-orders.ts';
+import { ruleText } from './rule-search.ts';
+import { freeNames, freePriorities } from './suggested-rule.ts';
+
+/** A change that fits into the version and to the candidates before it, with a case that shows it. */
+export interface Candidate {
+  readonly change: NamedChange;
+  readonly example: ExampleCase;
+  /** Names of the version's own cases that say otherwise: those that pin the constant which it changes. */
+  readonly contradicts: readonly string[];
+}
+
+/** A change that was found and is not suggested. */
+export interface RejectedChange {
+  /** `unpaidCount >= 2`, or `groups.blocked-by-unpaid-chain.unpaidChain: 4 -> 3`. */
+  readonly change: string;
+  readonly reason: string;
+}
+
+export interface FittingAsk {
+  readonly version: string;
+  /** Of the version as it is. */
+  readonly files: RuleFiles;
+  readonly present: RuleSet;
+  readonly learned: LearningOrders;
+  readonly edits: readonly Edit[];
+  readonly signal?: AbortSignal;
+}
+
+export interface Fitting {
+  /** Whether the search found anything, fitting or not. */
+  readonly found: boolean;
+  readonly candidates: readonly Candidate[];
+  readonly rejected: readonly RejectedChange[];
+}
+
+/** How often the search begins anew because something that it found does not fit. */
+const SEARCHES_MAX = 12;
+
+/** Changes within a budget that fit into the version, each with a case. What does not fit is looked around. */
+export async function fittingChanges(
+  duck: Evidence['duck'],
+  ask: FittingAsk,
+  budget: number,
+): Promise<Fitting> {
+  const rejected: RejectedChange[] = [];
+  const banned: BannedChange[] = [];
+  for (let search = 1; ; search++) {
+    const found = findChanges(ask.learned.orders, ask.edits, { budget, banned });
+    const candidates: Candidate[] = [];
+    const before = rejected.length;
+    const named = namedChanges(ask.present, found);
+    for (const [place, change] of found.entries()) {
+      ask.signal?.throwIfAborted();
+      const fitted = await fitOne(duck, ask, candidates, named[place]);
+      if (fitted === null) continue;
+      if ('example' in fitted) candidates.push(fitted);
+      else {
+        rejected.push(fitted);
+        banned.push({ change, withNarrower: fitted.reason === NO_EXAMPLE });
+      }
+    }
+    if (rejected.length === before || search === SEARCHES_MAX)
+      return { found: found.length + rejected.length > 0, candidates, rejected };
+  }
+}
+
+const NO_EXAMPLE = 'no short history of a single payer shows it, so there is no case for it';
+
+async function fitOne(
+  duck: Evidence['duck'],
+  ask: FittingAsk,
+  before: readonly Candidate[],
+  change: NamedChange | undefined,
+): Promise<Candidate | RejectedChange | null> {
+  if (change === undefined) return null;
+  const { version, files } = ask;
+  const changed = withChanges(files, [...before.map((one) => one.change), change]);
+  const draft = draftOf(version, changed);
+  const reject = (reason: string) => ({ change: changeText(change), reason });
+  if (!draft.ok) return reject(draft.problems.map(({ message }) => message).join('; '));
+  const known = new Set(before.flatMap((one) => one.contradicts));
+  const contradicts = failingCases(version, changed).filter((name) => !known.has(name));
+  const [first] = contradicts;
+  if (first !== undefined && change.kind === 'rule') return reject(`it contradicts the case "${first}"`);
+  const finding = newFinding(ask, changed);
+  if (finding !== null) return reject(finding);
+  const mayFail = new Set([...known, ...contradicts]);
+  const example = await firstExample(duck, ask, { before, changed, change, mayFail });
+  return example === null ? reject(NO_EXAMPLE) : { change, example, contradicts };
+}
+
+/** The rules with names and priorities of their own, the first one found asked first. */
+function namedChanges(present: RuleSet, found: readonly FoundChange[]): readonly NamedChange[] {
+  const count = found.filter(({ kind }) => kind === 'rule').length;
+  const [names, priorities] = [freeNames(present, count), freePriorities(present, count)];
+  let place = 0;
+  return found.map((change): NamedChange => {
+    if (change.kind === 'edit') return change;
+    const [name = '', priority = 0] = [names[place], priorities[place]];
+    place++;
+    return { kind: 'rule', name, priority, description: ruleText(change), rule: change };
+  });
+}
+
+/** The change as a person reads it. */
+export function changeText(change: NamedChange): string {
+  return change.kind === 'rule' ? ruleText(change.rule) : editText(change);
+}
+
+/** What can be proved against the changed files and could not before. */
+function newFinding({ version, files, present }: FittingAsk, changed: RuleFiles): string | null {
+  const known = new Set(prove(present, files).findings.map(({ message }) => message));
+  const { findings } = prove(soundDraft(version, changed), changed);
+  return findings.find(({ message }) => !known.has(message))?.message ?? null;
+}
+
+/** Names of cases that fail. */
+function failingCases(version: string, files: RuleFiles): readonly string[] {
+  return runCases(soundDraft(version, files), files).failures.map(({ caseName }) => caseName);
+}
+
+interface Shown {
+  readonly before: readonly Candidate[];
+  /** The files with it and those before it. */
+  readonly changed: RuleFiles;
+  readonly change: NamedChange;
+  /** Cases that say otherwise. */
+  readonly mayFail: ReadonlySet<string>;
+}
+
+/** The shortest one that holds together with the examples before it, and does not without the change. */
+async function firstExample(
+  duck: Evidence['duck'],
+  ask: FittingAsk,
+  { before, changed, change, mayFail }: Shown,
+): Promise<ExampleCase | null> {
+  const { version, files } = ask;
+  const fails = (some: RuleFiles, examples: readonly ExampleCase[]) =>
+    failingCases(version, withCases(some, examples)).filter((name) => !mayFail.has(name));
+  const others = before.map(({ example }) => example);
+  const isNew = (example: ExampleCase) =>
+    change.kind === 'rule' || fails(files, [example]).includes(example.name);
+  const examples = await examplesOf(duck, ask, change, soundDraft(version, changed));
+  return (
+    examples
+      .toSorted((a, b) => a.steps - b.steps)
+      .find((example) => fails(changed, [...others, example]).length === 0 && isNew(example)) ?? null
+  );
+}
+
+/** Examples that are tried before a change is given up. */
+const EXAMPLES_MAX = 12;
+
+/** What payers did whose orders the change blocks and who did not pay. */
+async function examplesOf(
+  duck: Evidence['duck'],
+  { version, files, learned: { orders, places, values } }: FittingAsk,
+  change: NamedChange,
+  rules: RuleSet,
+): Promise<readonly ExampleCase[]> {
+  const { matched } = change.kind === 'rule' ? change.rule : change;
+  const shown = change.kind === 'rule' ? change.name : `${change.constant.path} of ${change.value}`;
+  // An edit alone leaves the facts as they are, so that it can be asked about the values that were seen.
+  const edited = soundDraft(version, change.kind === 'rule' ? files : withChanges(files, [change]));
+  const examples: ExampleCase[] = [];
+  for (const order of matched.filter((one) => orders.paid[one] === 0).slice(0, EXAMPLES_MAX)) {
+    const rule = change.kind === 'rule' ? change.name : blockingRule(edited, values[order] ?? []);
+    const place = places[order];
+    if (place === undefined || rule === null) continue;
+    const name = `${shown} blocks a payer like one who was seen`;
+    const example = await exampleCase(duck, place, { name, rule, rules });
+    if (example !== null) examples.push(example);
+  }
+  return examples;
+}

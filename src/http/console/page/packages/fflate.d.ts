@@ -1,0 +1,1 @@
+export { strToU8, zipSync } from 'fflate/browser';

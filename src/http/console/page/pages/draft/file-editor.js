@@ -1,0 +1,180 @@
+import { html, useEffect, useRef, useState } from '../../html.js';
+import { Field, formValues } from '../../parts/form.js';
+import { Trouble } from '../../parts/notice.js';
+import { pathsOf, withFile, withoutFile } from '../../parts/rules/working-copy.js';
+
+/**
+ * @import { CheckedDraft } from '../../answers.d.ts'
+ * @import { CodeEditor, FileRemark } from '../../parts/editor/code-editor.js'
+ * @import { Schema } from '../../parts/editor/schema.d.ts'
+ * @import { FormEvent } from '../../parts/form.js'
+ * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
+ */
+
+/** Where somebody wants to be. */
+/** @typedef {{ readonly path: string, readonly at: FileRemark['at'] | null }} Wanted */
+
+/**
+ * @typedef {object} FileEditorProps
+ * @property {WorkingCopy} copy
+ * @property {(copy: WorkingCopy) => void} change
+ * @property {(path: string, text: string) => void} edit
+ * @property {CheckedDraft | null} checked
+ * @property {Wanted} wanted
+ * @property {(wanted: Wanted) => void} setWanted
+ */
+
+/** The files of a draft, one of them open. @param {FileEditorProps} props */
+export function FileEditor({ copy, change, edit, checked, wanted, setWanted }) {
+  const paths = pathsOf(copy);
+  const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
+  const remove = () => change(withoutFile(copy, path));
+  const isOptional = /^(?:cases|lists)\//.test(path);
+  return html`<section class="card">
+    <h2>Files</h2>
+    <div class="tabs" role="group" aria-label="Files">
+      ${paths.map((one) => {
+        const wrong = (checked?.problems ?? []).some(({ at }) => at.file === one);
+        const pressed = { 'aria-pressed': one === path ? 'true' : 'false' };
+        const choose = () => setWanted({ path: one, at: null });
+        return html`<button type="button" ...${pressed} onClick=${choose}>${one}${wrong && ' ✗'}</button>`;
+      })}
+    </div>
+    <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
+      remarks=${remarksOn(path, checked)} />
+    <p class="faint">
+      Ctrl+Space offers what may stand at the cursor, Ctrl+F searches, Escape and then Tab leaves the editor.
+    </p>
+    <details>
+      <summary>Add or remove a file</summary>
+      <${AddFile} copy=${copy} change=${change} setWanted=${setWanted} />
+      ${
+        isOptional &&
+        html`<div class="buttons"><button type="button" onClick=${remove}>Remove ${path}</button></div>`
+      }
+    </details>
+  </section>`;
+}
+
+/**
+ * @param {string} path
+ * @param {CheckedDraft | null} checked
+ * @returns {readonly FileRemark[]}
+ */
+function remarksOn(path, checked) {
+  if (checked === null) return [];
+  const of = (/** @type {CheckedDraft['notes']} */ remarks, /** @type {FileRemark['severity']} */ severity) =>
+    remarks
+      .filter(({ at }) => at.file === path)
+      .map(({ at, message, example }) => ({
+        at,
+        severity,
+        message: example === null ? message : `${message}\nFor example: ${example}`,
+      }));
+  return [...of(checked.problems, 'error'), ...of(checked.notes, 'info')];
+}
+
+/**
+ * @typedef {object} CodeProps
+ * @property {WorkingCopy} copy
+ * @property {string} path
+ * @property {FileRemark['at'] | null} at
+ * @property {FileEditorProps['edit']} edit
+ * @property {readonly FileRemark[]} remarks
+ */
+
+/** The editor itself, which is loaded when it is first needed. @param {CodeProps} props */
+function Code({ copy, path, at, edit, remarks }) {
+  const place = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const [editor, setEditor] = useState(/** @type {CodeEditor | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  // What the editor calls back is always that of the last drawing.
+  const latest = useRef({ copy, edit });
+  latest.current = { copy, edit };
+  useEffect(() => {
+    let left = false;
+    /** @type {CodeEditor | null} */
+    let made = null;
+    loadEditor().then(({ CodeEditor, schemas }) => {
+      if (left || place.current === null) return;
+      made = new CodeEditor(place.current, {
+        onChange: (changed, text) => latest.current.edit(changed, text),
+        names: () => namesIn(latest.current.copy),
+        schemaFor: (file) => schemas[kindOf(file)] ?? null,
+      });
+      setEditor(made);
+    }, setError);
+    return () => {
+      left = true;
+      made?.close();
+    };
+  }, []);
+  useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path]);
+  useEffect(() => editor?.mark(remarks), [editor, path, remarks]);
+  useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
+  return html`${error && html`<${Trouble} error=${error} />`}
+    ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
+    <div class="editor" ref=${place}></div>`;
+}
+
+/** @returns {Promise<{ CodeEditor: typeof CodeEditor, schemas: Readonly<Record<string, Schema>> }>} */
+async function loadEditor() {
+  const [{ CodeEditor }, answer] = await Promise.all([
+    import('../../parts/editor/code-editor.js'),
+    fetch('console/schemas.json'),
+  ]);
+  return { CodeEditor, schemas: await answer.json() };
+}
+
+/**
+ * By which schema a file is written.
+ * @param {string} path
+ */
+function kindOf(path) {
+  if (path.startsWith('cases/')) return 'cases';
+  return path.startsWith('lists/') ? 'list' : path.replace(/\.yaml$/, '');
+}
+
+/** @param {WorkingCopy} copy */
+function namesIn({ files }) {
+  const lists = Object.keys(files).flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []);
+  const [, named = ''] = /^ladders:\n((?:[ \t].*\n?|\n)*)/m.exec(files['ladder.yaml'] ?? '') ?? [];
+  const ladders = [...named.matchAll(/^ {2}([a-z][a-z0-9-]*):/gm)].flatMap(([, name]) => name ?? []);
+  return { lists, ladders };
+}
+
+/**
+ * @param {Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>} props
+ */
+function AddFile({ copy, change, setWanted }) {
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const add = (/** @type {FormEvent} */ event) => {
+    const { kind = '', name = '' } = formValues(event);
+    const path = kind === 'limits' ? 'limits.yaml' : `${kind}/${name}.yaml`;
+    if (copy.files[path] !== undefined) return setError(new Error(`${path} is there already.`));
+    setError(null);
+    change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
+    setWanted({ path, at: null });
+  };
+  return html`<form class="filters" onSubmit=${add}>
+      <${Field} label="what">
+        <select name="kind">
+          <option value="cases">cases: what the rules are expected to answer</option>
+          <option value="lists">a list of the rule set</option>
+          <option value="limits">limits.yaml</option>
+        </select>
+      <//>
+      <${Field} label="name" hint="of cases or a list, like night">
+        <input name="name" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" defaultValue="mine" />
+      <//>
+      <div class="buttons"><button type="submit">Add</button></div>
+    </form>
+    ${error && html`<${Trouble} error=${error} />`}`;
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const BEGINNINGS = {
+  cases: '# What the rules are expected to answer.\ncases:\n',
+  lists: '# Who or what is on the list.\nentries:\n  - \n',
+  limits: '# The most that a client should be let pay at once, by group.\n',
+};

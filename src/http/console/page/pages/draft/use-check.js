@@ -1,0 +1,48 @@
+import { ask } from '../../api.js';
+import { useEffect, useRef, useState } from '../../html.js';
+import { CHECK_DRAFT } from '../../questions.js';
+
+/**
+ * @import { CheckedDraft } from '../../answers.d.ts'
+ * @import { Refusal } from '../../api.js'
+ * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
+ */
+
+/** Long enough for a word to be typed to its end. */
+const TYPING_MS = 300;
+
+/**
+ * What the service says of a draft as it stands, asked anew whenever its text has rested for a moment; one
+ * question at a time. What was said before stays until the next answer.
+ * @param {WorkingCopy} copy
+ * @returns {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null }}
+ */
+export function useCheck({ version, files }) {
+  const [known, setKnown] = useState(() => nothingSaid());
+  const [answered, setAnswered] = useState(0);
+  const underWay = useRef(false);
+  useEffect(() => {
+    if (known.files === files || underWay.current) return undefined;
+    const timer = setTimeout(() => {
+      underWay.current = true;
+      ask('POST', CHECK_DRAFT, { version, files })
+        .then(
+          (checked) => setKnown({ files, checked, error: null }),
+          (error) => setKnown((before) => ({ ...before, files, error })),
+        )
+        .finally(() => {
+          underWay.current = false;
+          // What was typed meanwhile is asked about now.
+          setAnswered((number) => number + 1);
+        });
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [files, answered]);
+  const { checked, error } = known;
+  return { checked, checking: known.files !== files, error };
+}
+
+/** @returns {{ files: WorkingCopy['files'] | null, checked: CheckedDraft | null, error: Refusal | null }} */
+function nothingSaid() {
+  return { files: null, checked: null, error: null };
+}

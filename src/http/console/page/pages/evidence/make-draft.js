@@ -1,0 +1,97 @@
+import { ask, may, useAnswer } from '../../api.js';
+import { html, useState } from '../../html.js';
+import { Field, formValues } from '../../parts/form.js';
+import { Trouble } from '../../parts/notice.js';
+import { copyOf, keepCopy, keptCopy } from '../../parts/rules/working-copy.js';
+import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
+
+/**
+ * @import { OpenedRuleFolder, RuleFolderList, Session } from '../../answers.d.ts'
+ * @import { FormEvent } from '../../parts/form.js'
+ */
+
+/**
+ * What was found about a version: other values of constants by their paths, or other texts of files.
+ * @typedef {object} Found
+ * @property {string} from the version
+ * @property {Readonly<Record<string, string>>} [values]
+ * @property {Readonly<Record<string, string>>} [files]
+ */
+
+/**
+ * A draft with what was found: kept in RULES_DIR by whoever may and can, otherwise in this browser,
+ * where it can be worked on and downloaded.
+ * @param {{ session: Session, found: Found }} props
+ */
+export function MakeDraft({ session, found }) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const [made, setMade] = useState(/** @type {string | null} */ (null));
+  if (folders.data === null) return null;
+  const { versions, writable } = folders.data;
+  const keeps = writable && may(session, 'operate');
+  const make = (/** @type {FormEvent} */ event) => {
+    const { version = '' } = formValues(event);
+    setError(null);
+    if (isTaken(versions, version))
+      return setError(new Error(`${version} exists already; choose another name.`));
+    if (keeps) return ask('PUT', savedDraft(version), found).then(() => setMade(version), setError);
+    return ask('GET', ruleFolder(found.from))
+      .then((folder) => workOn(folder, version, found))
+      .catch(setError);
+  };
+  if (made !== null)
+    return html`<p role="status">
+      <a href=${`#/rules/${made}`}>${made}</a> is a draft in RULES_DIR. Its cases may pin old values;
+      nobody is decided by it before it is released and rolled out.
+    </p>`;
+  return html`<form class="filters" onSubmit=${make}>
+      <${Field} label="make a draft" hint="like p2.v12, or p2.v12-chain">
+        <input name="version" required pattern=${'p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,31})?'} />
+      <//>
+      <div class="buttons">
+        <button type="submit">${keeps ? 'Save to RULES_DIR' : 'Work on it in this browser'}</button>
+      </div>
+    </form>
+    ${error && html`<${Trouble} error=${error} />`}`;
+}
+
+/**
+ * @param {RuleFolderList['versions']} versions
+ * @param {string} name
+ */
+function isTaken(versions, name) {
+  return versions.some(({ version }) => version === name) || keptCopy(name) !== null;
+}
+
+/**
+ * @param {OpenedRuleFolder} folder
+ * @param {string} version
+ * @param {Found} found
+ */
+function workOn(folder, version, { values = {}, files = {} }) {
+  if (!folder.whole) throw new Error(`${folder.version} is too long for this page.`);
+  const missing = Object.keys(values).find((path) => folder.constants.every((one) => one.path !== path));
+  if (missing !== undefined)
+    throw new Error(`${folder.version} does not write ${missing}; add it to the draft by hand.`);
+  const changed = folder.files.map((file) => ({ ...file, text: withValues(folder, file, values) }));
+  const copy = copyOf({ ...folder, files: changed }, version);
+  keepCopy({ ...copy, files: { ...copy.files, ...files } });
+  location.hash = `#/draft/${version}`;
+}
+
+/**
+ * A file with other values of its constants; all else stays as it is.
+ * @param {OpenedRuleFolder} folder
+ * @param {OpenedRuleFolder['files'][number]} file
+ * @param {Readonly<Record<string, string>>} values
+ */
+function withValues({ constants }, { path, text }, values) {
+  // From the end to the beginning, so that no replacement moves the place of the next.
+  return constants
+    .filter((one) => one.file === path && values[one.path] !== undefined)
+    .toSorted((a, b) => b.from - a.from)
+    .reduce((edited, { path: constant, from, to }) => {
+      return edited.slice(0, from) + values[constant] + edited.slice(to);
+    }, text);
+}

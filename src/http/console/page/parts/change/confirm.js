@@ -1,0 +1,49 @@
+import { Refusal } from '../../api.js';
+import { html, useEffect, useRef, useState } from '../../html.js';
+import { Trouble } from '../notice.js';
+
+/** @import { ComponentChildren } from '../../packages/preact.js' */
+
+/**
+ * A change that somebody is about to make: `act` makes it and may throw a Refusal, which is shown.
+ * @template T
+ * @typedef {object} Proposal
+ * @property {string} title
+ * @property {string} action what stands on the button
+ * @property {'accent' | 'bad'} [tone]
+ * @property {() => Promise<T>} act
+ * @property {ComponentChildren} children what the change does
+ */
+
+/**
+ * Asks once more before something is changed, and says what; `done` is given what `act` gave.
+ * @template T
+ * @param {Proposal<T> & { done: (result: T) => void, cancel: () => void }} props
+ */
+export function Confirm({ title, action, tone = 'accent', act, done, cancel, children }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  useEffect(() => dialog.current?.showModal(), []);
+  const go = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      done(await act());
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      setError(refusal);
+      setBusy(false);
+    }
+  };
+  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${cancel}>
+    <h2 id="confirm-title">${title}</h2>
+    ${children} ${error && html`<${Trouble} error=${error} />`}
+    <div class="buttons">
+      <button type="button" class=${`button-${tone}`} disabled=${busy} onClick=${go}>
+        ${busy ? 'Working …' : action}
+      </button>
+      <button type="button" onClick=${cancel} disabled=${busy}>Cancel</button>
+    </div>
+  </dialog>`;
+}

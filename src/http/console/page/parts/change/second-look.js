@@ -1,0 +1,26 @@
+import { html } from '../../html.js';
+import { Field } from '../form.js';
+
+/**
+ * @import { Session } from '../../answers.d.ts'
+ * @import { InputEvent } from '../form.js'
+ */
+
+/**
+ * A second look before a change: the version has to be typed.
+ * @param {{ label: string, typed: string, setTyped: (typed: string) => void }} props
+ */
+export function Typed({ label, typed, setTyped }) {
+  const type = (/** @type {InputEvent} */ event) => setTyped(event.currentTarget.value);
+  return html`<${Field} label=${label}>
+    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${type} />
+  <//>`;
+}
+
+/**
+ * As whose deed a change is recorded.
+ * @param {Session} session
+ */
+export function recordedAs({ keyId, owner }) {
+  return `The history names key ${keyId}${owner === null ? '' : ` of ${owner}`}, and the reason.`;
+}

@@ -1,0 +1,186 @@
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from '../../packages/editor/autocomplete.js';
+import { defaultKeymap, history, historyKeymap } from '../../packages/editor/commands.js';
+import { yaml } from '../../packages/editor/lang-yaml.js';
+import { bracketMatching } from '../../packages/editor/language.js';
+import { lintGutter, lintKeymap, setDiagnostics } from '../../packages/editor/lint.js';
+import { search, searchKeymap } from '../../packages/editor/search.js';
+import { EditorState } from '../../packages/editor/state.js';
+import {
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from '../../packages/editor/view.js';
+import { completing, wordsOn } from './completion.js';
+import { look } from './look.js';
+
+/**
+ * @import { Diagnostic } from '../../packages/editor/lint.js'
+ * @import { Text } from '../../packages/editor/state.js'
+ * @import { KnownNames } from './completion.js'
+ * @import { Schema } from './schema.d.ts'
+ */
+
+/**
+ * Something to tell about a place in the file; line and column count from 1.
+ * @typedef {object} FileRemark
+ * @property {{ readonly line: number, readonly column: number }} at
+ * @property {string} message
+ * @property {'error' | 'info'} severity
+ */
+
+/**
+ * @typedef {object} EditorParts
+ * @property {(path: string, text: string) => void} onChange
+ * @property {() => KnownNames} names
+ * @property {(path: string) => Schema | null} schemaFor
+ */
+
+/**
+ * The editor of a draft's files, one at a time; what was undone and where the cursor stood is kept for each.
+ * It lies in a shadow root: there its style sheets are objects of the browser, which the page's policy
+ * allows, and not inline.
+ */
+export class CodeEditor {
+  /** @type {EditorView} */
+  #view;
+  /** @type {EditorParts} */
+  #parts;
+  /** @type {Map<string, EditorState>} */
+  #states = new Map();
+  #path = '';
+
+  /**
+   * @param {HTMLElement} place
+   * @param {EditorParts} parts
+   */
+  constructor(place, parts) {
+    this.#parts = parts;
+    const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
+    this.#view = new EditorView({ parent: root, root });
+    this.#view.dom.style.height = '100%';
+  }
+
+  /**
+   * Turns to a file. A text that is not what was last edited here begins afresh.
+   * @param {string} path
+   * @param {string} text
+   */
+  open(path, text) {
+    if (this.#path !== '') this.#states.set(this.#path, this.#view.state);
+    this.#path = path;
+    const known = this.#states.get(path);
+    this.#view.setState(known?.doc.toString() === text ? known : this.#stateOf(path, text));
+  }
+
+  /** @param {readonly FileRemark[]} remarks */
+  mark(remarks) {
+    const { state } = this.#view;
+    this.#view.dispatch(
+      setDiagnostics(
+        state,
+        remarks.map((remark) => diagnosticOf(state.doc, remark)),
+      ),
+    );
+  }
+
+  /**
+   * Puts the cursor on a place and shows it.
+   * @param {FileRemark['at']} at
+   */
+  goTo(at) {
+    const anchor = positionOf(this.#view.state.doc, at);
+    this.#view.dispatch({
+      selection: { anchor },
+      effects: EditorView.scrollIntoView(anchor, { y: 'center' }),
+    });
+    this.#view.focus();
+  }
+
+  close() {
+    this.#view.destroy();
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} text
+   */
+  #stateOf(path, text) {
+    const { onChange, names, schemaFor } = this.#parts;
+    const schema = schemaFor(path);
+    const helping =
+      schema === null
+        ? []
+        : [autocompletion({ override: [completing(path, schema, names)] }), explaining(schema)];
+    return EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        yaml(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        search({ top: true }),
+        helping,
+        look,
+        EditorView.contentAttributes.of({ 'aria-label': path, tabindex: '0' }),
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...completionKeymap,
+          ...lintKeymap,
+        ]),
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (docChanged) onChange(path, state.doc.toString());
+        }),
+      ],
+    });
+  }
+}
+
+/**
+ * Says what a word means while the pointer rests on it.
+ * @param {Schema} schema
+ */
+function explaining(schema) {
+  return hoverTooltip(({ state }, pos) => {
+    const words = wordsOn(schema, state.doc.toString(), pos);
+    if (words === null) return null;
+    const dom = document.createElement('div');
+    dom.className = 'cm-words';
+    dom.textContent = words;
+    return { pos, above: true, create: () => ({ dom }) };
+  });
+}
+
+/**
+ * @param {Text} doc
+ * @param {FileRemark} remark
+ * @returns {Diagnostic}
+ */
+function diagnosticOf(doc, { at, message, severity }) {
+  const from = positionOf(doc, at);
+  const word = /^[^\s,{}[\]]+/.exec(doc.sliceString(from, doc.lineAt(from).to))?.[0] ?? '';
+  return { from, to: from + word.length, message, severity };
+}
+
+/**
+ * @param {Text} doc
+ * @param {FileRemark['at']} at
+ */
+function positionOf(doc, { line, column }) {
+  const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  return Math.min(from + column - 1, to);
+}

@@ -1,0 +1,156 @@
+import { snippetCompletion } from '../../packages/editor/autocomplete.js';
+import { placeAt, placesFor } from './place.js';
+import { keysOf, schemasAt, valuesOf } from './schema-walk.js';
+
+/**
+ * @import { Completion, CompletionContext, CompletionResult } from '../../packages/editor/autocomplete.js'
+ * @import { Place } from './place.js'
+ * @import { Schema } from './schema.d.ts'
+ * @import { Offer } from './schema-walk.js'
+ */
+
+/**
+ * What else than its schema is known of a file: names that stand in other files of the draft.
+ * @typedef {object} KnownNames
+ * @property {readonly string[]} lists of the rule set
+ * @property {readonly string[]} ladders
+ */
+
+const WINDOWS = ['10m', '1h', '24h', '7d'];
+
+/**
+ * Completes a rule file from its schema, and with what the draft's other files name.
+ * @param {string} path of the file
+ * @param {Schema} schema
+ * @param {() => KnownNames} names
+ * @returns {(context: CompletionContext) => CompletionResult | null}
+ */
+export function completing(path, schema, names) {
+  return (context) => {
+    const word = context.matchBefore(/[A-Za-z0-9_.-]*/);
+    const from = word?.from ?? context.pos;
+    if (from === context.pos && !context.explicit && !beginsSomething(context)) return null;
+    const text = context.state.doc.toString();
+    const places = placesFor(text, from, context.pos);
+    const options = places.flatMap((place) => optionsAt(schema, place, names()));
+    const skeleton = skeletonFor(path, text, from);
+    const all = skeleton === null ? options : [skeleton, ...options];
+    return all.length === 0 ? null : { from, options: all, validFor: /^[A-Za-z0-9_.-]*$/ };
+  };
+}
+
+/**
+ * What the schema says of the word at a position; null when it says nothing.
+ * @param {Schema} schema
+ * @param {string} text
+ * @param {number} position
+ * @returns {string | null}
+ */
+export function wordsOn(schema, text, position) {
+  const place = placeAt(text, position);
+  if (place === null) return null;
+  const word = /[A-Za-z]*$/.exec(text.slice(0, position))?.[0] ?? '';
+  const rest = /^[A-Za-z]*/.exec(text.slice(position))?.[0] ?? '';
+  const schemas = schemasAt(schema, place.value, place.path);
+  const offers = place.role === 'key' ? keysOf(schemas, []) : valuesOf(schemas);
+  return offers.find((offer) => offer.text === word + rest)?.says || null;
+}
+
+/**
+ * Right after `fact: `, `{ ` or `[ ` somebody wants to know what may stand there.
+ * @param {CompletionContext} context
+ */
+function beginsSomething(context) {
+  return context.matchBefore(/(?:: |\{ |, |\[)/) !== null;
+}
+
+/**
+ * @param {Schema} schema
+ * @param {Place} place
+ * @param {KnownNames} names
+ * @returns {readonly Completion[]}
+ */
+function optionsAt(schema, { role, path, present, value }, names) {
+  const schemas = schemasAt(schema, value, path);
+  if (role === 'key')
+    return keysOf(schemas, present).map((offer) => ({
+      ...shown(offer, 'property'),
+      apply: `${offer.text}: `,
+    }));
+  const written = valuesOf(schemas).map((offer) => shown(offer, 'enum'));
+  return [...written, ...namesFor(path, names).map((label) => ({ label, type: 'variable' }))];
+}
+
+/**
+ * @param {Place['path']} path
+ * @param {KnownNames} names
+ * @returns {readonly string[]}
+ */
+function namesFor(path, { lists, ladders }) {
+  switch (path.at(-1)) {
+    case 'window':
+      return WINDOWS;
+    case 'ladder':
+      return ladders;
+    case 'list':
+      return path.at(-2) === 'value' ? lists : [];
+    default:
+      return [];
+  }
+}
+
+/**
+ * @param {Offer} offer
+ * @param {string} type
+ * @returns {Completion}
+ */
+function shown({ text, says }, type) {
+  return says === '' ? { label: text, type } : { label: text, type, info: says };
+}
+
+/**
+ * A whole rule, or a whole case, where one may begin.
+ * @param {string} path
+ * @param {string} text
+ * @param {number} from
+ * @returns {Completion | null}
+ */
+function skeletonFor(path, text, from) {
+  const above = text.slice(0, from);
+  const line = above.slice(above.lastIndexOf('\n') + 1);
+  const template = path.startsWith('cases/') ? CASE : RULES[path];
+  if (template === undefined || !/^(?: {2})?$/.test(line)) return null;
+  if (!/^(?:rules|cases):/m.test(above) || /^otherwise:/m.test(above)) return null;
+  const lines = line === '' ? template.replaceAll(/^/gm, '  ') : template;
+  const label = template === CASE ? 'a whole case' : 'a whole rule';
+  return snippetCompletion(lines, { label, type: 'class', boost: 50, info: 'Tab goes from field to field.' });
+}
+
+const CONDITIONS = `conditions:
+    all:
+      - { fact: \${4:fact}, operator: \${5:equal}, value: \${6:value} }`;
+
+/** @type {Readonly<Record<string, string>>} */
+const RULES = {
+  'groups.yaml': `- name: \${1:name}
+  description: \${2:Why it is there.}
+  priority: \${3:85}
+  ${CONDITIONS}
+  event: { type: group, params: { group: \${7:BLOCKED} } }`,
+  'bot-signals.yaml': `- name: \${1:name}
+  description: \${2:Why it is there.}
+  ${CONDITIONS}
+  event: { type: signal, params: { weight: \${7:2} } }`,
+  'verdicts.yaml': `- name: \${1:name}
+  description: \${2:Why it is there.}
+  priority: \${3:75}
+  ${CONDITIONS}
+  event:
+    type: verdict
+    params: { verdict: \${7:WAIT}, reason: "\${8:What the caller reads.}" }`,
+};
+
+const CASE = `- name: "\${1:What it shows}"
+  steps:
+    - verdict: {}
+      expect: { verdict: \${2:GET_NEW} }`;

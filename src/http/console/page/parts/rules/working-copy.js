@@ -1,0 +1,122 @@
+/** @import { OpenedRuleFolder } from '../../answers.d.ts' */
+
+/**
+ * A rule set that somebody works on in this browser. It is kept there with every change, and nowhere else
+ * until it is saved.
+ * @typedef {object} WorkingCopy
+ * @property {string} version
+ * @property {string} from the version that it began with
+ * @property {Readonly<Record<string, string>>} files texts by path
+ * @property {string | null} replaces the digest of the files in RULES_DIR whose place it takes; null: none
+ * @property {boolean} saved whether what lies there is what is here
+ * @property {number} editedAt epoch ms
+ */
+
+const PREFIX = 'draft ';
+
+/** The names of all that is worked on in this browser. @returns {readonly WorkingCopy[]} */
+export function keptCopies() {
+  const keys = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '');
+  return keys
+    .filter((key) => key.startsWith(PREFIX))
+    .flatMap((key) => keptCopy(key.slice(PREFIX.length)) ?? [])
+    .toSorted((a, b) => b.editedAt - a.editedAt);
+}
+
+/**
+ * @param {string} version
+ * @returns {WorkingCopy | null}
+ */
+export function keptCopy(version) {
+  try {
+    const text = localStorage.getItem(PREFIX + version);
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {WorkingCopy} copy */
+export function keepCopy(copy) {
+  localStorage.setItem(PREFIX + copy.version, JSON.stringify(copy));
+}
+
+/** @param {string} version */
+export function forgetCopy(version) {
+  localStorage.removeItem(PREFIX + version);
+}
+
+/**
+ * A new draft with the files of a version.
+ * @param {OpenedRuleFolder} folder
+ * @param {string} version
+ * @returns {WorkingCopy}
+ */
+export function copyOf({ version: from, files }, version) {
+  const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
+  const made = { version: from, from, files: texts, replaces: null, saved: false, editedAt: Date.now() };
+  return renamedCopy(made, version);
+}
+
+/**
+ * A draft as it lies in RULES_DIR.
+ * @param {OpenedRuleFolder} folder
+ * @returns {WorkingCopy}
+ */
+export function savedCopyOf(folder) {
+  return { ...copyOf(folder, folder.version), replaces: folder.filesDigest, saved: true };
+}
+
+/**
+ * The draft under another name, which stands in ruleset.yaml, too.
+ * @param {WorkingCopy} copy
+ * @param {string} version
+ * @returns {WorkingCopy}
+ */
+export function renamedCopy(copy, version) {
+  const before = copy.files['ruleset.yaml'] ?? '';
+  const text = before.replace(
+    /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m,
+    (_, start) => start + version,
+  );
+  const files = before === '' ? copy.files : { ...copy.files, 'ruleset.yaml': text };
+  return { ...copy, version, files, replaces: copy.version === version ? copy.replaces : null };
+}
+
+/**
+ * @param {WorkingCopy} copy
+ * @param {string} path
+ * @param {string} text
+ * @returns {WorkingCopy}
+ */
+export function withFile(copy, path, text) {
+  return { ...copy, files: { ...copy.files, [path]: text }, saved: false, editedAt: Date.now() };
+}
+
+/**
+ * @param {WorkingCopy} copy
+ * @param {string} path
+ * @returns {WorkingCopy}
+ */
+export function withoutFile(copy, path) {
+  const { [path]: _, ...files } = copy.files;
+  return { ...copy, files, saved: false, editedAt: Date.now() };
+}
+
+const ORDER = [
+  'verdicts.yaml',
+  'groups.yaml',
+  'bot-signals.yaml',
+  'ladder.yaml',
+  'limits.yaml',
+  'ruleset.yaml',
+];
+
+/**
+ * Its files in the order in which people look for them.
+ * @param {WorkingCopy} copy
+ */
+export function pathsOf({ files }) {
+  const rank = (/** @type {string} */ path) => (ORDER.includes(path) ? ORDER.indexOf(path) : ORDER.length);
+  return Object.keys(files).toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+}

@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream';
+import { type TProperties, Type } from 'typebox';
+import { named, shape } from '../../shapes.ts';
+import { word } from '../openapi/words.ts';
+import type { Asked } from '../operation/operation.ts';
+import { BODY_BYTES_MAX, bodyChunks } from '../request/body.ts';
+import { bodyLines } from '../request/body-lines.ts';
+import { GrantWatch, whileGranted } from '../request/grant-watch.ts';
+
+/** The media type of one JSON object a line. */
+export const LINES = 'application/x-ndjson';
+
+export const LINES_MAX = 100_000;
+
+const line = Type.Integer({ minimum: 1, description: 'Number of the line, from 1' });
+
+/** The shape of the answer to a line: `taken` when it was done, an error when it was refused. */
+export function lineResult(name: string, taken: TProperties) {
+  return named(
+    name,
+    Type.Union([
+      shape('A line that was taken', { line, ...taken }),
+      shape('A line that was refused; the others are not stopped by it', {
+        line,
+        error: word('As the title of a problem'),
+        detail: word('What is wrong, and what to do'),
+      }),
+    ]),
+  );
+}
+
+/** What a line says that was refused. */
+export interface RefusedLine {
+  readonly line: number;
+  readonly error: string;
+  readonly detail: string;
+}
+
+export function tooManyLines(number: number): RefusedLine {
+  return { line: number, error: 'too many lines', detail: `Send at most ${LINES_MAX} lines at once.` };
+}
+
+/** The last line when the key ended meanwhile; `undone` says what was not done: 'nothing .. was recorded'. */
+export function keyEnded(number: number, undone: string): RefusedLine {
+  const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
+  return { line: number, error: 'unknown X-KA-Access-Key', detail };
+}
+
+/** A line that a bad moment kept from being done. */
+export function unavailableLine(number: number, undone: string): RefusedLine {
+  return {
+    line: number,
+    error: 'temporarily unavailable',
+    detail: `Not ${undone}; send this line again.`,
+  };
+}
+
+/**
+ * Answers a body of lines while it is read, and for as long as the key may. `results` gets the lines as bytes, null
+ * for one that is longer than a body may be.
+ */
+export function answerLines(
+  { ctx, isGranted }: Pick<Asked<unknown>, 'ctx' | 'isGranted'>,
+  results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
+): Readable {
+  ctx.type = LINES;
+  // What is still to come after the last answer is not read.
+  ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
+  const grant = new GrantWatch(isGranted);
+  const lines = bodyLines(whileGranted(bodyChunks(ctx.req), grant), BODY_BYTES_MAX);
+  return Readable.from(written(results(lines, grant))).once('close', () => grant.stop());
+}
+
+async function* written(results: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const result of results) yield `${JSON.stringify(result)}\n`;
+}

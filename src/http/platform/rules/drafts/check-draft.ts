@@ -1,0 +1,87 @@
+import { Type } from 'typebox';
+import type { Remark } from '../../../../analysis/desk/examine.ts';
+import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
+import { knownLists } from '../../../../analysis/shared-list-notes.ts';
+import type { ListNode } from '../../../../lists/list-node.ts';
+import { formatExample } from '../../../../rules/proof/example.ts';
+import { list, named, nullable, type Shape, shape } from '../../../../shapes.ts';
+import { location, word, yesNo } from '../../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../../operation/operation.ts';
+import { jsonBody } from '../../../operation/request-body.ts';
+import { CoverageSchema } from '../rule-folder-shapes.ts';
+import { withinLimits } from '../rule-version.ts';
+import {
+  atDesk,
+  BAD_DRAFT_NAME,
+  DESK_FULL,
+  DRAFT_BYTES_MAX,
+  DRAFT_EXAMPLE,
+  DRAFT_MEMBERS,
+  draftText,
+} from './draft-body.ts';
+
+export interface CheckDraftParts {
+  readonly desk: RuleDesk;
+  readonly lists: ListNode;
+  readonly clock: () => number;
+}
+
+const RemarkSchema = shape('Something to tell about a rule file', {
+  at: location,
+  message: word('What, and what would be right'),
+  example: nullable(word('Facts that show it')),
+});
+
+export const CheckedDraftSchema = named(
+  'CheckedDraft',
+  shape('What is to be told about a draft', {
+    sound: yesNo('False: nodes would refuse it'),
+    digest: nullable(word('SHA-256 over its files; null when it is not sound')),
+    problems: list(RemarkSchema, 'In what it is not sound; otherwise what stands in the way of its release'),
+    notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
+    coverage: nullable(CoverageSchema),
+  }),
+);
+
+export const checkDraft = operation({
+  method: 'post',
+  path: '/v1/platform/rules/drafts/check',
+  operationId: 'checkDraft',
+  summary: 'What is to be told about a draft',
+  description:
+    'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
+  tag: 'Rules',
+  grant: 'rules',
+  body: jsonBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE, DRAFT_BYTES_MAX),
+  answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema, {
+    sound: false,
+    digest: null,
+    problems: [
+      {
+        at: { file: 'ruleset.yaml', line: 1, column: 1 },
+        message: 'the file is missing',
+        example: null,
+      },
+    ],
+    notes: [],
+    coverage: null,
+  }),
+  refusals: [BAD_DRAFT_NAME, DESK_FULL],
+  answer: ({ body, key }, { desk, lists, clock }: CheckDraftParts) =>
+    atDesk(desk, key, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
+      const draft = draftText(await body());
+      const known = knownLists(lists.copy, clock());
+      const { digest, problems, notes, coverage } = await withinLimits(() => desk.check(draft, known));
+      return {
+        sound: digest !== null,
+        digest,
+        problems: problems.map(told),
+        notes: notes.map(told),
+        coverage,
+      };
+    }),
+});
+
+function told({ at, message, example }: Remark): Shape<typeof RemarkSchema> {
+  return { at, message, example: example ? formatExample(example) : null };
+}

@@ -1,0 +1,45 @@
+import { Type } from 'typebox';
+import { text } from '../../../../shapes.ts';
+import { jsonAnswer, operation } from '../../../operation/operation.ts';
+import { jsonBody } from '../../../operation/request-body.ts';
+import { DIFF_EXAMPLE, type RuleDiffParts, RuleDiffSchema } from '../rule-diff.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from '../rule-version.ts';
+import {
+  atDesk,
+  BAD_DRAFT_NAME,
+  DESK_FULL,
+  DRAFT_BYTES_MAX,
+  DRAFT_EXAMPLE,
+  DRAFT_MEMBERS,
+  draftText,
+} from './draft-body.ts';
+
+export const compareDraft = operation({
+  method: 'post',
+  path: '/v1/platform/rules/drafts/diff',
+  operationId: 'compareDraft',
+  summary: 'In what a draft differs from a version',
+  description: 'As `compareRuleFolders` does it, for files that lie nowhere yet. Nothing is kept.',
+  tag: 'Rules',
+  grant: 'rules',
+  body: jsonBody(
+    'CompareDraftBody',
+    Type.Object({ ...DRAFT_MEMBERS, before: text(32, 'The version to compare it with, like p2.v10') }),
+    { ...DRAFT_EXAMPLE, before: 'p2.v10' },
+    DRAFT_BYTES_MAX,
+  ),
+  answers: jsonAnswer(
+    'The differences and examples; both empty when the two decide alike',
+    RuleDiffSchema,
+    DIFF_EXAMPLE,
+  ),
+  refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, DESK_FULL],
+  answer: ({ body, key }, { loadedRules, desk }: RuleDiffParts) =>
+    atDesk(desk, key, async () => {
+      const { before: named, ...draft } = await body();
+      const before = soundVersion(named, 'before', loadedRules);
+      const diff = await withinLimits(() => desk.compare(before.version, draftText(draft)));
+      if (diff === null) throw UNSOUND_VERSION.problem(draft.version);
+      return diff;
+    }),
+});

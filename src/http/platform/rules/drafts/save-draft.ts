@@ -1,0 +1,161 @@
+import { Type } from 'typebox';
+import { actorOfKey } from '../../../../access/actor.ts';
+import type { Audit } from '../../../../access/audit.ts';
+import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
+import type { Fleet } from '../../../../rollout/fleet.ts';
+import type { LoadedRules } from '../../../../rollout/loaded-rules.ts';
+import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
+import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
+import { formatProblem } from '../../../../rules/problem.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
+import { named, type Shape, shape, text } from '../../../../shapes.ts';
+import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
+import { ruleVersion, word, yesNo } from '../../../openapi/words.ts';
+import { jsonAnswer, operation } from '../../../operation/operation.ts';
+import type { Parameter } from '../../../operation/parameters.ts';
+import { jsonBody } from '../../../operation/request-body.ts';
+import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
+import { withinLimits } from '../rule-version.ts';
+import { isTakenUp } from '../taken-up.ts';
+import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES } from './draft-body.ts';
+
+export interface SaveDraftParts {
+  readonly desk: RuleDesk;
+  readonly fleet: Fleet;
+  readonly loadedRules: LoadedRules;
+  readonly audit: Audit;
+}
+
+const SaveDraftBodySchema = Type.Object({
+  from: Type.Optional(
+    text(32, 'The version whose files the draft begins with, renamed; absent: `files` are all of them'),
+  ),
+  files: Type.Optional(DRAFT_FILES),
+  values: Type.Optional(
+    Type.Record(Type.String(), Type.String({ wellFormed: true }), {
+      description: 'Other values of constants, by path as sweeps name them, like ladder.levels[0]',
+    }),
+  ),
+  replaces: Type.Optional(
+    text(64, 'The filesDigest of the draft that it replaces; absent: nothing may lie there yet'),
+  ),
+});
+
+export const SavedDraftSchema = named(
+  'SavedDraft',
+  shape('A draft as it is kept', {
+    version: ruleVersion,
+    digest: word('SHA-256 over its files'),
+    loaded: yesNo('This node has taken it up; otherwise it does within a few seconds'),
+  }),
+);
+
+const DRAFT_REFUSED = refusal(
+  'draftRefused',
+  'It may not be kept like this; nothing was changed.',
+  (detail: string) => new HttpProblem(409, 'draft refused', detail),
+  'p2.v11 is released and never changes; choose another version',
+);
+
+const DRAFT_UNSOUND = refusal(
+  'draftUnsound',
+  'It has problems; only what is sound is kept.',
+  (version: string, problems: string) =>
+    new HttpProblem(422, 'draft not sound', `${version} is not kept, because it is not sound:\n${problems}`),
+  'p2.v11',
+  'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
+);
+
+const BAD_VERSION_IN_PATH = refusal(
+  'badVersion',
+  'The version in the path is not written as one.',
+  (version: string) =>
+    badRequest(`A version is named ${RULE_VERSION_FORM}, unlike ${JSON.stringify(version.slice(0, 100))}.`),
+  'before',
+);
+
+const VERSION: Parameter<string> = {
+  name: 'version',
+  in: 'path',
+  required: true,
+  description: 'What the draft is called, like p2.v11',
+  schema: { type: 'string' },
+  read: ({ params }) => params['version'] ?? '',
+};
+
+export const saveDraft = operation({
+  method: 'put',
+  path: '/v1/platform/rules/drafts/{version}',
+  operationId: 'saveDraft',
+  summary: 'Keeps a draft in RULES_DIR',
+  description:
+    'On the node that answers; other nodes have it when they share the folder. Only when it is sound, never in place of a released version or of one on trial, and of another draft only when `replaces` names what lies there. A draft decides nothing until it is released.',
+  tag: 'Rules',
+  grant: 'operate',
+  parameters: [VERSION],
+  body: jsonBody(
+    'SaveDraftBody',
+    SaveDraftBodySchema,
+    { from: 'p2.v10', files: DRAFT_EXAMPLE.files, values: { 'ladder.levels[1]': '10m' } },
+    DRAFT_BYTES_MAX,
+  ),
+  answers: jsonAnswer('What is kept now', SavedDraftSchema, {
+    version: 'p2.v11',
+    digest: DIGEST_EXAMPLE,
+    loaded: true,
+  }),
+  refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, DESK_FULL],
+  answer: async ({ ctx, key, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
+    const version = VERSION.read(ctx);
+    if (!isRuleVersion(version)) throw BAD_VERSION_IN_PATH.problem(version);
+    const { saved, before } = await atDesk(desk, key, async () => {
+      const draft = { version, ...draftToSave(await body()) };
+      await refuseOnTrial(version, fleet);
+      return { saved: await kept(() => desk.save(draft)), before: draft.replaces };
+    });
+    if (!saved.ok) throw DRAFT_UNSOUND.problem(version, saved.problems.map(formatProblem).join('\n'));
+    const { digest } = saved;
+    await audit.note({
+      who: actorOfKey(key),
+      action: 'draft',
+      platform: null,
+      subject: version,
+      before: before === null ? null : { digest: before },
+      after: { digest },
+      reason: null,
+    });
+    return { version, digest, loaded: await isTakenUp(() => loadedRules.get(version)?.digest === digest) };
+  },
+});
+
+function draftToSave({
+  from,
+  files = {},
+  values = {},
+  replaces,
+}: Shape<typeof SaveDraftBodySchema>): Omit<DraftToSave, 'version'> {
+  return {
+    from: from ?? null,
+    files: Object.entries(files),
+    values: Object.entries(values),
+    replaces: replaces ?? null,
+  };
+}
+
+/** Nothing changes under a trial: its figures are about the files that it began with. */
+async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> {
+  const candidate = (await fleet.read())?.rollout?.candidate;
+  if (candidate?.version !== version) return;
+  throw DRAFT_REFUSED.problem(
+    `${version} is on trial as a ${candidate.mode}; take it back first, or save under another version`,
+  );
+}
+
+/** What may not be kept is answered with 409, what takes too much with 422. */
+async function kept(save: () => Promise<SavedDraft>): Promise<SavedDraft> {
+  try {
+    return await withinLimits(save);
+  } catch (error) {
+    throw error instanceof DraftRefused ? DRAFT_REFUSED.problem(error.message) : error;
+  }
+}

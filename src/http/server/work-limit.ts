@@ -1,0 +1,130 @@
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+
+/** A burst of this many is taken; they are answered one after the other. */
+const WORK_UNDER_WAY_MAX = 256;
+
+/** Keeps a busy event loop busy, at a wait of about 15 ms with 300 us of work a request. */
+const WORK_UNDER_WAY_MIN = 48;
+
+/** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
+const SCORE_SHARE = 0.75;
+
+/** How often the limit is adjusted while there is work. */
+const TICK_MS = 50;
+
+/** While the event loop has no pause, more work under way cannot be done faster, only later. */
+const BUSY = 0.95;
+
+/**
+ * When more under way than the least takes so many times as long as the least did, it only waits: for a Redis that has
+ * no pause, or for cores that others use. A Redis that is merely far away takes as long for a few as for many.
+ */
+const SLOWER = 1.5;
+
+/** How fast the usual time follows what is seen. */
+const LEARNING_SHARE = 0.1;
+
+const SHRINK = 0.75;
+const GROW = 8;
+
+/** What was seen since the last look. */
+export interface SeenLoad {
+  /** How much of the event loop's time was used: 0 to 1. */
+  readonly utilization: number;
+  /** The most that was under way at once. */
+  readonly underWayMax: number;
+  /** How long what was finished had taken on average; null when nothing was. */
+  readonly meanMs: number | null;
+}
+
+/** How much work may be under way at once: less while more would only wait, more again when it would not. */
+export class WorkLimit {
+  #limit = WORK_UNDER_WAY_MAX;
+  #underWay = 0;
+  #underWayMax = 0;
+  #finished = 0;
+  #tookMs = 0;
+  /** What a request takes while no more is under way than the limit ever allows. */
+  #usualMs: number | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #used: EventLoopUtilization = performance.eventLoopUtilization();
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Whether one more request of this kind would be too much. */
+  isFull(operation: 'score' | 'verdict'): boolean {
+    return this.#underWay >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const beganMs = performance.now();
+    this.#underWay++;
+    this.#underWayMax = Math.max(this.#underWayMax, this.#underWay);
+    this.#watch();
+    try {
+      return await work();
+    } finally {
+      this.#underWay--;
+      this.#finished++;
+      this.#tookMs += performance.now() - beganMs;
+    }
+  }
+
+  /** Waiting for the caller's body does not count as work under way: it may take seconds and costs nothing. */
+  async aside<T>(wait: () => Promise<T>): Promise<T> {
+    const beganMs = performance.now();
+    this.#underWay--;
+    try {
+      return await wait();
+    } finally {
+      this.#underWay++;
+      this.#tookMs -= performance.now() - beganMs;
+    }
+  }
+
+  /** Adjusts the limit to what was seen since the last look. */
+  observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
+    const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
+    if (isLittle && meanMs !== null) this.#learn(meanMs);
+    const onlyWaits = !isLittle && meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
+    this.#limit =
+      utilization > BUSY || onlyWaits
+        ? Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK))
+        : Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
+  }
+
+  #learn(meanMs: number): void {
+    const usualMs = this.#usualMs ?? meanMs;
+    this.#usualMs = usualMs + (meanMs - usualMs) * LEARNING_SHARE;
+  }
+
+  #watch(): void {
+    if (this.#timer !== null) return;
+    this.#used = performance.eventLoopUtilization();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  #tick(): void {
+    const used = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(used, this.#used);
+    this.#used = used;
+    const meanMs = this.#finished === 0 ? null : Math.max(0, this.#tookMs / this.#finished);
+    this.observe({ utilization, underWayMax: this.#underWayMax, meanMs });
+    // On SQLite all that arrived together is finished together: that nothing is under way just now says little.
+    const isIdle = this.#underWayMax === 0;
+    this.#underWayMax = this.#underWay;
+    this.#finished = 0;
+    this.#tookMs = 0;
+    if (!isIdle || this.#timer === null) return;
+    // An idle process has nothing to look at; it keeps no timer, and starts afresh.
+    clearInterval(this.#timer);
+    this.#timer = null;
+    this.#limit = WORK_UNDER_WAY_MAX;
+  }
+}

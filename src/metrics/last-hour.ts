@@ -1,0 +1,223 @@
+import type { ClientGroup } from '../client/client-group.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { Verdict } from '../rules/rule-set.ts';
+import type { Watcher } from './metrics.ts';
+
+/** What one platform was answered within a minute. */
+export interface VerdictMinute {
+  /** Its beginning, epoch ms. */
+  readonly at: number;
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly groups: Readonly<Record<ClientGroup, number>>;
+  readonly bots: number;
+  /** Waits imposed, by level of the ladder. */
+  readonly waits: Readonly<Record<string, number>>;
+}
+
+/** How this node answered all callers within a minute. */
+export interface RequestMinute {
+  readonly at: number;
+  readonly requests: number;
+  /** Refused with 4xx, and failed with 5xx. */
+  readonly refused: number;
+  readonly failed: number;
+  /** Of score and verdict, in milliseconds; null in a minute without any. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
+}
+
+/** The same before percentiles are taken, so that those of several processes can be put together. */
+export interface LastHourMinutes {
+  readonly verdicts: readonly VerdictMinute[];
+  readonly requests: readonly (Omit<RequestMinute, 'latencyMs'> & { readonly buckets: readonly number[] })[];
+}
+
+export interface LastHourView {
+  readonly verdicts: readonly VerdictMinute[];
+  readonly requests: readonly RequestMinute[];
+}
+
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+
+/** Platforms beyond these are counted in no minute; the numbers would otherwise grow with them. */
+const PLATFORMS_MAX = 200;
+
+/** The upper ends of the latency buckets grow by a quarter each, from 0.1 ms to above 10 s. */
+const FINEST_MS = 0.1;
+const GROWTH = 1.25;
+const BUCKETS = 53;
+
+interface VerdictCounts {
+  readonly verdicts: Record<Verdict, number>;
+  readonly groups: Record<ClientGroup, number>;
+  bots: number;
+  readonly waits: Record<string, number>;
+}
+
+interface RequestCounts {
+  requests: number;
+  refused: number;
+  failed: number;
+  readonly buckets: Uint32Array;
+}
+
+/** The last hour of this node, minute by minute, in a memory of fixed size. What a restart loses is not missed. */
+export class LastHour implements Watcher {
+  readonly #clock: () => number;
+  readonly #platforms = new Map<string, Minutes<VerdictCounts>>();
+  readonly #requests = new Minutes(noRequests);
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  request(operation: string, status: number, seconds: number): void {
+    if (operation !== 'score' && operation !== 'verdict') return;
+    const counts = this.#requests.at(this.#clock());
+    counts.requests++;
+    if (status >= 500) counts.failed++;
+    else if (status >= 400) counts.refused++;
+    const place = bucketOf(seconds * 1000);
+    counts.buckets[place] = (counts.buckets[place] ?? 0) + 1;
+  }
+
+  verdict({ platform, verdict, clientGroup, isBot, ladderAfter }: Decision): void {
+    const minutes = this.#platforms.get(platform) ?? this.#newPlatform(platform);
+    if (minutes === null) return;
+    const counts = minutes.at(this.#clock());
+    counts.verdicts[verdict]++;
+    counts.groups[clientGroup]++;
+    if (isBot) counts.bots++;
+    if (verdict === 'WAIT') counts.waits[ladderAfter.level] = (counts.waits[ladderAfter.level] ?? 0) + 1;
+  }
+
+  /** Sixty minutes, oldest first, the running one last; minutes without anything are there with zeros. */
+  minutes(platform: string): LastHourMinutes {
+    const now = this.#clock();
+    const verdicts = this.#platforms.get(platform) ?? new Minutes(noVerdicts);
+    return {
+      verdicts: verdicts.all(now),
+      requests: this.#requests
+        .all(now)
+        .map(({ buckets, ...counts }) => ({ ...counts, buckets: [...buckets] })),
+    };
+  }
+
+  view(platform: string): LastHourView {
+    return lastHourOf([this.minutes(platform)]);
+  }
+
+  #newPlatform(platform: PlatformName): Minutes<VerdictCounts> | null {
+    if (this.#platforms.size >= PLATFORMS_MAX) return null;
+    const minutes = new Minutes(noVerdicts);
+    this.#platforms.set(platform, minutes);
+    return minutes;
+  }
+}
+
+/** The last hour of a node from that of each of its processes. */
+export function lastHourOf(parts: readonly LastHourMinutes[]): LastHourView {
+  return {
+    verdicts: sumByMinute(
+      parts.map(({ verdicts }) => verdicts),
+      (a, b) => ({
+        at: a.at,
+        verdicts: sumOf(a.verdicts, b.verdicts),
+        groups: sumOf(a.groups, b.groups),
+        bots: a.bots + b.bots,
+        waits: sumOf(a.waits, b.waits),
+      }),
+    ),
+    requests: sumByMinute(
+      parts.map(({ requests }) => requests),
+      (a, b) => ({
+        at: a.at,
+        requests: a.requests + b.requests,
+        refused: a.refused + b.refused,
+        failed: a.failed + b.failed,
+        buckets: a.buckets.map((count, place) => count + (b.buckets[place] ?? 0)),
+      }),
+    ).map(({ buckets, ...counts }) => ({ ...counts, latencyMs: percentiles(buckets) })),
+  };
+}
+
+/** The minutes of the first part; those asked on either side of a new minute do not all have the same. */
+function sumByMinute<Minute extends { readonly at: number }>(
+  [first = [], ...others]: readonly (readonly Minute[])[],
+  add: (a: Minute, b: Minute) => Minute,
+): readonly Minute[] {
+  return first.map((minute) =>
+    others.reduce((sum, other) => {
+      const same = other.find(({ at }) => at === minute.at);
+      return same === undefined ? sum : add(sum, same);
+    }, minute),
+  );
+}
+
+/** By name, with the names of both. */
+function sumOf<Counts extends Readonly<Record<string, number>>>(a: Counts, b: Counts): Counts {
+  const sums = Object.entries(a).map(([name, count]) => [name, count + (b[name] ?? 0)] as const);
+  return { ...b, ...Object.fromEntries(sums) };
+}
+
+/** A ring of minutes; a minute that is reused after an hour starts from zero. */
+class Minutes<Counts extends object> {
+  readonly #none: () => Counts;
+  readonly #ring = new Map<number, { minute: number; counts: Counts }>();
+
+  constructor(none: () => Counts) {
+    this.#none = none;
+  }
+
+  at(now: number): Counts {
+    const minute = Math.floor(now / MINUTE_MS);
+    const slot = this.#ring.get(minute % MINUTES);
+    if (slot?.minute === minute) return slot.counts;
+    const counts = this.#none();
+    this.#ring.set(minute % MINUTES, { minute, counts });
+    return counts;
+  }
+
+  all(now: number): readonly (Counts & { readonly at: number })[] {
+    const last = Math.floor(now / MINUTE_MS);
+    return Array.from({ length: MINUTES }, (_, index) => {
+      const minute = last - MINUTES + 1 + index;
+      const slot = this.#ring.get(minute % MINUTES);
+      const counts = slot?.minute === minute ? slot.counts : this.#none();
+      return { at: minute * MINUTE_MS, ...counts };
+    });
+  }
+}
+
+function noVerdicts(): VerdictCounts {
+  return {
+    verdicts: { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 },
+    groups: { NEW: 0, STICKY: 0, PAYING: 0, TRUSTED: 0, BLOCKED: 0 },
+    bots: 0,
+    waits: {},
+  };
+}
+
+function noRequests(): RequestCounts {
+  return { requests: 0, refused: 0, failed: 0, buckets: new Uint32Array(BUCKETS) };
+}
+
+function bucketOf(ms: number): number {
+  const place = Math.ceil(Math.log(ms / FINEST_MS) / Math.log(GROWTH));
+  return Math.min(BUCKETS - 1, Math.max(0, place));
+}
+
+function percentiles(buckets: readonly number[]): RequestMinute['latencyMs'] {
+  const total = buckets.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const at = (share: number) => {
+    let seen = 0;
+    const place = buckets.findIndex((count) => {
+      seen += count;
+      return seen >= share * total;
+    });
+    return Math.round(FINEST_MS * GROWTH ** place * 100) / 100;
+  };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}

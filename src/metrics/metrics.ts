@@ -1,0 +1,141 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { Decision, ScoreAnswer } from '../decision/decision.ts';
+import { VERSION } from '../sdk/version.ts';
+import { Exposition } from '../workers/exposition.ts';
+import { alone, type Peers } from '../workers/peers.ts';
+import { addGauge } from './gauge.ts';
+
+/** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
+const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Wants to know what is counted, as it is counted. */
+export interface Watcher {
+  request(operation: string, status: number, seconds: number): void;
+  verdict(decision: Decision): void;
+}
+
+/** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
+export class Metrics {
+  readonly registry = new Registry();
+
+  readonly #requests = new Histogram({
+    name: 'scoring_request_duration_seconds',
+    help: 'Time from the first byte to the answer, rate limit delay included',
+    labelNames: ['operation', 'status'],
+    buckets: LATENCY_BUCKETS,
+    registers: [this.registry],
+  });
+  readonly #verdicts = this.#counter('scoring_verdicts_total', 'Verdicts given', [
+    'verdict',
+    'rule_version',
+    'rule',
+  ]);
+  readonly #groups = this.#counter('scoring_client_groups_total', 'Client groups found, by operation', [
+    'operation',
+    'group',
+  ]);
+  readonly #bots = this.#counter('scoring_bot_flags_total', 'Answers with isBot true', ['operation']);
+  readonly #signals = this.#counter('scoring_bot_signals_total', 'Bot signals that matched in verdicts', [
+    'signal',
+  ]);
+  readonly #ladder = this.#counter(
+    'scoring_ladder_waits_total',
+    'Waits imposed, by level of the cooldown ladder',
+    ['level'],
+  );
+  readonly #outcomes = this.#counter('scoring_outcomes_total', 'Outcome reports', ['outcome', 'effect']);
+  readonly #storeErrors = this.#counter(
+    'scoring_store_errors_total',
+    'Requests that failed because state could not be reached',
+    ['operation'],
+  );
+  readonly #races = this.#counter(
+    'scoring_commit_races_total',
+    'Commits lost to another node, then decided again',
+    ['operation'],
+  );
+  readonly #replays = this.#counter(
+    'scoring_idempotent_replays_total',
+    'Verdicts answered again under their Idempotency-Key',
+    [],
+  );
+  readonly #shed = this.#counter('scoring_shed_total', 'Requests refused because there was too much work', [
+    'operation',
+  ]);
+  readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
+
+  readonly #watcher: Watcher | null;
+  readonly #exposition: Exposition;
+
+  constructor(watcher: Watcher | null = null, peers: Peers = alone()) {
+    this.#watcher = watcher;
+    this.#exposition = new Exposition(this.registry, peers);
+    collectDefaultMetrics({ register: this.registry });
+    addGauge(
+      this.registry,
+      'scoring_build_info',
+      '1; which version of the service runs, and on which Node',
+      (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
+      { labels: ['version', 'node'], ofWorkers: 'max' },
+    );
+    addGauge(this.registry, 'scoring_workers', 'Processes of this node that answer', (gauge) => gauge.set(1));
+    // Seen before the first failure, so that the first one is seen as a rise.
+    for (const operation of ['score', 'verdict']) {
+      this.#storeErrors.inc({ operation }, 0);
+      this.#shed.inc({ operation }, 0);
+    }
+  }
+
+  /** The text of all metrics of the node. */
+  exposition(): Promise<string> {
+    return this.#exposition.text();
+  }
+
+  request(operation: string, status: number, seconds: number): void {
+    this.#requests.observe({ operation, status }, seconds);
+    this.#watcher?.request(operation, status, seconds);
+  }
+
+  score({ clientGroup, isBot }: ScoreAnswer): void {
+    this.#groups.inc({ operation: 'score', group: clientGroup });
+    if (isBot) this.#bots.inc({ operation: 'score' });
+  }
+
+  verdict(decision: Decision): void {
+    const { verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter } = decision;
+    this.#watcher?.verdict(decision);
+    this.#verdicts.inc({ verdict, rule_version: ruleVersion, rule });
+    this.#groups.inc({ operation: 'verdict', group: clientGroup });
+    if (isBot) this.#bots.inc({ operation: 'verdict' });
+    for (const signal of signals) this.#signals.inc({ signal });
+    if (verdict === 'WAIT') this.#ladder.inc({ level: ladderAfter.level });
+  }
+
+  outcome(outcome: string, effect: string): void {
+    this.#outcomes.inc({ outcome, effect });
+  }
+
+  storeError(operation: string): void {
+    this.#storeErrors.inc({ operation });
+  }
+
+  commitRace(operation: string): void {
+    this.#races.inc({ operation });
+  }
+
+  idempotentReplay(): void {
+    this.#replays.inc();
+  }
+
+  shed(operation: 'score' | 'verdict'): void {
+    this.#shed.inc({ operation });
+  }
+
+  rateLimited(effect: 'delayed' | 'dropped'): void {
+    this.#limited.inc({ effect });
+  }
+
+  #counter<Labels extends string>(name: string, help: string, labelNames: Labels[]): Counter<Labels> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+}

@@ -1,0 +1,138 @@
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { RuleFiles } from '../parse/parse.ts';
+import type { RuleVersion } from '../rule-set.ts';
+import { DraftRefused } from './draft-refused.ts';
+import { digestOf } from './release.ts';
+import { ROLLED_BACK_FILE } from './rolled-back.ts';
+import { RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
+
+export interface DraftPlace {
+  readonly rulesDir: string;
+  readonly version: RuleVersion;
+}
+
+/** What lies at a version's place. */
+export type Lying =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'draft'; readonly digest: string }
+  | { readonly is: 'released' }
+  | { readonly is: 'unreadable' };
+
+/** What lies in RULES_DIR under a version's name, sound or not. A link counts as unreadable: nothing is written through one. */
+export function lyingAt({ rulesDir, version }: DraftPlace): Lying {
+  return lying(join(rulesDir, version));
+}
+
+function lying(folder: string): Lying {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return { is: 'nothing' };
+  if (!found.isDirectory()) return { is: 'unreadable' };
+  if (lstatSync(join(folder, RELEASE_FILE), { throwIfNoEntry: false }) !== undefined)
+    return { is: 'released' };
+  const digest = digestLying(folder);
+  return digest === null ? { is: 'unreadable' } : { is: 'draft', digest };
+}
+
+/** `digestOf` the rule files in a folder, sound or not; null when they cannot be read. */
+function digestLying(folder: string): string | null {
+  const problems: [] = [];
+  const files = readRuleFiles(folder, problems);
+  return files === null || problems.length > 0 ? null : digestOf(files);
+}
+
+/**
+ * Puts a draft's files where its version lies, in place of those that are there; what else lies in the folder stays.
+ * The folder is made beside its place and moved there whole, so that nobody sees half a version. `replaces` is the
+ * digest of what may be replaced, null for nothing. Throws DraftRefused, and then everything is as before.
+ */
+export function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
+  const target = join(place.rulesDir, place.version);
+  refuseUnless(replaces, place.version, lying(target));
+  const beside = besideOf(target);
+  try {
+    const made = join(beside, basename(target));
+    if (replaces === null) mkdirSync(made);
+    else cpSync(target, made, { recursive: true, filter: isKept });
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(made, path)), { recursive: true });
+      writeFileSync(join(made, path), text);
+    }
+    if (replaces === null) moveToFree(made, target);
+    else exchange(made, target, () => refuseUnless(replaces, place.version, lying(join(beside, 'before'))));
+  } finally {
+    rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+/** Not the rule files, which are rewritten, and no links, through which something else would be written. */
+function isKept(path: string): boolean {
+  const found = lstatSync(path);
+  if (found.isDirectory()) return true;
+  return found.isFile() && !/\.ya?ml$/.test(path) && basename(path) !== ROLLED_BACK_FILE;
+}
+
+function refuseUnless(replaces: string | null, version: RuleVersion, found: Lying): void {
+  switch (found.is) {
+    case 'nothing':
+      if (replaces === null) return;
+      throw new DraftRefused(`${version} is not there any more; save it as a new version`);
+    case 'released':
+      throw new DraftRefused(`${version} is released and never changes; choose another version`);
+    case 'unreadable':
+      throw new DraftRefused(`${version} cannot be read, or links elsewhere; choose another version`);
+    case 'draft':
+      if (replaces === found.digest) return;
+      throw new DraftRefused(
+        replaces === null
+          ? `${version} exists already; choose another version, or open it and edit it`
+          : `${version} was changed by somebody else meanwhile; open it again, or save under another version`,
+      );
+    default:
+      found satisfies never;
+  }
+}
+
+/** What is told to somebody who wanted to keep something in a folder that may not be written to. */
+export const NOT_WRITABLE =
+  'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
+
+/** A folder beside the target, on the same disk, whose name no version has. */
+function besideOf(target: string): string {
+  try {
+    return mkdtempSync(join(dirname(target), '.new-'));
+  } catch (error) {
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
+  }
+}
+
+function moveToFree(made: string, target: string): void {
+  try {
+    renameSync(made, target);
+  } catch (error) {
+    if (!isCoded(error, ['ENOTEMPTY', 'EEXIST'])) throw error;
+    throw new DraftRefused(`${basename(target)} exists already; choose another version`);
+  }
+}
+
+/** What lay there is looked at once more when nobody can reach it under its name any more. */
+function exchange(made: string, target: string, check: () => void): void {
+  const before = join(dirname(made), 'before');
+  renameSync(target, before);
+  try {
+    check();
+    renameSync(made, target);
+  } catch (error) {
+    renameSync(before, target);
+    throw error;
+  }
+}
+
+/** Whether the system does not let this user write there. */
+export function isRefusedByDisk(error: unknown): boolean {
+  return isCoded(error, ['EACCES', 'EPERM', 'EROFS']);
+}
+
+function isCoded(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

@@ -1,0 +1,107 @@
+--[[
+  Writes all parts of a change to a client at once, or nothing.
+
+  KEYS[1] state
+  KEYS[2] journal of the client's partition
+  KEYS[3] what the journal lost to its bound
+  KEYS[4] notes
+  KEYS[5] decision record, or a key that is never written
+  KEYS[6] shape of the record, or a key that is never written
+  KEYS[7] decisions of the order by when, or a key that is never written
+
+  ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
+           Redis was given up by its caller and must not be applied later
+  ARGV[2]  the state as it was read, '' for none
+  ARGV[3]  the next state
+  ARGV[4]  journal: kind
+  ARGV[5]  journal: platform
+  ARGV[6]  journal: client
+  ARGV[7]  journal: entry; of a verdict only the number and the time of its decision
+  ARGV[8]  decision record, '' for none
+  ARGV[9]  what the decision is noted as under its order
+  ARGV[10] when it was made, epoch ms
+  ARGV[11] '' for a record without a shape, '0' when its shape is believed to be there, otherwise the shape
+  ARGV[12] state kept for, ms
+  ARGV[13] records kept for, ms, unless they are shipped before
+  ARGV[14] shapes kept for, ms
+  ARGV[15] decisions of an order kept for, ms
+  ARGV[16] the place, from the newest, of the first one that is too many for an order: '-101' keeps a hundred
+  ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
+  ARGV[18] the longest that a note is kept, ms
+  ARGV[19] notes kept
+  ARGV[20] and those after it: name, text and how long it is kept in ms, of each note
+
+  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there.
+]]
+-- What is only handed on to a command stays the text that it is: Redis formats a number at a microsecond each.
+local valid_until_ms = tonumber(ARGV[1])
+local journal_length = tonumber(ARGV[17])
+
+local time = redis.call('TIME')
+local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if clock_ms > valid_until_ms then return -1 end
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[2] then return 0 end
+if ARGV[11] == '0' then
+  if redis.call('EXISTS', KEYS[6]) == 0 then return -2 end
+elseif ARGV[11] ~= '' then
+  redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[14])
+end
+
+redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[12])
+redis.call('XADD', KEYS[2], '*', 'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
+-- Some at a time: most commits then cost no more than asking for the length.
+if redis.call('XLEN', KEYS[2]) > journal_length + 100 then
+  local last = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 100)
+  redis.call('HSETNX', KEYS[3], 'from', last[1][1])
+  redis.call('HSET', KEYS[3], 'to', last[#last][1])
+  redis.call('HINCRBY', KEYS[3], 'entries', redis.call('XTRIM', KEYS[2], 'MAXLEN', journal_length + 1))
+end
+if ARGV[8] ~= '' then
+  redis.call('SET', KEYS[5], ARGV[8], 'PX', ARGV[13])
+  redis.call('ZADD', KEYS[7], ARGV[10], ARGV[9])
+  redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
+  redis.call('PEXPIRE', KEYS[7], ARGV[15])
+end
+if #ARGV < 20 then return 1 end
+
+local function end_of(note)
+  return tonumber(string.match(note, '^%d+'))
+end
+
+-- Forgets notes that have ended; of more than may be kept, those that end first.
+local function tidy_notes()
+  local notes_max = tonumber(ARGV[19])
+  local all = redis.call('HGETALL', KEYS[4])
+  local kept = {}
+  for i = 1, #all, 2 do
+    if end_of(all[i + 1]) * 1000 <= clock_ms then
+      redis.call('HDEL', KEYS[4], all[i])
+    else
+      kept[#kept + 1] = { name = all[i], ends = end_of(all[i + 1]) }
+    end
+  end
+  if #kept <= notes_max then return end
+  table.sort(kept, function(a, b) return a.ends < b.ends end)
+  for i = 1, #kept - notes_max do redis.call('HDEL', KEYS[4], kept[i].name) end
+end
+
+local function write_note(name, text, kept_ms)
+  -- A device is noted anew only when a day of its time has passed: most verdicts then write nothing.
+  local slack_ms = text == '' and 86400000 or 0
+  local earlier = text == '' and redis.call('HGET', KEYS[4], name)
+  if earlier and end_of(earlier) * 1000 >= clock_ms + kept_ms then return false end
+  local ends = math.ceil((clock_ms + kept_ms + slack_ms) / 1000)
+  redis.call('HSET', KEYS[4], name, string.format('%d:%s', ends, text))
+  return true
+end
+
+local noted = false
+for index = 20, #ARGV, 3 do
+  noted = write_note(ARGV[index], ARGV[index + 1], tonumber(ARGV[index + 2])) or noted
+end
+if noted then
+  redis.call('PEXPIRE', KEYS[4], ARGV[18])
+  -- Looking through all of them is worth it now and then.
+  if redis.call('HLEN', KEYS[4]) % 64 == 63 then tidy_notes() end
+end
+return 1

@@ -1,0 +1,32 @@
+--[[
+  What a decision about a client starts from, all of one moment.
+
+  KEYS[1] state
+  KEYS[2] notes
+
+  Either no ARGV, or
+  ARGV[1] note of an order, '' for none
+  ARGV[2] note of an answer, '' for none
+  ARGV[3] what stands before the number of a decision in its key; in the same slot
+
+  Returns { the store's clock in epoch ms, state, outcome, answer }; nil for what does not exist. The answer is the
+  record of the decision that was answered, or a text of its own where an earlier version noted one.
+]]
+local time = redis.call('TIME')
+local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local state = redis.call('GET', KEYS[1])
+if #ARGV == 0 then return { clock_ms, state } end
+
+-- A note is kept as "<end in epoch seconds>:<text>".
+local function note(name)
+  if name == '' then return false end
+  local kept = redis.call('HGET', KEYS[2], name)
+  if not kept then return false end
+  local colon = string.find(kept, ':', 1, true)
+  if tonumber(string.sub(kept, 1, colon - 1)) * 1000 <= clock_ms then return false end
+  return string.sub(kept, colon + 1)
+end
+
+local answer = note(ARGV[2])
+if answer and string.sub(answer, 1, 1) ~= '{' then answer = redis.call('GET', ARGV[3] .. answer) end
+return { clock_ms, state, note(ARGV[1]), answer }

@@ -1,0 +1,97 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Archive } from '../../src/archive/archive.ts';
+import { ArchiveLog, type Segment } from '../../src/archive/archive-log.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+
+const NOTHING = { by: 'test', at: 0, add: [], remove: [] };
+
+describe('the folder of an archive', () => {
+  let archive: Archive;
+  beforeEach(() => {
+    archive = new Archive(temporaryDirectory());
+  });
+
+  it('keeps each path that it gave out until its version has passed', () => {
+    const segment = written(archive, 's-1');
+    const reader = new Archive(archive.folder);
+    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    const path = reader.pathOf(segment);
+    const staged = reader.stagedPath('s-1');
+    expect([readFileSync(path, 'utf8'), readFileSync(staged, 'utf8')]).to.deep.equal(['rows', 'rows']);
+    archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-2')] });
+    expect([existsSync(path), existsSync(staged)]).to.deep.equal([true, false]);
+  });
+
+  it('finds a segment whose writer was killed before it had its place, and gives it one', () => {
+    const segment = written(archive, 's-1');
+    const log = new ArchiveLog(archive.folder);
+    log.commit(log.read(), { ...NOTHING, add: [segment] });
+    expect(archive.pathOf(segment)).to.equal(archive.stagedPath('s-1'));
+    archive.takeOver(NOTHING);
+    expect(archive.pathOf(segment)).not.to.equal(archive.stagedPath('s-1'));
+    expect(readFileSync(archive.pathOf(segment), 'utf8')).to.equal('rows');
+    expect(existsSync(archive.staging())).to.equal(false);
+  });
+
+  it('removes what no commit names once another writer takes over', () => {
+    written(archive, 'never-committed');
+    const segment = written(archive, 's-1');
+    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    const [settled, before] = [archive.pathOf(segment), archive.read().version];
+    const forgotten = settled.replace('s-1', 's-0');
+    writeFileSync(forgotten, 'rows');
+    const next = new Archive(archive.folder).takeOver(NOTHING);
+    expect(next.version).to.equal(before + 1);
+    expect([existsSync(settled), existsSync(forgotten), existsSync(archive.staging())]).to.deep.equal([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('repeats work on what a commit took away, and no other', async () => {
+    const segment = written(archive, 's-1');
+    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    const writer = new Archive(archive.folder);
+    writer.takeOver(NOTHING);
+    const seen: number[] = [];
+    const rows = await archive.reading(async (state) => {
+      seen.push(state.segments.size);
+      if (seen.length === 1) writer.commit(writer.read(), { ...NOTHING, remove: ['s-1'] });
+      return [...state.segments.values()].map((each) => readFileSync(archive.pathOf(each), 'utf8'));
+    });
+    expect([seen, rows]).to.deep.equal([[1, 0], []]);
+    const failing = () => archive.reading(async () => readFileSync(archive.pathOf(segment)));
+    expect(await failing().catch((error: Error) => error.message)).to.include('ENOENT');
+  });
+
+  it('gives up on work whose archive is rewritten each time', async () => {
+    let tries = 0;
+    const failure = await archive
+      .reading(async (state) => {
+        tries++;
+        archive.commit(state, NOTHING);
+        throw new Error('gone');
+      })
+      .catch((error: Error) => error.message);
+    expect(tries).to.equal(10);
+    expect(failure).to.equal(
+      'the archive was rewritten 10 times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased',
+    );
+  });
+
+  it('counts what it holds', () => {
+    archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-1'), written(archive, 's-2')] });
+    rmSync(archive.staging(), { recursive: true });
+    expect(archive.contents()).to.deep.equal({ segments: 2, bytes: 8, gapEntries: 0 });
+  });
+});
+
+/** A segment as a writer leaves it before its commit. */
+function written(archive: Archive, name: string): Segment {
+  archive.prepareStaging();
+  writeFileSync(archive.stagedPath(name), 'rows');
+  const when = { day: '2026-11-21', from: 0, to: 0 };
+  return { table: 'outcomes', platform: 'shop', ...when, name, rows: 1, bytes: 4 };
+}

@@ -1,0 +1,89 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Archive } from '../../src/archive/archive.ts';
+import { backUp, NotABackup } from '../../src/archive/backup.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
+import { scoring } from '../cli/scoring.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { newClient, verdict } from '../state/clients.ts';
+import { ArchivedStore } from './archived-store.ts';
+
+describe('a backup of the archive', () => {
+  let place: ArchivedStore;
+  let target: string;
+  beforeEach(async () => {
+    place = await ArchivedStore.open();
+    target = join(temporaryDirectory(), 'backup');
+  });
+  afterEach(() => place?.close());
+
+  async function archived(orderRef: string) {
+    const client = newClient();
+    const decision = await verdict(place.store, client, orderRef);
+    await place.shipAll();
+    return { client, decision };
+  }
+
+  async function found(folder: string, id: string) {
+    const reader = new ArchiveReader(folder);
+    const decision = await reader.decision(id);
+    await reader.close();
+    return decision;
+  }
+
+  it('holds what the archive holds, and is one', async () => {
+    const { decision } = await archived('order-1');
+    const report = await backUp(place.archive.folder, target);
+    const { segments, bytes } = place.archive.contents();
+    expect(report).to.deep.equal({ segments, bytes, copied: segments });
+    expect(await found(target, decision.decisionId)).to.deep.equal(decision);
+  });
+
+  it('copies only what is new, and drops what is gone, such as an erased client', async () => {
+    const first = await archived('order-1');
+    await backUp(place.archive.folder, target);
+    const second = await archived('order-2');
+    expect((await backUp(place.archive.folder, target)).copied).to.equal(1);
+    await place.store.erase(first.client);
+    await place.shipAll();
+    await backUp(place.archive.folder, target);
+    expect(await found(target, first.decision.decisionId)).to.equal(null);
+    expect(await found(target, second.decision.decisionId)).to.deep.equal(second.decision);
+    expect(new Archive(target).read().version).to.equal(place.archive.read().version);
+  });
+
+  it('is shipped on to where it is copied back', async () => {
+    const { decision } = await archived('order-1');
+    await backUp(place.archive.folder, target);
+    const restored = { archive: new Archive(target) };
+    const later = await verdict(place.store, newClient(), 'order-2');
+    rmSync(place.archive.folder, { recursive: true });
+    await place.shipAll(place.shipper(restored));
+    for (const each of [decision, later]) expect(await found(target, each.decisionId)).to.deep.equal(each);
+  });
+
+  it('is refused inside the archive and over a backup of another one', async () => {
+    await archived('order-1');
+    const inside = join(place.archive.folder, 'backup');
+    const refusal = (to: string) => backUp(place.archive.folder, to).catch((error: unknown) => error);
+    expect(await refusal(inside)).to.be.instanceOf(NotABackup);
+    const other = await ArchivedStore.open();
+    await verdict(other.store, newClient(), 'order-1');
+    await other.shipAll();
+    await backUp(other.archive.folder, target);
+    await other.close();
+    expect(String(await refusal(target))).to.include('is a backup of another archive');
+  });
+
+  it('is a command', async () => {
+    await archived('order-1');
+    const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: temporaryDirectory() };
+    const { stdout, exitCode } = await scoring(['archive', 'backup', target], env);
+    expect(stdout).to.match(/holds the archive \(segments: 1, 0\.0 MB; newly copied: 1\)\.\n$/);
+    expect(exitCode).to.equal(0);
+    const refused = await scoring(['archive', 'backup', place.archive.folder], env);
+    expect(refused.exitCode).to.equal(2);
+    expect(refused.stderr).to.include('lies in the archive; name a folder elsewhere');
+  });
+});

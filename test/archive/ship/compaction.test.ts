@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import type { Segment } from '../../../src/archive/archive-log.ts';
+import { commonDay, nextMerge } from '../../../src/archive/ship/compaction.ts';
+
+const TODAY = '2026-11-21';
+
+describe('which segments become one', () => {
+  it('are those of a day that is over', () => {
+    const day = [segment('a', '2026-11-20', 5), segment('b', '2026-11-20', 7)];
+    expect(nextMerge([...day, segment('c', '2026-11-19', 5)], TODAY)).to.deep.equal(day);
+  });
+
+  it("are today's when ten of about the same size have come together", () => {
+    const ten = Array.from({ length: 10 }, (_, index) => segment(`s-${index}`, TODAY, 10 + index));
+    expect(nextMerge(ten.slice(1), TODAY)).to.equal(null);
+    expect(nextMerge([...ten, segment('large', TODAY, 1000)], TODAY)).to.deep.equal(ten);
+  });
+
+  it('are the quiet days of a month that is over', () => {
+    const [quiet, also] = [segment('a', '2026-10-03', 200), segment('b', '2026-10-31', 50_000)];
+    expect(nextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([quiet, also]);
+    expect(nextMerge([segment('a', '2026-11-03', 200), segment('b', '2026-11-04', 200)], TODAY)).to.equal(
+      null,
+    );
+    expect(nextMerge([segment('a', '2026-10-03', 200), segment('b', '2026-09-03', 200)], TODAY)).to.equal(
+      null,
+    );
+  });
+
+  it('are never those of two platforms or tables', () => {
+    const one = segment('a', '2026-10-03', 200);
+    const others = [
+      { ...one, name: 'b', platform: 'other' },
+      { ...one, name: 'c', table: 'scores' } as const,
+    ];
+    expect(nextMerge([one, ...others], TODAY)).to.equal(null);
+  });
+
+  it('come to at most two million rows', () => {
+    const day = [
+      segment('a', '2026-11-20', 1_500_000),
+      segment('b', '2026-11-20', 600_000),
+      segment('c', '2026-11-20', 9),
+    ];
+    expect(nextMerge(day, TODAY)?.map(({ name }) => name)).to.deep.equal(['c', 'b']);
+  });
+
+  it('are named by their day, or else by their month', () => {
+    expect(commonDay(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
+    expect(commonDay(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
+    expect(commonDay(['2026-10', '2026-10-04'])).to.equal('2026-10');
+  });
+});
+
+function segment(name: string, day: string, rows: number): Segment {
+  return { table: 'decisions', platform: 'shop', day, name, rows, bytes: 1, from: 0, to: 0 };
+}

@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { describeConsole, NARROW } from '../console-tab.ts';
+
+describeConsole("the console's page Draft", (tab) => {
+  it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed in the browser', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10', NARROW);
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v30');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
+    await page.keyboard.press('Control+Home');
+    for (let above = 1; above < 10; above++) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('- { fact: clientsOnF');
+    await page.getByRole('option', { name: 'clientsOnFingerprint' }).waitFor();
+    await page.getByText(/^Different clients of the platform/).waitFor();
+    await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
+    await tab.expectNothingSerious();
+    await page.reload();
+    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
+    expect(await page.locator('.cm-content').textContent()).to.include('- { fact: clientsOnF');
+  });
+
+  it('leads from a problem to its place, where it can be mended', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v12');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v31');
+    await tab.button('Begin').click();
+    await tab.button('verdicts.yaml:43:19').click();
+    await page.locator('.cm-activeLine').getByText('atemptOpen').waitFor();
+    // From atemptOpen to attemptOpen.
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('t');
+    await page.getByText('Every node would take this version.').waitFor();
+  });
+
+  it('lets a key of one platform check and download, and says who may save', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v32-night');
+    await tab.button('Begin').click();
+    await page.getByText('This key may not save it').waitFor();
+    expect(await tab.button('Save to RULES_DIR').count()).to.equal(0);
+    const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
+    expect(download.suggestedFilename()).to.equal('p2.v32-night.zip');
+    await page.getByText('A version with a word in its name stays a draft.').waitFor();
+  });
+});

@@ -1,0 +1,204 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
+import type { CheckedDraftSchema } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
+import type { SavedDraftSchema } from '../../../../src/http/platform/rules/drafts/save-draft.ts';
+import type { RuleDiffSchema } from '../../../../src/http/platform/rules/rule-diff.ts';
+import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folder-shapes.ts';
+import type { Shape } from '../../../../src/shapes.ts';
+import { until } from '../../../servers/until.ts';
+import type { Problem } from '../../../service/http-call.ts';
+import { Tenant } from '../../../service/tenant.ts';
+
+type Opened = Shape<typeof OpenedRuleFolderSchema>;
+type Saved = Shape<typeof SavedDraftSchema>;
+
+describe('the drafts of the platform API', () => {
+  let seeded: SeededConsole;
+  let shop: Tenant;
+  let owner: Tenant;
+  before(async () => {
+    seeded = await startSeededConsole();
+    shop = new Tenant(seeded, seeded.key);
+    owner = new Tenant(seeded, seeded.operatorKey);
+  });
+  after(() => seeded?.stop());
+
+  const open = async (version: string) => (await shop.ask<Opened>('GET', `rules/versions/${version}`)).body;
+  /** The files of p2.v10 as a draft of another name, with texts replaced. */
+  const draftOf = async (
+    version: string,
+    edits: Readonly<Record<string, readonly [string, string]>> = {},
+  ) => {
+    const { files } = await open('p2.v10');
+    const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
+    const all = { 'ruleset.yaml': ['ruleVersion: p2.v10', `ruleVersion: ${version}`] as const, ...edits };
+    for (const [path, [from, to]] of Object.entries(all)) texts[path] = (texts[path] ?? '').replace(from, to);
+    return { version, files: texts };
+  };
+  const check = async (draft: object) =>
+    (await shop.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
+  const save = (version: string, body: object, by = owner) =>
+    by.ask<Saved & Problem>('PUT', `rules/drafts/${version}`, body);
+
+  it('are checked as they stand: problems with their places, then cases that fail, and nothing is kept', async () => {
+    const unsound = await check(await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] }));
+    expect(unsound.sound).to.equal(false);
+    expect(unsound.problems.map(({ at, message }) => `${at.file}:${at.line} ${message}`)).to.deep.equal([
+      'verdicts.yaml:43 unknown fact "atemptOpen"; did you mean "attemptOpen"?',
+    ]);
+    const sound = await check(await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] }));
+    expect([sound.sound, sound.problems, sound.coverage?.failed]).to.deep.equal([true, [], 16]);
+    const [failure] = sound.coverage?.failures ?? [];
+    expect(failure?.lines.join('\n')).to.include('waitSeconds  expected 30, seen 40');
+    expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v20'))).to.equal(false);
+  });
+
+  it('leave the desk to others while one platform sends four and never ends them', async () => {
+    const { hostname, port } = new URL(seeded.platformUrl);
+    const head = [
+      'POST /v1/platform/rules/drafts/check HTTP/1.1',
+      `Host: ${hostname}`,
+      `X-KA-Access-Key: ${seeded.key}`,
+      'Content-Type: application/json',
+      'Content-Length: 1000',
+      '\r\n{',
+    ].join('\r\n');
+    const slow: Socket[] = [];
+    const sendSlowly = () => {
+      const socket = connect(Number(port), hostname);
+      socket.write(head);
+      slow.push(socket);
+    };
+    const ask = (tenant: Tenant) =>
+      tenant.ask<Problem>('POST', 'rules/drafts/check', { version: 'p2.v20', files: {} });
+    try {
+      await until('the own platform has no turn left', async () => {
+        sendSlowly();
+        return (await ask(shop)).status === 503;
+      });
+      expect((await ask(shop)).body.detail).to.equal(
+        'This node takes 16 drafts at once, 4 of them of one platform, and has as many at hand already. Try again in a moment.',
+      );
+      expect((await ask(owner)).status).to.equal(200);
+    } finally {
+      for (const socket of slow) socket.destroy();
+    }
+    await until('the turns are given back', async () => (await ask(shop)).status === 200);
+  });
+
+  it('are told of shared lists with nothing on them', async () => {
+    const condition = 'fact: listed, params: { list: blocked-devices }, operator: equal, value: true';
+    const draft = await draftOf('p2.v20', {
+      'verdicts.yaml': ['fact: clientGroup, operator: equal, value: BLOCKED', condition],
+    });
+    const { notes } = await check(draft);
+    expect(notes.map(({ message }) => message).join('\n')).to.include(
+      'no platform has anything on the shared list "blocked-devices"',
+    );
+  });
+
+  it('are compared with a version, by meaning and with payers', async () => {
+    const draft = await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] });
+    const { body } = await shop.ask<Shape<typeof RuleDiffSchema>>('POST', 'rules/drafts/diff', {
+      ...draft,
+      before: 'p2.v10',
+    });
+    expect([body.before, body.after, body.differences.map(({ text }) => text)]).to.deep.equal([
+      'p2.v10',
+      'p2.v20',
+      ['ladder level 1: 30s -> 40s'],
+    ]);
+  });
+
+  it('are kept by the owner of the installation, loaded by the node as drafts, and noted', async () => {
+    const { files } = await draftOf('p2.v21', { 'ladder.yaml': ['30s', '40s'] });
+    const { status, body } = await save('p2.v21', { files });
+    expect([status, body.version, body.loaded]).to.deep.equal([200, 'p2.v21', true]);
+    const opened = await open('p2.v21');
+    expect([opened.sound, opened.released, opened.digest, opened.filesDigest]).to.deep.equal([
+      true,
+      false,
+      body.digest,
+      body.digest,
+    ]);
+    const entries = await seeded.audit();
+    expect(entries.at(-1)).to.deep.include({
+      action: 'draft',
+      subject: 'p2.v21',
+      before: null,
+      after: { digest: body.digest },
+    });
+    expect(entries.at(-1)?.who).to.match(/^key [0-9a-f]{12} of maria$/);
+  });
+
+  it('begin with another version and other values, as a sweep leads to them', async () => {
+    const { status, body } = await save('p2.v22', { from: 'p2.v10', values: { 'ladder.levels[1]': '10m' } });
+    expect([status, body.version]).to.deep.equal([200, 'p2.v22']);
+    expect((await open('p2.v22')).ladder?.levelsMs).to.deep.equal([30_000, 600_000, 1_800_000]);
+  });
+
+  it('are kept by nobody else: a key of a platform may check, and not save', async () => {
+    const { status } = await save('p2.v23', { from: 'p2.v10' }, shop);
+    expect(status).to.equal(403);
+    expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v23'))).to.equal(false);
+  });
+
+  it('never take the place of what is released, of what is on trial, or of what somebody else saved', async () => {
+    const released = readFileSync(join(seeded.environment.RULES_DIR, 'p2.v10', 'ladder.yaml'), 'utf8');
+    const { status, body } = await save('p2.v10', { from: 'p2.v10', values: { 'ladder.levels[0]': '1m' } });
+    expect([status, body.detail]).to.deep.equal([
+      409,
+      'p2.v10 is released and never changes; choose another version',
+    ]);
+    const onTrial = await save('p2.v11', { from: 'p2.v10' });
+    expect([onTrial.status, onTrial.body.detail]).to.deep.equal([
+      409,
+      'p2.v11 is on trial as a shadow; take it back first, or save under another version',
+    ]);
+    await save('p2.v24', { from: 'p2.v10' });
+    const other = await save('p2.v24', { from: 'p2.v10', values: { 'ladder.levels[0]': '1m' } });
+    expect([other.status, other.body.detail]).to.deep.equal([
+      409,
+      'p2.v24 exists already; choose another version, or open it and edit it',
+    ]);
+    expect(readFileSync(join(seeded.environment.RULES_DIR, 'p2.v10', 'ladder.yaml'), 'utf8')).to.equal(
+      released,
+    );
+  });
+
+  it('are refused with every problem and its place when they are not sound', async () => {
+    const { files } = await draftOf('p2.v25', { 'ladder.yaml': ['[30s', '[30m'] });
+    const { status, body } = await save('p2.v25', { files });
+    expect([status, body.title]).to.deep.equal([422, 'draft not sound']);
+    expect(body.detail).to.match(/^p2\.v25 is not kept, because it is not sound:\nladder\.yaml:\d+:\d+ {2}/);
+  });
+
+  it('are released in a step of its own: with the digest that was looked at, and nothing in the way', async () => {
+    const release = (version: string, digest: string, by = owner) =>
+      by.ask('POST', `rules/versions/${version}/release`, { digest, reason: 'a longer first wait' });
+    const { body } = await save('p2.v26', { from: 'p2.v10', values: { 'ladder.levels[0]': '40s' } });
+    const failing = await release('p2.v26', body.digest);
+    expect([failing.status, failing.body.detail]).to.deep.equal([
+      409,
+      '16 cases of p2.v26 failed; mend them, or what they expect, first',
+    ]);
+    const { body: fine } = await save('p2.v27', { from: 'p2.v10' });
+    expect((await release('p2.v27', fine.digest, shop)).status).to.equal(403);
+    expect((await release('p2.v27', body.digest)).body.detail).to.equal(
+      'p2.v27 is not there any more as you saw it; open it again',
+    );
+    expect((await release('p2.v27', fine.digest)).status).to.equal(200);
+    await until('p2.v27 is shown as released', async () => (await open('p2.v27')).released);
+    expect((await release('p2.v27', fine.digest)).body.detail).to.equal('p2.v27 is released already');
+    const entry = (await seeded.audit()).at(-1);
+    expect(entry).to.deep.include({ action: 'release', subject: 'p2.v27', reason: 'a longer first wait' });
+    const { status, body: refusal } = await save('p2.v27', { from: 'p2.v10', replaces: fine.digest });
+    expect([status, refusal.detail]).to.deep.equal([
+      409,
+      'p2.v27 is released and never changes; choose another version',
+    ]);
+  });
+});
