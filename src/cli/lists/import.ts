@@ -1,8 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { ListKind } from '../../decision/lists/list-kind.ts';
-import { type ReadLine, readListLine } from '../../http/platform/lists/entry-lines.ts';
-import { type ListDesk, type ListEditor, ListRefusal } from '../../lists/list-editor.ts';
+import {
+  changeByLines,
+  type ReadLine,
+  readListLine,
+  type ToldLine,
+} from '../../http/platform/lists/entry-lines.ts';
 import { LIST_CHANGES_MAX } from '../../state/lists/list-log.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
@@ -16,9 +20,6 @@ export interface ImportOptions {
   readonly json?: true;
 }
 
-/** What became of a line of the file. */
-type Outcome = { readonly line: number; readonly result?: string; readonly detail?: string };
-
 /** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
 export async function importList(
   list: string,
@@ -28,21 +29,23 @@ export async function importList(
 ): Promise<void> {
   const desk = deskOfUser(parseWhose(platform), list);
   const counts = new Map<string, number>();
-  const tell = ({ line, result, detail }: Outcome) => {
-    const what = result ?? 'refused';
+  const tell = (told: ToldLine) => {
+    const { line } = told;
+    const [what, rest] =
+      'result' in told ? [told.result, { result: told.result }] : ['refused', { detail: told.detail }];
     counts.set(what, (counts.get(what) ?? 0) + 1);
-    if (json === true) print(JSON.stringify({ line, ...(detail === undefined ? { result } : { detail }) }));
-    else if (detail !== undefined) printError(`line ${line}: ${detail}`);
+    if (json === true) print(JSON.stringify({ line, ...rest }));
+    else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
   };
   await withLists(async ({ editor }) => {
     let batch: ReadLine[] = [];
     for await (const read of linesOf(file, { kind, reason })) {
       batch.push(read);
       if (batch.length < LIST_CHANGES_MAX) continue;
-      for (const outcome of await changeBy(batch, editor, desk)) tell(outcome);
+      for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
       batch = [];
     }
-    for (const outcome of await changeBy(batch, editor, desk)) tell(outcome);
+    for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
   });
   if (json !== true) print(`${list}: ${[...counts].map(([what, count]) => `${count} ${what}`).join(', ')}`);
   if (counts.has('refused')) process.exitCode = EXIT.findings;
@@ -75,20 +78,4 @@ function withDefaults(text: string, defaults: object): string {
   } catch {
     return text;
   }
-}
-
-async function changeBy(
-  batch: readonly ReadLine[],
-  editor: ListEditor,
-  desk: ListDesk,
-): Promise<readonly Outcome[]> {
-  const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
-  const effects = (edits.length === 0 ? [] : await editor.change(desk, edits)).values();
-  return batch.map((read): Outcome => {
-    if (!('edit' in read)) return { line: read.line, detail: read.detail };
-    const effect = effects.next().value;
-    return effect instanceof ListRefusal
-      ? { line: read.line, detail: effect.message }
-      : { line: read.line, result: effect ?? 'refused' };
-  });
 }

@@ -43,6 +43,18 @@ export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSp
   throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
 }
 
+/** A part of the path, whatever it is. */
+export function pathText(name: string, description: string): Parameter<string> {
+  return {
+    name,
+    in: 'path',
+    required: true,
+    description,
+    schema: { type: 'string' },
+    read: ({ params }) => params[name] ?? '',
+  };
+}
+
 /** A text of 1 to 256 characters; null when it is absent. */
 export function queryText(name: string, description: string): Parameter<string | null> {
   return {

@@ -11,7 +11,7 @@ import { count, epochMs, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
-  type Parameter,
+  pathText,
   queryAmount,
   queryChoice,
   queryInstant,
@@ -58,14 +58,7 @@ const FROM = queryInstant('from', 'Only decisions from this time on');
 const TO = queryInstant('to', 'Only decisions before this time; the time of the last one listed leads on');
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
-export const DECISION_ID: Parameter<string> = {
-  name: 'decisionId',
-  in: 'path',
-  required: true,
-  description: 'As in X-Decision-Id',
-  schema: { type: 'string' },
-  read: ({ params }) => params['decisionId'] ?? '',
-};
+export const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
 
 export const UNKNOWN_DECISION = refusal(
   'unknownDecision',

@@ -1,20 +1,11 @@
-import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
-import { toEpochMs } from '../../../client/instant.ts';
-import {
-  type EvidenceDesk,
-  EvidenceDeskBusy,
-  NoArchive,
-  PLATFORM_JOBS_MAX,
-  WAITING_MAX,
-} from '../../../evidence/desk/evidence-desk.ts';
+import type { AccessKey } from '../../../access/access-keys.ts';
+import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../evidence/desk/evidence-job.ts';
-import type { EvidenceTask, NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
+import type { EvidenceTask } from '../../../evidence/desk/evidence-task.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
-import type { Parameter, RouteContext } from '../../operation/parameters.ts';
-import { malformedAt } from '../../operation/request-body.ts';
-import { HttpProblem, notFound, refusal, unavailable } from '../../request/problems.ts';
-import { soundVersion } from '../rules/rule-version.ts';
+import { pathText, type RouteContext } from '../../operation/parameters.ts';
+import { notFound, refusal } from '../../request/problems.ts';
 import {
   EvidenceJobListSchema,
   JOB_EXAMPLE,
@@ -27,38 +18,11 @@ export interface EvidenceParts {
   readonly loadedRules: LoadedRules;
 }
 
-export const NO_ARCHIVE = refusal(
-  'noArchive',
-  'There is no archive on this node, so there is nothing to work evidence out from.',
-  () =>
-    new HttpProblem(
-      409,
-      'no archive',
-      'There is no archive on this node yet: the first decisions are shipped within ten seconds, and with ARCHIVE_DIR=off never.',
-    ),
-);
-
-export const DESK_BUSY = refusal(
-  'evidenceBusy',
-  'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
-  () =>
-    unavailable(
-      `This node works evidence out one piece at a time, and lets ${WAITING_MAX} wait, of one platform ${PLATFORM_JOBS_MAX} with the one that is under way. Try again when one of them is done, or cancel one.`,
-    ),
-);
-
 const UNKNOWN_JOB = refusal('unknownJob', 'The platform has no such job, or it was long ago.', () =>
   notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
 );
 
-const JOB_ID: Parameter<string> = {
-  name: 'jobId',
-  in: 'path',
-  required: true,
-  description: 'As it was answered when the job was asked for',
-  schema: { type: 'string' },
-  read: ({ params }) => params['jobId'] ?? '',
-};
+const JOB_ID = pathText('jobId', 'As it was answered when the job was asked for');
 
 export const listEvidence = operation({
   method: 'get',
@@ -112,37 +76,6 @@ export const removeEvidence = operation({
   },
 });
 
-/** Asks for a task of the key's platform; `*` sees all. */
-export async function asked(
-  key: AccessKey,
-  task: EvidenceTask,
-  { evidence }: EvidenceParts,
-): Promise<ShownJob> {
-  try {
-    return shownJob(await evidence.ask(key, task));
-  } catch (error) {
-    if (error instanceof NoArchive) throw NO_ARCHIVE.problem();
-    throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;
-  }
-}
-
-/** The span that a body names. Throws 400 when it ends before it begins. */
-export function spanOf(
-  { platform }: AccessKey,
-  { from, to }: { readonly from?: string | number; readonly to?: string | number },
-): Pick<EvidenceTask, 'platform' | 'from' | 'to'> {
-  const span = { from: toEpochMs(from ?? null), to: toEpochMs(to ?? null) };
-  if (span.from !== null && span.to !== null && span.to <= span.from)
-    throw malformedAt('/to', 'must be after from');
-  return { platform: isInstallation(platform) ? null : platform, ...span };
-}
-
-/** The rule set of a version as it is on this node now. */
-export function namedRules(version: string, member: string, { loadedRules }: EvidenceParts): NamedRuleSet {
-  const rules = soundVersion(version, member, loadedRules);
-  return { ruleVersion: rules.version, digest: rules.digest };
-}
-
 async function requiredJob(
   ctx: RouteContext,
   key: AccessKey,
@@ -153,7 +86,8 @@ async function requiredJob(
   return job;
 }
 
-function shownJob({ task, seenAt: _, ...job }: EvidenceJob): ShownJob {
+/** A job as the platform API shows it. */
+export function shownJob({ task, seenAt: _, ...job }: EvidenceJob): ShownJob {
   const { kind, rules, from, to } = task;
   return { kind, rules, from, to, ...NOT_ASKED, ...ofKind(task), ...job };
 }

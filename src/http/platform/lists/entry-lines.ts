@@ -33,6 +33,11 @@ export type ReadLine =
   | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
   | RefusedLine;
 
+/** What a line did, or why it did nothing. */
+export type ToldLine =
+  | { readonly line: number; readonly value: string; readonly result: EntryEffect }
+  | RefusedLine;
+
 /**
  * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
  * `{line, value, result}` or `{line, error, detail}`. A bad line does not stop the others.
@@ -79,30 +84,30 @@ async function results(
   editor: ListEditor,
   desk: ListDesk,
 ): Promise<readonly object[]> {
+  try {
+    return await changeByLines(batch, editor, desk);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
+  }
+}
+
+/** Changes a list by a batch of lines, and says of each what it did. Throws StoreUnavailable. */
+export async function changeByLines(
+  batch: readonly ReadLine[],
+  editor: ListEditor,
+  desk: ListDesk,
+): Promise<readonly ToldLine[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
-  const effects = (await effectsOf(edits, editor, desk)).values();
+  const effects = edits.length === 0 ? [] : await editor.change(desk, edits);
+  const inTurn = effects.values();
   return batch.map((read) => {
     if (!('edit' in read)) return read;
     const { line, value } = read;
-    const effect = effects.next().value;
-    if (effect === undefined) return unavailableLine(line, 'done');
+    const effect = inTurn.next().value;
+    if (effect === undefined) throw new Error(`line ${line} has no effect`);
     return effect instanceof ListRefusal
       ? { line, error: 'not for this list', detail: effect.message }
       : { line, value, result: effect };
   });
-}
-
-/** None when the store is away. */
-async function effectsOf(
-  edits: readonly EntryEdit[],
-  editor: ListEditor,
-  desk: ListDesk,
-): Promise<readonly (EntryEffect | ListRefusal)[]> {
-  if (edits.length === 0) return [];
-  try {
-    return await editor.change(desk, edits);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return [];
-    throw error;
-  }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../rules/rule-set.ts';
 import type { Shape } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
-import type { Parameter } from '../../operation/parameters.ts';
+import { pathText } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import {
   FOLDER_EXAMPLE,
@@ -28,14 +28,7 @@ export interface RuleFolderParts {
 }
 
 /** The version that a path is about. */
-export const VERSION_IN_PATH: Parameter<string> = {
-  name: 'version',
-  in: 'path',
-  required: true,
-  description: 'A rule set, like p2.v10',
-  schema: { type: 'string' },
-  read: ({ params }) => params['version'] ?? '',
-};
+export const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
 
 export const UNKNOWN_FOLDER = refusal('unknownVersion', 'This node has no such rule set.', () =>
   notFound('There is no such rule set in the RULES_DIR of this node.'),

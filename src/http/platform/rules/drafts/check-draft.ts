@@ -7,18 +7,10 @@ import { formatExample } from '../../../../rules/proof/example.ts';
 import { list, named, nullable, type Shape, shape } from '../../../../shapes.ts';
 import { location, word, yesNo } from '../../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { jsonBody } from '../../../operation/request-body.ts';
 import { CoverageSchema } from '../rule-folder-shapes.ts';
 import { withinLimits } from '../rule-version.ts';
-import {
-  atDesk,
-  BAD_DRAFT_NAME,
-  DESK_FULL,
-  DRAFT_BYTES_MAX,
-  DRAFT_EXAMPLE,
-  DRAFT_MEMBERS,
-  draftText,
-} from './draft-body.ts';
+import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
+import { atDesk, DESK_FULL } from './draft-turn.ts';
 
 export interface CheckDraftParts {
   readonly desk: RuleDesk;
@@ -52,7 +44,7 @@ export const checkDraft = operation({
     'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
   tag: 'Rules',
   grant: 'rules',
-  body: jsonBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE, DRAFT_BYTES_MAX),
+  body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema, {
     sound: false,
     digest: null,

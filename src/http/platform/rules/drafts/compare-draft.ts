@@ -1,18 +1,10 @@
 import { Type } from 'typebox';
 import { text } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { jsonBody } from '../../../operation/request-body.ts';
 import { DIFF_EXAMPLE, type RuleDiffParts, RuleDiffSchema } from '../rule-diff.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from '../rule-version.ts';
-import {
-  atDesk,
-  BAD_DRAFT_NAME,
-  DESK_FULL,
-  DRAFT_BYTES_MAX,
-  DRAFT_EXAMPLE,
-  DRAFT_MEMBERS,
-  draftText,
-} from './draft-body.ts';
+import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
+import { atDesk, DESK_FULL } from './draft-turn.ts';
 
 export const compareDraft = operation({
   method: 'post',
@@ -22,11 +14,10 @@ export const compareDraft = operation({
   description: 'As `compareRuleFolders` does it, for files that lie nowhere yet. Nothing is kept.',
   tag: 'Rules',
   grant: 'rules',
-  body: jsonBody(
+  body: draftBody(
     'CompareDraftBody',
     Type.Object({ ...DRAFT_MEMBERS, before: text(32, 'The version to compare it with, like p2.v10') }),
     { ...DRAFT_EXAMPLE, before: 'p2.v10' },
-    DRAFT_BYTES_MAX,
   ),
   answers: jsonAnswer(
     'The differences and examples; both empty when the two decide alike',

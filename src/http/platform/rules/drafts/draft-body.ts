@@ -1,16 +1,8 @@
-import { Type } from 'typebox';
-import type { AccessKey } from '../../../../access/access-keys.ts';
-import {
-  DESK_TURNS_MAX,
-  DeskBusy,
-  type DraftText,
-  PLATFORM_TURNS_MAX,
-  type RuleDesk,
-} from '../../../../analysis/desk/rule-desk.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
-import { text } from '../../../../shapes.ts';
-import { malformed, malformedAt } from '../../../operation/request-body.ts';
-import { refusal, unavailable } from '../../../request/problems.ts';
+import { type TSchema, Type } from 'typebox';
+import type { DraftText } from '../../../../analysis/desk/rule-desk.ts';
+import { isRuleVersion, RULE_VERSION_FORM } from '../../../../rules/rule-set.ts';
+import { type Shape, text } from '../../../../shapes.ts';
+import { jsonBody, malformed, malformedAt } from '../../../operation/request-body.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
@@ -35,9 +27,14 @@ export const DRAFT_EXAMPLE = {
   files: { 'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' },
 } as const;
 
-const VERSION_FORM_DETAIL = `must be ${RULE_VERSION_FORM}`;
+const BAD_VERSION = ['/version', `must be ${RULE_VERSION_FORM}`] as const;
 
-export const BAD_DRAFT_NAME = malformed('/version', VERSION_FORM_DETAIL);
+export const BAD_DRAFT_NAME = malformed(...BAD_VERSION);
+
+/** A body that brings the files of a draft along, so that it may be larger than others. */
+export function draftBody<S extends TSchema>(name: string, schema: S, example: Shape<S>) {
+  return jsonBody(name, schema, example, DRAFT_BYTES_MAX);
+}
 
 /** Throws 400 when the draft is not called as versions are. */
 export function draftText({
@@ -47,28 +44,6 @@ export function draftText({
   readonly version: string;
   readonly files: Readonly<Record<string, string>>;
 }): DraftText {
-  return { version: versionAt('/version', version), files: Object.entries(files) };
-}
-
-export function versionAt(pointer: string, version: string): RuleVersion {
-  if (isRuleVersion(version)) return version;
-  throw malformedAt(pointer, VERSION_FORM_DETAIL);
-}
-
-export const DESK_FULL = refusal(
-  'deskFull',
-  'The node has as many drafts at hand, of all platforms or of this one, as it takes.',
-  () =>
-    unavailable(
-      `This node takes ${DESK_TURNS_MAX} drafts at once, ${PLATFORM_TURNS_MAX} of them of one platform, and has as many at hand already. Try again in a moment.`,
-    ),
-);
-
-/** Work on a draft with its turn at the desk; 503 when too many have theirs already. */
-export async function atDesk<T>(desk: RuleDesk, { platform }: AccessKey, work: () => Promise<T>): Promise<T> {
-  try {
-    return await desk.turn(platform, work);
-  } catch (error) {
-    throw error instanceof DeskBusy ? DESK_FULL.problem() : error;
-  }
+  if (!isRuleVersion(version)) throw malformedAt(...BAD_VERSION);
+  return { version, files: Object.entries(files) };
 }

@@ -12,12 +12,12 @@ import { named, type Shape, shape, text } from '../../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
 import { ruleVersion, word, yesNo } from '../../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import type { Parameter } from '../../../operation/parameters.ts';
-import { jsonBody } from '../../../operation/request-body.ts';
+import { pathText } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
 import { withinLimits } from '../rule-version.ts';
 import { isTakenUp } from '../taken-up.ts';
-import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES } from './draft-body.ts';
+import { DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
+import { atDesk, DESK_FULL } from './draft-turn.ts';
 
 export interface SaveDraftParts {
   readonly desk: RuleDesk;
@@ -74,14 +74,7 @@ const BAD_VERSION_IN_PATH = refusal(
   'before',
 );
 
-const VERSION: Parameter<string> = {
-  name: 'version',
-  in: 'path',
-  required: true,
-  description: 'What the draft is called, like p2.v11',
-  schema: { type: 'string' },
-  read: ({ params }) => params['version'] ?? '',
-};
+const VERSION = pathText('version', 'What the draft is called, like p2.v11');
 
 export const saveDraft = operation({
   method: 'put',
@@ -93,12 +86,11 @@ export const saveDraft = operation({
   tag: 'Rules',
   grant: 'operate',
   parameters: [VERSION],
-  body: jsonBody(
-    'SaveDraftBody',
-    SaveDraftBodySchema,
-    { from: 'p2.v10', files: DRAFT_EXAMPLE.files, values: { 'ladder.levels[1]': '10m' } },
-    DRAFT_BYTES_MAX,
-  ),
+  body: draftBody('SaveDraftBody', SaveDraftBodySchema, {
+    from: 'p2.v10',
+    files: DRAFT_EXAMPLE.files,
+    values: { 'ladder.levels[1]': '10m' },
+  }),
   answers: jsonAnswer('What is kept now', SavedDraftSchema, {
     version: 'p2.v11',
     digest: DIGEST_EXAMPLE,

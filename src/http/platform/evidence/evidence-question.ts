@@ -1,0 +1,120 @@
+import { Type } from 'typebox';
+import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
+import { toEpochMs } from '../../../client/instant.ts';
+import {
+  EvidenceDeskBusy,
+  NoArchive,
+  PLATFORM_JOBS_MAX,
+  WAITING_MAX,
+} from '../../../evidence/desk/evidence-desk.ts';
+import type { EvidenceTask, NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
+import { instant } from '../../../shapes.ts';
+import { jsonAnswer, type Operation, operation } from '../../operation/operation.ts';
+import { malformed, malformedAt, type RequestBody } from '../../operation/request-body.ts';
+import { HttpProblem, refusal, unavailable } from '../../request/problems.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from '../rules/rule-version.ts';
+import { type EvidenceParts, shownJob } from './evidence-jobs.ts';
+import { EvidenceJobSchema, JOB_EXAMPLE, type ShownJob } from './evidence-shapes.ts';
+
+const NO_ARCHIVE = refusal(
+  'noArchive',
+  'There is no archive on this node, so there is nothing to work evidence out from.',
+  () =>
+    new HttpProblem(
+      409,
+      'no archive',
+      'There is no archive on this node yet: the first decisions are shipped within ten seconds, and with ARCHIVE_DIR=off never.',
+    ),
+);
+
+const DESK_BUSY = refusal(
+  'evidenceBusy',
+  'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
+  () =>
+    unavailable(
+      `This node works evidence out one piece at a time, and lets ${WAITING_MAX} wait, of one platform ${PLATFORM_JOBS_MAX} with the one that is under way. Try again when one of them is done, or cancel one.`,
+    ),
+);
+
+const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
+
+/** The members of a body that name the time of the decisions. */
+export const SPAN_MEMBERS = { from: Type.Optional(instant), to: Type.Optional(instant) } as const;
+
+interface SpanBody {
+  readonly from?: string | number;
+  readonly to?: string | number;
+}
+
+type Span = Pick<EvidenceTask, 'platform' | 'from' | 'to'>;
+
+type WithoutSpan<Task> = Task extends EvidenceTask ? Omit<Task, keyof Span> : never;
+
+/** The rule set of a version as it is on this node now; throws when the body's member names none. */
+type RulesNamed = (version: string, member: string) => NamedRuleSet;
+
+interface EvidenceQuestion<Body> {
+  /** What the path ends with. */
+  readonly kind: EvidenceTask['kind'];
+  readonly operationId: string;
+  readonly summary: string;
+  /** What the job comes to; a sentence without its end. */
+  readonly asksFor: string;
+  readonly body: RequestBody<Body>;
+  /** In what the job of the example is unlike that of a report. */
+  readonly example: Partial<ShownJob>;
+  readonly task: (body: Body, rulesNamed: RulesNamed) => WithoutSpan<EvidenceTask>;
+}
+
+/** Declares a question that the archive answers: asking it gives a job, and the job has a result in the end. */
+export function evidenceQuestion<Body extends SpanBody>({
+  kind,
+  operationId,
+  summary,
+  asksFor,
+  body: requestBody,
+  example,
+  task,
+}: EvidenceQuestion<Body>): Operation<EvidenceParts> {
+  return operation({
+    method: 'post',
+    path: `/v1/platform/evidence/${kind}`,
+    operationId,
+    summary,
+    description: `Asks for ${asksFor}. It is worked out from the archive in a process of its own. The same question within ten minutes leads to the same job.`,
+    tag: 'Evidence',
+    grant: 'rules',
+    body: requestBody,
+    answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema, {
+      ...JOB_EXAMPLE,
+      kind,
+      by: null,
+      ...example,
+    }),
+    refusals: [malformed(...SPAN_BACKWARDS), UNSOUND_VERSION, UNKNOWN_VERSION, NO_ARCHIVE, DESK_BUSY],
+    answer: async ({ key, body }, parts: EvidenceParts) => {
+      const asked = await body();
+      const question = task(asked, (version, member) => {
+        const { version: ruleVersion, digest } = soundVersion(version, member, parts.loadedRules);
+        return { ruleVersion, digest };
+      });
+      return jobFor(key, { ...question, ...spanOf(key, asked) }, parts);
+    },
+  });
+}
+
+/** Null as platform where the key is of the whole installation: it sees all. */
+function spanOf({ platform }: AccessKey, { from, to }: SpanBody): Span {
+  const span = { from: toEpochMs(from), to: toEpochMs(to) };
+  if (span.from !== null && span.to !== null && span.to <= span.from) throw malformedAt(...SPAN_BACKWARDS);
+  return { platform: isInstallation(platform) ? null : platform, ...span };
+}
+
+async function jobFor(key: AccessKey, task: EvidenceTask, { evidence }: EvidenceParts): Promise<ShownJob> {
+  try {
+    return shownJob(await evidence.ask(key, task));
+  } catch (error) {
+    if (error instanceof NoArchive) throw NO_ARCHIVE.problem();
+    throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;
+  }
+}
