@@ -26,16 +26,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   size: async () => (await import('./size.ts')).sizeCommand,
 };
 
-/** `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. */
-async function main(): Promise<void> {
+/**
+ * `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. Prints what there is to say and
+ * leaves the exit code in `process.exitCode`.
+ */
+export async function main(args: readonly string[]): Promise<void> {
   enableCompileCache(COMPILED);
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
     .exitOverride()
     .showHelpAfterError();
-  for (const load of asked(process.argv[2])) (await load())(program);
+  for (const load of asked(args[0])) (await load())(program);
   try {
-    await program.parseAsync();
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
@@ -66,4 +69,4 @@ function report(error: unknown): number {
   return EXIT.environment;
 }
 
-await main();
+if (import.meta.main) await main(process.argv.slice(2));

@@ -27,12 +27,12 @@ export interface NodeSettings {
 }
 
 /** Parsing the sources takes half of the time that a command needs; they are parsed once for all runs. */
-const NODE_COMPILE_CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'compiled');
+export const COMPILED_MODULES = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'compiled');
 
 /** Starts it. Like everything that belongs to this process, it goes with it and never keeps it alive. */
 export function startNode(args: readonly string[], { env, cwd }: NodeSettings): NodeProcess {
   const child = spawn(process.execPath, args, {
-    env: { NODE_COMPILE_CACHE, ...env },
+    env: { NODE_COMPILE_CACHE: COMPILED_MODULES, ...env },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

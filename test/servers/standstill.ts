@@ -60,14 +60,22 @@ const TRIES_MAX = 50;
  * Asks again while the answer is 503 and the machine stood still shortly before it: a service that gives up a
  * Redis which got no processor keeps its promise, and its caller tries again later.
  */
-export async function askUnlessStandstill<Answer extends { readonly status: number }>(
+export function askUnlessStandstill<Answer extends { readonly status: number }>(
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
+  return againAfterStandstill(ask, ({ status }) => status === 503);
+}
+
+/** The same for whatever else gives a Redis up. */
+export async function againAfterStandstill<Result>(
+  attempt: () => Promise<Result>,
+  isRefused: (result: Result) => boolean,
+): Promise<Result> {
   watchStandstills();
   for (let tries = 1; ; tries++) {
-    const answer = await ask();
-    if (answer.status !== 503 || tries === TRIES_MAX) return answer;
-    if (stoodStillMs(performance.now() - 1000) < EXPLAINS_REFUSAL_MS) return answer;
+    const result = await attempt();
+    if (!isRefused(result) || tries === TRIES_MAX) return result;
+    if (stoodStillMs(performance.now() - 1000) < EXPLAINS_REFUSAL_MS) return result;
     await delay(SAMPLE_MS);
   }
 }

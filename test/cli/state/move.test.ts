@@ -4,6 +4,7 @@ import { registerKey } from '../../../src/state/keys.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
+import { againAfterStandstill } from '../../servers/standstill.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { scoring } from '../scoring.ts';
 
@@ -22,7 +23,10 @@ describeWithServer('redis-server', 'state move', () => {
   const port = () => servers.nodes[0]?.port ?? 0;
   const move = () => {
     const env = { DATA_DIR: temporaryDirectory(), REDIS_URL: servers.url, ARCHIVE_DIR: 'off' };
-    return scoring(['state', 'move', '--reason', 'all nodes are upgraded'], env);
+    return againAfterStandstill(
+      () => scoring(['state', 'move', '--reason', 'all nodes are upgraded'], env),
+      ({ stderr }) => stderr.startsWith('error: Redis at '),
+    );
   };
   before(async () => {
     servers = await startStandalone();
