@@ -34,7 +34,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
-    const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir);
+    const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir, store);
     const node = await startNode(config, fleet, clock, peers, log);
     const application = await startApplication({
       ...config,
@@ -78,12 +78,12 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
 
 function evidenceDesk(
   { archiveDir, rulesDir }: Config,
-  { documents }: Store,
+  store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
   const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
-  return new EvidenceDesk({ archiveDir, rulesDir, documents, clock, onTrouble });
+  return new EvidenceDesk({ archiveDir, rulesDir, store, clock, onTrouble });
 }
 
 function startNode(

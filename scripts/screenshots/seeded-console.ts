@@ -82,9 +82,9 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     onTrouble: () => {},
   });
   const archiveDir = join(folder, 'archive');
-  const archive = new ArchiveReader(archiveDir);
+  const archive = new ArchiveReader(archiveDir, store);
   const onTrouble = (message: string) => console.error(message);
-  const desk = { archiveDir, rulesDir, documents: store.documents, clock: clock.now, onTrouble };
+  const desk = { archiveDir, rulesDir, store, clock: clock.now, onTrouble };
   const application = await startApplication({
     ...SETTINGS,
     store,

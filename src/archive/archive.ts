@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Store } from '../state/store.ts';
 import {
   ArchiveLog,
   type ArchiveState,
@@ -154,10 +155,16 @@ export class Archive {
       .toSorted((a, b) => b.to - a.to);
   }
 
-  /** The rows of some segments as SQL that stands where a table may. */
-  source(segments: readonly Segment[]): string {
+  /**
+   * The rows of some segments as SQL that stands where a table may, but for those of clients who were erased and whose
+   * numbers are given. They must have been asked for before the state was read that names the segments: a commit
+   * takes an erasure off that list and the client out of the segments.
+   */
+  source(segments: readonly Segment[], erased: ErasedClients = []): string {
     const paths = segments.map((segment) => quote(this.pathOf(segment))).join(', ');
-    return `read_parquet([${paths}], union_by_name = true, hive_partitioning = false)`;
+    const rows = `read_parquet([${paths}], union_by_name = true, hive_partitioning = false)`;
+    if (erased.length === 0) return rows;
+    return `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${erased.join(', ')}))`;
   }
 
   #placeOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
@@ -178,6 +185,15 @@ export class Archive {
     }
     syncFolder(folder);
   }
+}
+
+/** The numbers (`clientNumber`) of clients who were erased and whom the archive may still hold. */
+export type ErasedClients = readonly string[];
+
+/** To be asked for before the archive is read. */
+export async function erasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
+  const erasures = await store.unshippedErasures();
+  return [...new Set(erasures.map((erasure) => erasure.clientNumber))];
 }
 
 /** Each is ended by an erasure, or by a merge in the moment before its copy was made. */

@@ -8,7 +8,7 @@ import { withOpenStore } from './open-store.ts';
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
   return withOpenStore(async (store) => {
     const { archiveDir } = readConfig();
-    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir);
+    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir, store);
     try {
       return await run(new DecisionLookup(store, archive), store);
     } finally {

@@ -78,6 +78,11 @@ export function journalLossKey(partition: string): string {
   return `journal-loss:{${partition}}`;
 }
 
+/** Erasures in a partition's journal that nobody has shipped. Sorted set of `<journal id> <entry>`, by the id's time. */
+export function unshippedErasuresKey(partition: string): string {
+  return `erasures:{${partition}}`;
+}
+
 /** Stands in a script's KEYS for what a call does not need; never written. In the client's slot. */
 export function unusedKey(clientHash: string): string {
   return `-:{${partitionOf(clientHash)}}`;

@@ -83,6 +83,12 @@ export interface Store {
    */
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
 
+  /**
+   * Erasures that the journal tells and that trimJournal was not yet told of, in any order: what is kept elsewhere may
+   * still hold these clients. About the newest RETENTION.unshippedErasures.
+   */
+  unshippedErasures(): Promise<readonly ErasureEntry[]>;
+
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
 
@@ -288,4 +294,6 @@ export const RETENTION = {
   journalEntries: 1_000_000,
   /** Entries that stay in the journal after they were shipped, about: for looking back over. */
   journalLookBackEntries: 100_000,
+  /** Erasures that wait to be shipped, about; where nobody ships, the oldest go. */
+  unshippedErasures: 64_000,
 } as const;

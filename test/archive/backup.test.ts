@@ -26,7 +26,7 @@ describe('a backup of the archive', () => {
   }
 
   async function found(folder: string, id: string) {
-    const reader = new ArchiveReader(folder);
+    const reader = new ArchiveReader(folder, place.store);
     const decision = await reader.decision(id);
     await reader.close();
     return decision;

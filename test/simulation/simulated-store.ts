@@ -12,6 +12,7 @@ import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets
 import {
   type Change,
   type ClientJournal,
+  type ErasureEntry,
   type JournalPage,
   type LoadAlso,
   RETENTION,
@@ -51,6 +52,7 @@ export class SimulatedStore implements Store {
   readonly #clock: () => number;
   readonly #audited: { readonly entry: string; readonly clientHash: string | null }[] = [];
   #rateBuckets: RateBuckets | null = null;
+  #shippedEntries = 0;
 
   /** `server` answers what a decision needs, `clients` everything that is only read. */
   constructor(clients: StoredClients, server: StoreServer, carry: Carrier, clock: () => number) {
@@ -137,7 +139,17 @@ export class SimulatedStore implements Store {
   }
 
   /** Storms are short: all that is kept is within what may be looked back over. */
-  async trimJournal(): Promise<void> {}
+  async trimJournal(through: string): Promise<void> {
+    this.#shippedEntries = Number(through);
+  }
+
+  unshippedErasures(): Promise<readonly ErasureEntry[]> {
+    return this.#carry(() =>
+      this.#clients
+        .journal(this.#shippedEntries, Number.MAX_SAFE_INTEGER)
+        .filter((entry) => entry.kind === 'erasure'),
+    );
+  }
 
   historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
     return this.#carry(() => {

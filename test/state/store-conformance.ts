@@ -583,6 +583,25 @@ function describeJournal(store: () => Store): void {
     expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end, gap: null });
   });
 
+  it('names who was erased until it is told that this was shipped', async () => {
+    const [early, late] = [newClient(), newClient()];
+    await store().erase(early);
+    const shipped = (await endOfJournal(store())) ?? expect.fail('the journal is empty');
+    await store().erase(late);
+    const waiting = async () => {
+      const erasures = await store().unshippedErasures();
+      return [early, late].filter(({ platform, hash }) =>
+        erasures.some((one) => one.platform === platform && one.clientNumber === clientNumber(hash)),
+      );
+    };
+    expect(await waiting()).to.deep.equal([early, late]);
+    const kept = { journalEntries: 1_000_000, decisionsHotMs: 86_400_000 };
+    await store().trimJournal(shipped, kept);
+    expect(await waiting()).to.deep.equal([late]);
+    await store().trimJournal((await endOfJournal(store())) ?? '', kept);
+    expect(await waiting()).to.deep.equal([]);
+  });
+
   it('tells that a client was erased, by a number and nothing else', async () => {
     const start = await endOfJournal(store());
     const client = newClient();

@@ -3,8 +3,8 @@ import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from
 import { type Decision, isNamed } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
-import type { JournalEntry } from '../../state/store.ts';
-import { Archive, type SegmentFilter } from '../archive.ts';
+import type { JournalEntry, Store } from '../../state/store.ts';
+import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
@@ -27,14 +27,19 @@ export interface ArchivedDecisions extends ArchiveReach {
 /** Beside a service that answers callers: one thread, and memory that a container can spare. */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
-/** Looks things up in the archive. What it reads is bounded by the limits that are asked with. */
+/**
+ * Looks things up in the archive. What it reads is bounded by the limits that are asked with. Clients who were erased
+ * are not found any more from the moment on at which the store has forgotten them.
+ */
 export class ArchiveReader {
   readonly #archive: Archive;
   readonly #orders: OrderFilters;
+  readonly #store: Pick<Store, 'unshippedErasures'>;
   #duck: Promise<Duck> | null = null;
 
-  constructor(folder: string) {
+  constructor(folder: string, store: Pick<Store, 'unshippedErasures'>) {
     this.#archive = new Archive(folder);
+    this.#store = store;
     this.#orders = new OrderFilters(this.#archive);
   }
 
@@ -158,16 +163,22 @@ export class ArchiveReader {
     readonly unreadable: readonly string[];
   }> {
     const duck = await this.#open();
+    const erased = await erasedClients(this.#store);
     return this.#archive.reading(async (state) => {
       const segments = this.#archive.segments(state, filter).filter(mayHold);
       if (segments.length === 0) return { rows: [], state, unreadable: [] };
       try {
-        const rows = await archiveReadings.run(() => duck.rows(sql(this.#archive.source(segments), state)));
+        const source = this.#archive.source(segments, erased);
+        const rows = await archiveReadings.run(() => duck.rows(sql(source, state)));
         return { rows, state, unreadable: [] };
       } catch (cause) {
         const replaced = () => this.#archive.read().version !== state.version;
         if (cause instanceof NobodyWaits || replaced()) throw cause;
-        const parts = await this.#oneByOne(segments, (source) => sql(source, state), cause);
+        const parts = await this.#oneByOne(
+          segments,
+          (segment) => sql(this.#archive.source([segment], erased), state),
+          cause,
+        );
         if (replaced()) throw cause;
         return { ...parts, state };
       }
@@ -175,13 +186,13 @@ export class ArchiveReader {
   }
 
   /** One damaged segment harms only itself. */
-  async #oneByOne(segments: readonly Segment[], sql: (source: string) => string, cause: unknown) {
+  async #oneByOne(segments: readonly Segment[], sql: (segment: Segment) => string, cause: unknown) {
     const duck = await this.#open();
     const rows: DuckRow[] = [];
     const unreadable: string[] = [];
     for (const segment of segments) {
       try {
-        rows.push(...(await archiveReadings.run(() => duck.rows(sql(this.#archive.source([segment]))))));
+        rows.push(...(await archiveReadings.run(() => duck.rows(sql(segment)))));
       } catch (error) {
         if (error instanceof NobodyWaits) throw error;
         unreadable.push(segment.name);

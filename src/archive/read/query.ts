@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Archive } from '../archive.ts';
+import { Archive, type ErasedClients } from '../archive.ts';
 import { Duck, type QueryAnswer, quote, quoteName } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
-import { type Column, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import { type Column, isAboutClients, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import { makeOrderViews } from './order-views.ts';
 
 export interface QueryLimits {
@@ -13,11 +13,16 @@ export interface QueryLimits {
 }
 
 /**
- * Answers one SELECT over the archive's tables and the view `orders` (order-views.ts). It can read the archive and nothing else of this machine, and
- * write nothing.
+ * Answers one SELECT over the archive's tables and the view `orders` (order-views.ts), without the clients who were
+ * erased. It can read the archive and nothing else of this machine, and write nothing.
  */
-export async function queryArchive(folder: string, sql: string, limits: QueryLimits): Promise<QueryAnswer> {
-  return withTables(folder, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
+export async function queryArchive(
+  folder: string,
+  sql: string,
+  limits: QueryLimits,
+  erased: ErasedClients = [],
+): Promise<QueryAnswer> {
+  return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
 
 /** Writes what one SELECT gives to a new Parquet file. */
@@ -26,9 +31,10 @@ export async function exportQuery(
   sql: string,
   output: string,
   limits: QueryLimits,
+  erased: ErasedClients = [],
 ): Promise<void> {
   await withTables(
-    folder,
+    { folder, erased },
     limits,
     async (duck) => {
       await duck.requireSelect(sql);
@@ -41,17 +47,22 @@ export async function exportQuery(
   );
 }
 
+interface QueriedArchive {
+  readonly folder: string;
+  readonly erased: ErasedClients;
+}
+
 function withTables<T>(
-  folder: string,
+  { folder, erased }: QueriedArchive,
   limits: QueryLimits,
   run: (duck: Duck) => Promise<T>,
   output?: string,
 ): Promise<T> {
-  return whileFrozen(folder, (frozen) => withTablesOf(frozen, limits, run, output));
+  return whileFrozen(folder, (frozen) => withTablesOf({ folder: frozen, erased }, limits, run, output));
 }
 
 async function withTablesOf<T>(
-  folder: string,
+  { folder, erased }: QueriedArchive,
   { memoryMiB }: QueryLimits,
   run: (duck: Duck) => Promise<T>,
   output?: string,
@@ -63,7 +74,8 @@ async function withTablesOf<T>(
     const state = archive.read();
     for (const table of TABLE_NAMES) {
       const segments = archive.segments(state, { table });
-      const source = segments.length === 0 ? emptyTable(table) : archive.source(segments);
+      const without = isAboutClients(table) ? erased : [];
+      const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, without);
       const columns =
         table === 'decisions' ? `UNION ALL BY NAME SELECT ${COLUMNS_OF_ORDERS} WHERE false` : '';
       await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);

@@ -91,7 +91,8 @@ export class Shipper {
 
   async #ship(state: ArchiveState, first: JournalPage): Promise<Step> {
     const { store, archive, kept } = this.#parts;
-    const erasures = first.entries.filter((entry) => entry.kind === 'erasure');
+    const told = first.entries.filter((entry) => entry.kind === 'erasure');
+    const erasures = first.gap === null ? told : [...told, ...(await this.#erasuresAfter(state))];
     const rewritten = await this.#withoutErased(state, erasures);
     const drafts = new RowDrafts(archive);
     try {
@@ -107,6 +108,14 @@ export class Shipper {
     } finally {
       drafts.remove();
     }
+  }
+
+  /** Also those whose entries the journal lost before anybody shipped them. */
+  async #erasuresAfter({ cursor }: ArchiveState): Promise<readonly ErasureEntry[]> {
+    const { store, kept } = this.#parts;
+    // A writer that was killed after its commit did not say what it had shipped.
+    if (cursor !== null) await store.trimJournal(cursor, kept);
+    return store.unshippedErasures();
   }
 
   /** Drafts the rows of a page, and of those after it until one commit has enough or a page needs a commit of its own. */

@@ -5,7 +5,7 @@ import { exportQuery, queryArchive } from '../../archive/read/query.ts';
 import { UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { readArchiveConfig } from './archive-folder.ts';
+import { erasedNow, readArchiveConfig } from './archive-folder.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 
@@ -32,14 +32,15 @@ export function queryCommand(archive: Command): void {
 
 async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
   const { archiveDir } = readArchiveConfig();
+  const erased = await erasedNow();
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
-      await exportQuery(archiveDir, sql, resolve(output), LIMITS);
+      await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
       printError(`Written to ${output}.`);
       return;
     }
-    const answer = await queryArchive(archiveDir, sql, LIMITS);
+    const answer = await queryArchive(archiveDir, sql, LIMITS, erased);
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);

@@ -19,7 +19,7 @@ import { workInProcess } from './limited-process.ts';
 workInProcess(({ task, folders }: { task: EvidenceTask; folders: EvidenceFolders }, onProgress) => {
   const { from, to, platform, kind, rules } = task;
   const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
-  const place = { kind: 'archive', folder: folders.archiveDir } as const;
+  const place = { kind: 'archive', folder: folders.archiveDir, erased: folders.erased } as const;
   const ask = { place, from, to, platform, threads: 1, ...decidedBy };
   return withEvidence(ask, (evidence) => answer(task, evidence, folders, onProgress));
 });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type AccessKey, INSTALLATION } from '../../access/access-keys.ts';
+import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import type { Documents } from '../../state/documents.ts';
+import type { Store } from '../../state/store.ts';
 import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
@@ -12,7 +13,7 @@ export interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
   readonly archiveDir: string | null;
   readonly rulesDir: string;
-  readonly documents: Documents;
+  readonly store: Pick<Store, 'documents' | 'unshippedErasures'>;
   /** Epoch ms. */
   readonly clock: () => number;
   /** What cannot be kept does not end the work; somebody should hear of it. */
@@ -64,7 +65,7 @@ export class EvidenceDesk {
 
   constructor(parts: EvidenceDeskParts) {
     this.#parts = parts;
-    this.shelf = new JobShelf(parts.documents, parts.clock);
+    this.shelf = new JobShelf(parts.store.documents, parts.clock);
   }
 
   /** The job for a task: a new one, or one that is under way or was done just now. Throws EvidenceDeskBusy or NoArchive. */
@@ -72,7 +73,7 @@ export class EvidenceDesk {
     const now = this.#parts.clock();
     const before = await this.#before(asker, task, now);
     if (before !== null) return before;
-    this.#folders();
+    this.#archiveDir();
     const own = this.#entries.filter((entry) => entry.asker.platform === asker.platform);
     if (this.#closed || this.#entries.length > WAITING_MAX || own.length >= PLATFORM_JOBS_MAX)
       throw new EvidenceDeskBusy(`${this.#entries.length} are under way`);
@@ -103,6 +104,8 @@ export class EvidenceDesk {
   async remove({ platform }: EvidenceAsker, { jobId, state }: EvidenceJob): Promise<void> {
     if (!isUnderWay({ state })) return this.shelf.remove(platform, jobId);
     await this.shelf.cancel(jobId);
+    // It may have been kept since the job was read.
+    await this.shelf.removeResult(platform, jobId);
     this.#entries.find(({ job }) => job.jobId === jobId)?.stopping.abort();
   }
 
@@ -137,9 +140,14 @@ export class EvidenceDesk {
     if (place !== -1) this.#entries.splice(place, 1);
   }
 
-  #folders(): EvidenceFolders {
-    const { archiveDir, rulesDir } = this.#parts;
-    if (archiveDir !== null && existsSync(archiveDir)) return { archiveDir, rulesDir };
+  async #folders(): Promise<EvidenceFolders> {
+    const { rulesDir, store } = this.#parts;
+    return { archiveDir: this.#archiveDir(), erased: await erasedClients(store), rulesDir };
+  }
+
+  #archiveDir(): string {
+    const { archiveDir } = this.#parts;
+    if (archiveDir !== null && existsSync(archiveDir)) return archiveDir;
     throw new NoArchive('there is no archive on this node');
   }
 
@@ -163,10 +171,9 @@ export class EvidenceDesk {
     };
     try {
       await this.#tell(entry);
-      const work = { task, folders: this.#folders() };
+      const work = { task, folders: await this.#folders() };
       const result: EvidenceResult = await runInProcess(PROCESS, work, LIMITS, { onProgress, signal });
-      await this.shelf.keepResult(entry.asker.platform, jobId, result);
-      entry.job = { ...entry.job, state: 'done' };
+      entry.job = { ...entry.job, state: await this.#keep(entry, result) };
     } catch (error) {
       const trouble = error instanceof Error ? error.message : String(error);
       if (this.#closed) entry.job = { ...entry.job, state: 'failed', trouble: NODE_GONE };
@@ -176,6 +183,14 @@ export class EvidenceDesk {
     entry.job = { ...entry.job, endedAt: clock() };
     await this.#tell(entry).catch(this.#untold);
     await this.shelf.forgetCancellation(jobId).catch(this.#untold);
+  }
+
+  /** Whoever cancels a job does so before removing its result: what is kept behind that is removed here. */
+  async #keep({ asker: { platform }, job: { jobId } }: Entry, result: EvidenceResult) {
+    await this.shelf.keepResult(platform, jobId, result);
+    if (!(await this.shelf.isCancelled(jobId))) return 'done';
+    await this.shelf.removeResult(platform, jobId);
+    return 'cancelled';
   }
 
   /** Tells of every job that this node is still at it, and hears whether another node was asked to stop it. */

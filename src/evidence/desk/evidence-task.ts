@@ -1,3 +1,4 @@
+import type { ErasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
@@ -98,5 +99,7 @@ export type EvidenceResult =
 /** Where a node finds what its tasks are about. */
 export interface EvidenceFolders {
   readonly archiveDir: string;
+  /** Whom the archive may still hold although they were erased. */
+  readonly erased: ErasedClients;
   readonly rulesDir: string;
 }

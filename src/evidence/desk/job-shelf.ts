@@ -48,8 +48,12 @@ export class JobShelf {
   }
 
   async remove(platform: PlatformName, jobId: string): Promise<void> {
-    await this.#documents.delete(resultsOf(platform), jobId);
+    await this.removeResult(platform, jobId);
     await this.#documents.delete(jobsOf(platform), jobId);
+  }
+
+  removeResult(platform: PlatformName, jobId: string): Promise<void> {
+    return this.#documents.delete(resultsOf(platform), jobId);
   }
 
   /** Throws when it is larger than what is kept. */

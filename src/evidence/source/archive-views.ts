@@ -1,6 +1,7 @@
 import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap } from '../../archive/archive-log.ts';
 import type { Duck } from '../../archive/duck.ts';
+import type { EvidencePlace } from './evidence.ts';
 import { makeDecisionsView, makeOutcomesView, type ViewFilter } from './views.ts';
 
 /** What the views leave out that was there once. */
@@ -9,8 +10,15 @@ export interface Losses {
   readonly torn: boolean;
 }
 
+/** The folder of an archive, and whom it may still hold although they were erased. */
+export type ArchivePlace = Extract<EvidencePlace, { readonly kind: 'archive' }>;
+
 /** Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. */
-export async function makeArchiveViews(duck: Duck, folder: string, filter: ViewFilter): Promise<Losses> {
+export async function makeArchiveViews(
+  duck: Duck,
+  { folder, erased = [] }: ArchivePlace,
+  filter: ViewFilter,
+): Promise<Losses> {
   const archive = new Archive(folder);
   const state = archive.read();
   const where = {
@@ -20,8 +28,8 @@ export async function makeArchiveViews(duck: Duck, folder: string, filter: ViewF
   const until = filter.to === null ? {} : { to: filter.to };
   const decided = archive.segments(state, { table: 'decisions', ...where, ...until });
   const reported = archive.segments(state, { table: 'outcomes', ...where });
-  await makeDecisionsView(duck, decided.length === 0 ? null : archive.source(decided), filter);
-  await makeOutcomesView(duck, reported.length === 0 ? null : archive.source(reported), filter);
+  await makeDecisionsView(duck, decided.length === 0 ? null : archive.source(decided, erased), filter);
+  await makeOutcomesView(duck, reported.length === 0 ? null : archive.source(reported, erased), filter);
   const gaps = state.gaps.filter(
     ({ from, to }) => (filter.to === null || from < filter.to) && (filter.from === null || to >= filter.from),
   );

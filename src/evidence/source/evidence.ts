@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
@@ -11,7 +12,12 @@ import { makeJournalViews } from './journal-views.ts';
 
 /** Where decisions and outcomes are read from: the folder of an archive, or a file that `journal export` wrote. */
 export type EvidencePlace =
-  | { readonly kind: 'archive'; readonly folder: string }
+  | {
+      readonly kind: 'archive';
+      readonly folder: string;
+      /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
+      readonly erased?: ErasedClients;
+    }
   | { readonly kind: 'journal'; readonly path: string };
 
 export interface EvidenceAsk {
@@ -95,9 +101,7 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'journal') return workOnce(ask, work);
-  return whileFrozen(place.folder, (folder) =>
-    workOnce({ ...ask, place: { kind: 'archive', folder } }, work),
-  );
+  return whileFrozen(place.folder, (folder) => workOnce({ ...ask, place: { ...place, folder } }, work));
 }
 
 async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
@@ -126,7 +130,7 @@ async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<
   const { place } = ask;
   const { gaps, torn } =
     place.kind === 'archive'
-      ? await makeArchiveViews(duck, place.folder, ask)
+      ? await makeArchiveViews(duck, place, ask)
       : await makeJournalViews(duck, place.path, ask, folder);
   // After the gaps were looked for: what other versions decided is no gap.
   if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);

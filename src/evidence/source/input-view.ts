@@ -3,6 +3,7 @@ import type { Duck } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { type Column, TABLES } from '../../archive/tables.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
+import type { ArchivePlace } from './archive-views.ts';
 import type { Evidence, EvidenceAsk } from './evidence.ts';
 import { journalInputRows } from './journal-views.ts';
 import { between, emptyTable, enumOf, onPlatform } from './views.ts';
@@ -19,7 +20,7 @@ export type InputTable = (typeof TABLES_OF_INPUTS)[number];
  */
 export async function makeInputView({ ask, duck, folder }: Evidence): Promise<void> {
   for (const table of TABLES_OF_INPUTS) {
-    const rows = ask.place.kind === 'archive' ? archiveRows(ask.place.folder, table) : null;
+    const rows = ask.place.kind === 'archive' ? archiveRows(ask.place, table) : null;
     const source =
       rows ?? (ask.place.kind === 'journal' ? journalInputRows(folder, table) : emptyTable(table));
     await makeTableView(duck, table, source, ask);
@@ -87,8 +88,8 @@ async function makeTableView(
 }
 
 /** Null when the archive has no such rows. */
-function archiveRows(folder: string, table: InputTable): string | null {
+function archiveRows({ folder, erased = [] }: ArchivePlace, table: InputTable): string | null {
   const archive = new Archive(folder);
   const segments = archive.segments(archive.read(), { table });
-  return segments.length === 0 ? null : archive.source(segments);
+  return segments.length === 0 ? null : archive.source(segments, erased);
 }

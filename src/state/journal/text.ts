@@ -1,5 +1,5 @@
 import { type Decision, recordedDecision } from '../../decision/decision.ts';
-import type { JournalEntry, JournalGap, JournalRecord } from '../store.ts';
+import type { ErasureEntry, JournalEntry, JournalGap, JournalRecord } from '../store.ts';
 import { outcomeText, parsePositionalText, scoreText } from './positional-text.ts';
 
 /** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
@@ -40,6 +40,12 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
   const written: JournalRecord | Decision = JSON.parse(text);
   // A decision without its kind: so versions before wrote verdicts.
   return 'kind' in written ? written : verdictEntry(recordedDecision(written));
+}
+
+/** The erasure that `journalText` wrote. */
+export function parseErasure(text: string): ErasureEntry {
+  const erasure: ErasureEntry = JSON.parse(text);
+  return erasure;
 }
 
 /** The gap left by verdicts without a record, joined with a known one; null without either. */

@@ -2,18 +2,22 @@ import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { decodeClientState } from '../../client/state-document.ts';
 import { journalText } from '../journal/text.ts';
-import { deviceKey, deviceMember, NOTES } from '../keys.ts';
+import { deviceKey, deviceMember, journalKey, NOTES, PARTITIONS, unshippedErasuresKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
+import { RETENTION } from '../store.ts';
 import { deviceIds } from './client/commit.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const forgetClient = new RedisScript('client/forget-client-3.lua');
+const forgetClient = new RedisScript('client/forget-client-4.lua');
 const readText = new RedisScript('documents/read-text-1.lua');
 const forgetJournal = new RedisScript('journal/forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
 export const BATCH_KEYS_MAX = 200;
+
+/** Of one partition. */
+const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / PARTITIONS.length);
 
 /** A client that keeps changing while it is erased is tried again; more often than this is a fault. */
 export const ERASURE_ROUNDS_MAX = 10;
@@ -93,13 +97,13 @@ export class Erasing {
   async removeState(
     { platform, hash }: ClientKey,
     stamp: string,
-    [state, names, journal]: readonly [state: string, names: string, journal: string],
+    [state, names]: readonly [state: string, names: string],
+    partition: string,
   ): Promise<boolean> {
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
-    const args = [stamp, platform, journalText(erasure)];
-    const reply = await this.call(state, (commands) =>
-      forgetClient.run(commands, [state, names, journal], args),
-    );
+    const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
+    const keys = [state, names, journalKey(partition), unshippedErasuresKey(partition)];
+    const reply = await this.call(state, (commands) => forgetClient.run(commands, keys, args));
     return reply === 1;
   }
 

@@ -14,6 +14,7 @@ import type { RateBuckets } from '../rate-buckets.ts';
 import {
   type Change,
   type ClientJournal,
+  type ErasureEntry,
   type JournalPage,
   type KeptAfterShipping,
   type LoadAlso,
@@ -205,6 +206,10 @@ export class RedisStore implements Store {
 
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
     return this.#journals.trim(through, kept);
+  }
+
+  unshippedErasures(): Promise<readonly ErasureEntry[]> {
+    return this.#journals.unshippedErasures();
   }
 
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {

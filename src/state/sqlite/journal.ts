@@ -84,6 +84,7 @@ export function trimShipped(
       sql.shortenDecision.run(shorterMs, String(client), parsed.seq, nowMs + decisionsHotMs);
   }
   sql.forgetJournalLoss.run(through);
+  sql.forgetErasures.run(through);
   return rows.length;
 }
 

@@ -63,6 +63,13 @@ export function prepareStatements(db: DatabaseSync) {
       'SELECT client, record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
     ),
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
+    unshippedErasures: sql('SELECT entry FROM unshipped_erasures'),
+    putUnshippedErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
+    forgetErasures: sql('DELETE FROM unshipped_erasures WHERE position <= ?'),
+    /** The oldest, when there are more than so many. */
+    trimErasures: sql(
+      'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
+    ),
     register: sql('SELECT value FROM registers WHERE name = ?'),
     putRegister: sql(
       'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',

@@ -7,7 +7,7 @@ import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import { journalText } from '../journal/text.ts';
+import { journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
@@ -16,6 +16,7 @@ import { answerOf, readAnswer, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
   type ClientJournal,
+  type ErasureEntry,
   type JournalPage,
   type KeptAfterShipping,
   type LoadAlso,
@@ -180,6 +181,10 @@ class SqliteStore implements Store {
       );
   }
 
+  async unshippedErasures(): Promise<readonly ErasureEntry[]> {
+    return run(async () => this.#sql.unshippedErasures.all().map(({ entry }) => parseErasure(String(entry))));
+  }
+
   async historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
     return run(async () => {
       // One more than is wanted tells whether that was all.
@@ -206,7 +211,10 @@ class SqliteStore implements Store {
           platform,
           clientNumber: clientNumber(hash),
         } as const;
-        this.#sql.putJournal.run('', journalText(erasure));
+        const text = journalText(erasure);
+        const { lastInsertRowid } = this.#sql.putJournal.run('', text);
+        this.#sql.putUnshippedErasure.run(lastInsertRowid, text);
+        this.#sql.trimErasures.run(RETENTION.unshippedErasures);
       }),
     );
     await this.#checkpoints.truncate();

@@ -32,7 +32,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     decisions = made.toReversed();
     await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 9));
     await place.shipAll();
-    reader = new ArchiveReader(place.archive.folder);
+    reader = new ArchiveReader(place.archive.folder, store());
     forgetful = openSqliteStore(temporaryDirectory());
     hot = new DecisionLookup(store(), reader);
     cold = new DecisionLookup(forgetful, reader);

@@ -11,6 +11,7 @@ import type { JournalEntry, JournalRecord, Store } from '../../../src/state/stor
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { storeWith } from '../../stores/store-with.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 describeOnStores('shipping the journal', (store) => {
@@ -77,6 +78,16 @@ describeOnStores('shipping the journal', (store) => {
     const [tombstone] = await rowsOf(place, 'erasures', `platform = '${platform}'`);
     expect(tombstone?.['rows_removed']).to.equal(1n);
     expect(JSON.stringify(Object.keys(tombstone ?? {}))).to.equal('["platform","erased_at","rows_removed"]');
+  });
+
+  it('takes an erased client out although the journal lost that it was erased', async () => {
+    const [erased, other] = [newClient(), newClient()];
+    for (const each of [erased, other]) await verdict(store(), each, 'order-1');
+    await place.shipAll();
+    await store().erase(erased);
+    await place.shipAll(place.shipper({ store: forgetfulJournal(store()) }));
+    expect(await numbersOf(place, erased)).to.deep.equal([]);
+    expect(await numbersOf(place, other)).to.deep.equal([1]);
   });
 
   it('archives what an erased client does afterwards', async () => {
@@ -198,6 +209,17 @@ describe('shipping the journal of a SQLite store', () => {
     }
   });
 });
+
+/** The store after its journal ran over: erasures that nobody had read are a gap. */
+function forgetfulJournal(store: Store): Store {
+  const readJournal: Store['readJournal'] = async (after, limit) => {
+    const page = await store.readJournal(after, limit);
+    const entries = page.entries.filter(({ kind }) => kind !== 'erasure');
+    const lost = page.entries.length - entries.length;
+    return lost === 0 ? page : { ...page, entries, gap: { from: T0, to: T0, entries: lost } };
+  };
+  return storeWith(store, { readJournal });
+}
 
 /** An entry of each kind that no verdict or payment makes, with all members set. */
 function everyKind({ platform, clientIdKey }: ClientKey): readonly JournalEntry[] {

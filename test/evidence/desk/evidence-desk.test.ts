@@ -14,6 +14,7 @@ import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { storeWith } from '../../stores/store-with.ts';
 import { Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
@@ -33,13 +34,12 @@ describe('the evidence desk', () => {
 
   describeOnStores('with its jobs in the store', (store) => {
     let now = Date.UTC(2026, 0, 1);
-    const open = () => {
-      const documents = (store() satisfies Store).documents;
+    const open = (of: Store = store()) => {
       const onTrouble = (message: string) => expect.fail(message);
       return new EvidenceDesk({
         archiveDir,
         rulesDir: place.rulesDir,
-        documents,
+        store: of,
         clock: () => now,
         onTrouble,
       });
@@ -165,6 +165,25 @@ describe('the evidence desk', () => {
       expect(await kept(SHOP.platform)).to.deep.equal(['report']);
       expect(await kept(INSTALLATION)).to.deep.equal(['report']);
       expect(await kept(other)).to.have.members(['report', 'backtest']);
+    });
+
+    it('keeps no result that was finished while another node stopped the job', async () => {
+      const { documents } = store();
+      const stopping: typeof documents = {
+        ...documents,
+        set: async (collection, name, ...rest) => {
+          if (collection.startsWith('evidence-results')) {
+            const job = await desk.shelf.get(SHOP.platform, name);
+            await open().remove(SHOP, job ?? expect.fail('the job is gone'));
+          }
+          await documents.set(collection, name, ...rest);
+        },
+      };
+      const desk = open(storeWith(store(), { documents: stopping }));
+      const ended = await over(desk, await desk.ask(SHOP, task(500)));
+      expect(ended.state).to.equal('cancelled');
+      expect(await desk.shelf.result(SHOP.platform, ended.jobId)).to.equal(null);
+      await desk.close();
     });
 
     it('keeps 40 jobs of a platform, and none of them for another', async () => {

@@ -113,7 +113,7 @@ class Live {
       evidence: new EvidenceDesk({
         archiveDir: ARCHIVE,
         rulesDir,
-        documents: store.documents,
+        store,
         clock,
         onTrouble: () => {},
       }),

@@ -101,7 +101,7 @@ describe('routes and API documents', () => {
       evidence: new EvidenceDesk({
         archiveDir: null,
         rulesDir,
-        documents: store.documents,
+        store,
         clock,
         onTrouble: () => {},
       }),

@@ -5,7 +5,7 @@ import { JournalFileError } from '../../../evidence/journal-file.ts';
 import { type Evidence, type EvidenceAsk, withEvidence } from '../../../evidence/source/evidence.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
-import { readArchiveConfig } from '../../archive/archive-folder.ts';
+import { erasedNow, readArchiveConfig } from '../../archive/archive-folder.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
 import { parseTime } from '../../time-option.ts';
@@ -38,7 +38,7 @@ export async function onEvidence<T>(
   options: EvidenceOptions,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
-  const ask = askOf(options);
+  const ask = await askOf(options);
   const progress = await progressBar();
   try {
     return await withEvidence(ask, (evidence) => work(evidence, progress.show));
@@ -68,9 +68,12 @@ export async function chosenRules(version: string | undefined, evidence: Evidenc
   );
 }
 
-function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions): EvidenceAsk {
+async function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions): Promise<EvidenceAsk> {
   return {
-    place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
+    place:
+      journal === undefined
+        ? { kind: 'archive', folder: archiveFolder(), erased: await erasedNow() }
+        : journalAt(journal),
     from: parseTime(from, '--from'),
     to: parseTime(to, '--to'),
     platform: platform === undefined ? null : parsePlatform(platform),

@@ -34,7 +34,7 @@ export class ClientErasure {
   async erase(client: ClientKey): Promise<number> {
     const { erasing } = this.#parts;
     const { platform, hash } = client;
-    const journal = journalKey(partitionOf(hash));
+    const partition = partitionOf(hash);
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await erasing.readState(stateKey(hash));
       const names = await erasing.call(notesKey(hash), (commands, key) => commands.hKeys(key));
@@ -44,8 +44,9 @@ export class ClientErasure {
       await this.#removeDecisions(client, newest);
       // They lie in slots of their own.
       for (const name of owned.answers) await erasing.unlink([claimKey(platform, name)]);
-      await erasing.removeFromJournal(journal, hash);
-      if (await erasing.removeState(client, stamp, [stateKey(hash), notesKey(hash), journal])) return newest;
+      await erasing.removeFromJournal(journalKey(partition), hash);
+      const keys = [stateKey(hash), notesKey(hash)] as const;
+      if (await erasing.removeState(client, stamp, keys, partition)) return newest;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
   }

@@ -24,7 +24,7 @@ export class EarlierErasure {
   /** `newest` is the number of the client's newest decision, where it is known to be higher than what is left tells. */
   async erase(client: ClientKey, newest = 0): Promise<void> {
     const { hash } = client;
-    const journal = journalKey(earlierPartitionOf(hash));
+    const partition = earlierPartitionOf(hash);
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#erasing.readState(stateKeyOf(hash));
       const names = await this.#erasing.call(ownedKey(hash), (commands, key) => commands.zRange(key, 0, -1));
@@ -34,9 +34,9 @@ export class EarlierErasure {
       const told = state?.seq ?? (await this.#newestOf(hash, owned.orders));
       await this.#removeDecisions(client, Math.max(newest, told));
       await this.#removeOwned(client, owned);
-      await this.#erasing.removeFromJournal(journal, hash);
-      const keys = [stateKeyOf(hash), ownedKey(hash), journal] as const;
-      if (await this.#erasing.removeState(client, stamp, keys)) return;
+      await this.#erasing.removeFromJournal(journalKey(partition), hash);
+      const keys = [stateKeyOf(hash), ownedKey(hash)] as const;
+      if (await this.#erasing.removeState(client, stamp, keys, partition)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
   }

@@ -5,10 +5,11 @@ import {
   readCursor,
   writeCursor,
 } from '../../journal/cursor.ts';
-import { gapWith, type LostVerdict, widerGap } from '../../journal/text.ts';
-import { journalKey, journalLossKey, PARTITIONS, recordsPrefix } from '../../keys.ts';
+import { gapWith, type LostVerdict, parseErasure, widerGap } from '../../journal/text.ts';
+import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
 import {
+  type ErasureEntry,
   type JournalGap,
   type JournalPage,
   type JournalRecord,
@@ -19,7 +20,7 @@ import type { RedisCommands } from '../connection/connection.ts';
 import { RedisScript } from '../script.ts';
 import type { JournalEntries } from './entries.ts';
 
-const trimScript = new RedisScript('journal/trim-journal-2.lua');
+const trimScript = new RedisScript('journal/trim-journal-3.lua');
 
 export const BATCH_ENTRIES_MAX = 500;
 
@@ -103,13 +104,24 @@ export class RedisJournal {
     for (const [index, place] of readCursor(through).entries()) {
       const partition = partitions[index];
       if (place === null || partition === undefined) continue;
-      const keys = [journalKey(partition), journalLossKey(partition)];
+      const keys = [journalKey(partition), journalLossKey(partition), unshippedErasuresKey(partition)];
       const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
       const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
       const args = [`${place.ms}-${place.seq}`, ...numbers, recordsPrefix(partition), ...shorter];
       const trimSome = () => trimScript.run(this.#parts.commands, keys, args);
       while ((await this.#parts.runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
     }
+  }
+
+  /** Erasures that nobody has shipped. */
+  async unshippedErasures(): Promise<readonly ErasureEntry[]> {
+    const waiting = await Promise.all(
+      this.#parts.partitions().map((partition) => {
+        const key = unshippedErasuresKey(partition);
+        return this.#parts.runOn(key)(() => this.#parts.commands.zRange(key, 0, -1));
+      }),
+    );
+    return waiting.flat().map((erasure) => parseErasure(erasure.slice(erasure.indexOf(' ') + 1)));
   }
 
   /** What the partitions lost behind the places; null when nothing. */

@@ -3,7 +3,7 @@ import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { FoundDecisions } from '../../decision-search.ts';
 import { journalKey, PARTITIONS, partitionOf } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
-import type { ClientJournal, JournalPage, KeptAfterShipping } from '../../store.ts';
+import type { ClientJournal, ErasureEntry, JournalPage, KeptAfterShipping } from '../../store.ts';
 import type { DecisionRecords } from '../client/decision-records.ts';
 import type { RedisCommands } from '../connection/connection.ts';
 import { EARLIER_PARTITIONS, earlierPartitionOf } from '../earlier/keys.ts';
@@ -42,6 +42,10 @@ export class RedisJournals {
 
   trim(through: string, kept: KeptAfterShipping): Promise<void> {
     return this.#journal.trim(through, kept);
+  }
+
+  unshippedErasures(): Promise<readonly ErasureEntry[]> {
+    return this.#journal.unshippedErasures();
   }
 
   find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {

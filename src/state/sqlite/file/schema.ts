@@ -46,6 +46,7 @@ const SCHEMA = `
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS journal_client ON journal (client);
+  CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS audit (
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
   ) STRICT;

@@ -4,6 +4,7 @@
 
   KEYS[1] journal of a partition
   KEYS[2] what it lost
+  KEYS[3] erasures in it that nobody has shipped
 
   ARGV[1] id of the last entry that may go
   ARGV[2] entries that stay
@@ -28,6 +29,11 @@ end
 
 local lost = redis.call('HGET', KEYS[2], 'to')
 if lost and before(lost, ARGV[1]) then redis.call('UNLINK', KEYS[2]) end
+
+local through_ms = ARGV[1]:match('%d+')
+for _, erasure in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', through_ms)) do
+  if before(erasure:match('^%S+'), ARGV[1]) then redis.call('ZREM', KEYS[3], erasure) end
+end
 
 local excess = math.min(count, redis.call('XLEN', KEYS[1]) - kept)
 if excess <= 0 then return 0 end

@@ -5,15 +5,19 @@
   KEYS[1] state
   KEYS[2] owned: what erasure had to look for
   KEYS[3] journal of the client's partition
+  KEYS[4] erasures in it that nobody has shipped
 
   ARGV[1] stamp of the state as it was read, '' for none: a damaged state may be no text that could be sent back
   ARGV[2] platform
   ARGV[3] the journal's entry of the erasure; kept under no client, so that repeating an erasure leaves it
+  ARGV[4] how many erasures wait to be shipped at most; where nobody ships, the oldest go
 
   Returns 1 forgotten, 0 conflict (the state is not what was read).
 ]]
 local state = redis.call('GET', KEYS[1])
 if (state and redis.sha1hex(state) or '') ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1], KEYS[2])
-redis.call('XADD', KEYS[3], '*', 'kind', 'erasure', 'platform', ARGV[2], 'client', '', 'entry', ARGV[3])
+local id = redis.call('XADD', KEYS[3], '*', 'kind', 'erasure', 'platform', ARGV[2], 'client', '', 'entry', ARGV[3])
+redis.call('ZADD', KEYS[4], string.match(id, '%d+'), id .. ' ' .. ARGV[3])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -1 - tonumber(ARGV[4]))
 return 1

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { erasedClients } from '../../../src/archive/archive.ts';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
+import { queryArchive } from '../../../src/archive/read/query.ts';
+import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { makeInputView } from '../../../src/evidence/source/input-view.ts';
+import { all } from '../../evidence/source/lived-evidence.ts';
+import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+describeOnStores('a client who was erased, before the archive is rewritten', (store) => {
+  const platform = newPlatform();
+  const [erased, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let lookup: DecisionLookup;
+  let decision: Decision;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+    decision = await live(erased, 'order-1');
+    await live(other, 'order-2');
+    await place.shipAll();
+    reader = new ArchiveReader(place.archive.folder, store());
+    lookup = new DecisionLookup(store(), reader);
+    await store().erase(erased);
+  });
+  after(async () => {
+    await reader?.close();
+    place?.duck.close();
+  });
+
+  async function live(client: ClientKey, orderRef: string): Promise<Decision> {
+    const made = await verdict(store(), client, orderRef, T0);
+    await store().commit(paymentOf(client, await store().load(client), orderRef, T0 + 1));
+    return made;
+  }
+
+  async function placeNow(): Promise<EvidencePlace> {
+    return { kind: 'archive', folder: place.archive.folder, erased: await erasedClients(store()) };
+  }
+
+  it('is still in its files', async () => {
+    const { rows } = await queryArchive(place.archive.folder, CLIENTS, LIMITS);
+    expect(rows.flat()).to.deep.equal(['ann', 'bob']);
+  });
+
+  it('is not found by its decision, its order or its name', async () => {
+    expect(await lookup.decision(decision.decisionId)).to.equal(null);
+    expect(await lookup.ofOrder(platform, 'order-1')).to.deep.equal([]);
+    expect(await lookup.ofClient(erased, 10)).to.deep.equal([]);
+    expect(await lookup.history(erased, 10)).to.deep.equal({ entries: [], complete: true });
+  });
+
+  it('is not among the decisions of its platform, whatever they are looked for by', async () => {
+    const found = await lookup.find(platform, {}, 10);
+    const paid = await lookup.findByFate(platform, {}, 'PAID', 10);
+    for (const decisions of [found.decisions, paid?.decisions ?? []])
+      expect(decisions.map(({ clientIdKey }) => clientIdKey)).to.deep.equal(['bob']);
+  });
+
+  it('is not in what evidence is worked out from', async () => {
+    const seen = await withEvidence(all(await placeNow()), async (evidence) => {
+      await makeInputView(evidence);
+      const clientsIn = async (view: string) =>
+        (await evidence.duck.rows(`SELECT DISTINCT client_hash AS number FROM ${view}`)).map(({ number }) =>
+          String(number),
+        );
+      return Promise.all(['decisions', 'outcomes', 'orders', 'inputs'].map(clientsIn));
+    });
+    const bob = [clientNumber(other.hash)];
+    expect(seen).to.deep.equal([bob, bob, bob, bob]);
+  });
+
+  it('is not in what SQL is answered', async () => {
+    const ask = (sql: string) => answer(sql, place, erasedClients(store()));
+    expect(await ask(CLIENTS)).to.deep.equal(['bob']);
+    expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);
+  });
+
+  it('is a client like any other when it comes back, before and after', async () => {
+    const returned = await verdict(store(), erased, 'order-3', T0 + 10);
+    expect(await lookup.ofClient(erased, 10)).to.deep.equal([returned]);
+    await place.shipAll();
+    expect(await erasedClients(store())).to.deep.equal([]);
+    const found = await reader.decisionsOfClient(erased, 10, Number.MAX_SAFE_INTEGER);
+    expect(found.decisions).to.deep.equal([returned]);
+  });
+});
+
+const CLIENTS = 'SELECT client_id_key FROM decisions ORDER BY client_id_key';
+const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
+
+async function answer(sql: string, { archive }: ArchivedStore, erased: Promise<readonly string[]>) {
+  const { rows } = await queryArchive(archive.folder, sql, LIMITS, await erased);
+  return rows.flat();
+}

@@ -1,0 +1,11 @@
+import type { Store } from '../../src/state/store.ts';
+
+/** A store with some parts of it replaced; the others are those of the store itself. */
+export function storeWith(store: Store, parts: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const part: unknown = Reflect.get(name in parts ? parts : target, name);
+      return typeof part === 'function' ? part.bind(target) : part;
+    },
+  });
+}
