@@ -1,19 +1,18 @@
-import { ask, useAnswer } from '../../api.js';
-import { html, useState } from '../../html.js';
-import { REACHES, sinceDays } from '../../parts/evidence/span.js';
+import { useAnswer } from '../../api.js';
+import { html } from '../../html.js';
+import { BacktestForm } from '../../parts/evidence/backtest-form.js';
 import { useJob, WorkedOut } from '../../parts/evidence/worked.js';
-import { Field, formValues } from '../../parts/form.js';
+import { Field } from '../../parts/form.js';
 import { dateTime } from '../../parts/format.js';
-import { Answered, Trouble } from '../../parts/notice.js';
+import { Answered } from '../../parts/notice.js';
 import { Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
-import { BACKTEST, EVIDENCE_JOBS, RULE_FOLDERS } from '../../questions.js';
+import { EVIDENCE_JOBS, RULE_FOLDERS } from '../../questions.js';
 import { Report } from './report.js';
 
 /**
  * @import { BacktestReport, EvidenceJob, EvidenceJobList, RuleFolderList, Worked } from '../../answers.d.ts'
- * @import { Answer, Refusal } from '../../api.js'
- * @import { FormEvent } from '../../parts/form.js'
+ * @import { Answer } from '../../api.js'
  */
 
 /**
@@ -39,40 +38,20 @@ function Opened({ jobId }) {
 
 function NewBacktest() {
   const folders = useAnswer(RULE_FOLDERS);
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const run = (/** @type {FormEvent} */ event) => {
-    const { days = '', ...values } = formValues(event);
-    setError(null);
-    ask('POST', BACKTEST, { ...values, from: sinceDays(days) }).then(({ jobId }) => {
-      location.hash = `#/backtest/${jobId}`;
-    }, setError);
+  const open = (/** @type {string} */ jobId) => {
+    location.hash = `#/backtest/${jobId}`;
   };
   const form = (/** @type {RuleFolderList} */ { versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
     const options = sound.map((version) => html`<option>${version}</option>`);
-    return html`<form class="filters" onSubmit=${run}>
+    const button = html`<button type="submit" class="button-accent">Run</button>`;
+    return html`<${BacktestForm} ...${{ against: options, mode: 'recorded', button, onJob: open }}>
       <${Field} label="version"><select name="version">${options}</select><//>
-      <${Field} label="against">
-        <select name="against"><option value="">what was recorded</option>${options}</select>
-      <//>
-      <${Field} label="how">
-        <select name="mode">
-          <option value="recorded">on recorded facts</option>
-          <option value="closed-loop">lived through again</option>
-        </select>
-      <//>
-      <${Field} label="on decisions of">
-        <select name="days">
-          ${REACHES.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
-        </select>
-      <//>
-      <div class="buttons"><button type="submit" class="button-accent">Run</button></div>
-    </form>`;
+    <//>`;
   };
   return html`<section class="card">
     <h2>Run on the archive</h2>
     <${Answered} answer=${folders}>${form}<//>
-    ${error && html`<${Trouble} error=${error} />`}
   </section>`;
 }
 

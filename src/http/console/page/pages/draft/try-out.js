@@ -1,16 +1,11 @@
-import { ask } from '../../api.js';
 import { html, useState } from '../../html.js';
-import { REACHES, sinceDays } from '../../parts/evidence/span.js';
+import { BacktestForm } from '../../parts/evidence/backtest-form.js';
 import { useJob, WorkedOut } from '../../parts/evidence/worked.js';
-import { Field, formValues } from '../../parts/form.js';
 import { count, counted } from '../../parts/format.js';
-import { Trouble } from '../../parts/notice.js';
-import { BACKTEST } from '../../questions.js';
 
 /**
  * @import { BacktestReport, RuleFolderList, Worked } from '../../answers.d.ts'
  * @import { Answer } from '../../api.js'
- * @import { FormEvent } from '../../parts/form.js'
  * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
  */
 
@@ -20,16 +15,9 @@ import { BACKTEST } from '../../questions.js';
  */
 export function TryOut({ copy: { version, saved, from }, list }) {
   const [jobId, setJobId] = useState(/** @type {string | null} */ (null));
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
   const sound = list.versions.filter((one) => one.sound && one.version !== version);
-  const run = (/** @type {FormEvent} */ event) => {
-    const { days = '', ...values } = formValues(event);
-    setError(null);
-    ask('POST', BACKTEST, { version, ...values, from: sinceDays(days) }).then(
-      (job) => setJobId(job.jobId),
-      setError,
-    );
-  };
+  const against = sound.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`);
+  const button = html`<button type="submit" disabled=${!saved}>Backtest</button>`;
   const sweep = `#/evidence/sweep?${new URLSearchParams({ version, days: '30' })}`;
   return html`<section class="card" aria-label="Backtest">
     <h2>Try it on what happened</h2>
@@ -40,27 +28,9 @@ export function TryOut({ copy: { version, saved, from }, list }) {
           </p>`
         : html`<p class="faint">Save it first: a backtest is of what lies in RULES_DIR.</p>`
     }
-    <form class="filters" onSubmit=${run}>
-      <${Field} label="against">
-        <select name="against">
-          <option value="">what was recorded</option>
-          ${sound.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`)}
-        </select>
-      <//>
-      <${Field} label="how">
-        <select name="mode">
-          <option value="closed-loop">lived through again</option>
-          <option value="recorded">on recorded facts</option>
-        </select>
-      <//>
-      <${Field} label="on decisions of">
-        <select name="days">
-          ${REACHES.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
-        </select>
-      <//>
-      <div class="buttons"><button type="submit" disabled=${!saved}>Backtest</button></div>
-    </form>
-    ${error && html`<${Trouble} error=${error} />`}
+    <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId }}>
+      <input type="hidden" name="version" value=${version} />
+    <//>
     ${jobId && html`<${Backtest} key=${jobId} jobId=${jobId} />`}
   </section>`;
 }

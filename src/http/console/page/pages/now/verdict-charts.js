@@ -61,15 +61,25 @@ export function VerdictCharts({ slots, note, marks }) {
 }
 
 /** @param {VerdictChartProps} props */
-function VerdictMix({ at, slots, all, note, marks }) {
-  const series = useMemo(() => {
-    const parts = VERDICTS.map(({ name, color }) => ({
-      ...{ name, color },
-      pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name],
-    }));
-    return summed(slots, all, parts);
-  }, [slots]);
-  return html`<${Chart} title="Verdicts" kind="bars" ...${{ note, at, series, marks }} />`;
+function VerdictMix(props) {
+  const parts = VERDICTS.map(({ name, color }) => ({
+    ...{ name, color },
+    pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name],
+  }));
+  return html`<${Mix} title="Verdicts" ...${{ ...props, parts }} />`;
+}
+
+/**
+ * Stacked bars, slot by slot.
+ * @param {Omit<VerdictChartProps, 'all'> & {
+ *   all: number | null,
+ *   title: string,
+ *   parts: readonly { name: string, color: string, pick: (slot: VerdictSlot) => number }[],
+ * }} props
+ */
+function Mix({ title, parts, at, slots, all, note, marks }) {
+  const series = useMemo(() => summed(slots, all, parts), [slots]);
+  return html`<${Chart} title=${title} kind="bars" ...${{ note, at, series, marks }} />`;
 }
 
 /** @param {VerdictChartProps} props */
@@ -95,28 +105,22 @@ function percentText(value) {
 }
 
 /** @param {VerdictChartProps} props */
-function Groups({ at, slots, all, note, marks }) {
-  const series = useMemo(() => {
-    const parts = GROUPS.map(({ name, color }) => ({
-      ...{ name, color },
-      pick: (/** @type {VerdictSlot} */ { groups }) => groups[name],
-    }));
-    return summed(slots, all, parts);
-  }, [slots]);
-  return html`<${Chart} title="Client groups" kind="bars" ...${{ note, at, series, marks }} />`;
+function Groups(props) {
+  const parts = GROUPS.map(({ name, color }) => ({
+    ...{ name, color },
+    pick: (/** @type {VerdictSlot} */ { groups }) => groups[name],
+  }));
+  return html`<${Mix} title="Client groups" ...${{ ...props, parts }} />`;
 }
 
 /** @param {VerdictChartProps} props */
-function Waits({ at, slots, note, marks }) {
-  const series = useMemo(() => {
-    const levels = new Set(slots.flatMap(({ waits }) => Object.keys(waits)));
-    const shown = levels.size === 0 ? ['1'] : [...levels].sort((a, b) => Number(a) - Number(b));
-    const parts = shown.map((level, index) => ({
-      name: `level ${level}`,
-      color: WAIT_COLORS[index] ?? '--wait-4',
-      pick: (/** @type {VerdictSlot} */ { waits }) => waits[level] ?? 0,
-    }));
-    return summed(slots, null, parts);
-  }, [slots]);
-  return html`<${Chart} title="Waits by ladder level" kind="bars" ...${{ note, at, series, marks }} />`;
+function Waits(props) {
+  const levels = new Set(props.slots.flatMap(({ waits }) => Object.keys(waits)));
+  const shown = levels.size === 0 ? ['1'] : [...levels].sort((a, b) => Number(a) - Number(b));
+  const parts = shown.map((level, index) => ({
+    name: `level ${level}`,
+    color: WAIT_COLORS[index] ?? '--wait-4',
+    pick: (/** @type {VerdictSlot} */ { waits }) => waits[level] ?? 0,
+  }));
+  return html`<${Mix} title="Waits by ladder level" ...${{ ...props, parts, all: null }} />`;
 }
