@@ -1,4 +1,5 @@
-import type { Figure } from './figure.ts';
+import { missingPrograms } from './processes/missing-programs.ts';
+import type { ScenarioRun } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
 /**
@@ -13,10 +14,12 @@ async function main(): Promise<void> {
   const [name, ...flags] = process.argv.slice(2);
   const scenario = scenarios.find((one) => one.name === name);
   if (scenario === undefined) throw new Error(`there is no scenario "${name}"`);
-  const figures: readonly Figure[] = await scenario.run({
+  const run: ScenarioRun = {
     quick: flags.includes('--quick'),
     report: (line) => process.stderr.write(`  ${scenario.name}: ${line}\n`),
-  });
+  };
+  const missing = missingPrograms(scenario.needs ?? [], run);
+  const figures = missing === null ? await scenario.run(run) : [missing];
   process.stdout.write(JSON.stringify(figures), () => process.exit(0));
 }
 

@@ -17,6 +17,8 @@ export interface Scenario {
   readonly name: string;
   /** What is done and what must hold, in a sentence. */
   readonly does: string;
+  /** Programs without which it is not run; none when absent. */
+  readonly needs?: readonly string[];
   /** The runner gives the scenario up after this long, and reports it as missed. */
   readonly limitSeconds: number;
   readonly run: (run: ScenarioRun) => Promise<readonly Figure[]>;

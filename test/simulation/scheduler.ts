@@ -7,7 +7,7 @@ interface Task {
 }
 
 /** No seed needs nearly as many; one that does goes round in circles. */
-const MAX_STEPS = 20_000;
+const STEPS_MAX = 20_000;
 
 /**
  * Everything that happens between processes, one thing at a time, in an order that the seed chooses: of
@@ -44,7 +44,7 @@ export class Scheduler {
   /** Runs until nothing is left to do. Throws when that does not happen. */
   async run(): Promise<void> {
     for (let steps = 0; this.#tasks.length > 0; steps++) {
-      if (steps === MAX_STEPS) throw new Error(`still busy after ${MAX_STEPS} steps`);
+      if (steps === STEPS_MAX) throw new Error(`still busy after ${STEPS_MAX} steps`);
       this.#takeNext()();
       // Lets every promise that the step settled have its effects before the next step.
       await nextTurn();

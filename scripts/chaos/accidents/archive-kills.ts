@@ -13,7 +13,7 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atLeast, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import { ShipperProcess } from '../processes/shipper-process.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -61,11 +61,12 @@ export const archiveKills: Scenario = {
   name: 'archive-kills',
   does: 'kill -9 of shipper, service and Redis under load, 50 times on each store: every acknowledged verdict is in the archive exactly once and comes out again',
   limitSeconds: 1_800,
-  run: async (run) => {
-    const missing = missingPrograms(['redis-server'], run);
-    const onSqlite = await killOn(await sqlitePlace(), run);
-    return [...onSqlite, ...(missing === null ? await killOn(await redisPlace(), run) : [missing])];
-  },
+  run: (run) =>
+    onEachStore(
+      run,
+      async () => killOn(await sqlitePlace(), run),
+      async () => killOn(await redisPlace(), run),
+    ),
 };
 
 function sqlitePlace(): Promise<Place> {

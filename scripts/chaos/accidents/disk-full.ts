@@ -7,7 +7,8 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms, notRun } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
+import { notRun } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';
@@ -61,9 +62,11 @@ export const diskFull: Scenario = {
     if (disk === null)
       return [notRun('run as root on Linux, so that a small disk can be mounted', run.report)];
     disk.remove();
-    const missing = missingPrograms(['redis-server'], run);
-    const onRedis = missing === null ? await underRedis(run) : [missing];
-    return [...(await underSqlite(run)), ...onRedis];
+    return onEachStore(
+      run,
+      () => underSqlite(run),
+      () => underRedis(run),
+    );
   },
 };
 

@@ -9,9 +9,7 @@ import { Load, payersInTurn, type Sample } from '../traffic/load.ts';
 import { type Recorded, recordedDecisions } from '../traffic/records.ts';
 import { slowestUsableMs } from '../traffic/usable-latency.ts';
 
-const RATE_PER_SECOND = 300;
-const CONNECTIONS = 60;
-const CLIENTS = 300;
+const LOAD = { ratePerSecond: 300, connections: 60, ask: payersInTurn(300) };
 const WARM_UP_MS = 3_000;
 const ANSWER_LIMIT_MS = 300;
 
@@ -19,6 +17,7 @@ const ANSWER_LIMIT_MS = 300;
 export const failover: Scenario = {
   name: 'failover',
   does: 'the master of a Redis Cluster and of a Sentinel group is killed under load: when verdicts are given again, and which steps are lost',
+  needs: ['redis-server'],
   limitSeconds: 180,
   run,
 };
@@ -41,12 +40,7 @@ async function failOver(
   report: (line: string) => void,
 ): Promise<readonly Figure[]> {
   const service = await startServiceNode({ redisUrl: redis.url });
-  const load = new Load({
-    target: service,
-    connections: CONNECTIONS,
-    ratePerSecond: RATE_PER_SECOND,
-    ask: payersInTurn(CLIENTS),
-  });
+  const load = new Load({ target: service, ...LOAD });
   await delay(WARM_UP_MS);
   await redis.nodes[0]?.kill();
   const killedAtMs = performance.now();

@@ -21,9 +21,9 @@ export interface KillPlan {
   readonly victim: { kill(): Promise<void>; restart(): Promise<void> };
   /** Null: callers that never pause. */
   readonly ratePerSecond: number | null;
-  readonly mostSamples?: number;
+  readonly samplesMax?: number;
   /** How many of a round's refused verdicts are asked for again; all when absent. */
-  readonly mostRetried?: number;
+  readonly retriedMax?: number;
   /** Every so many kills the load before it lasts so long; it is about 300 ms otherwise. */
   readonly longLoad?: { readonly everyNth: number; readonly ms: number };
 }
@@ -85,12 +85,12 @@ async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
 
 /** Reads back what was acknowledged, then asks again for what was not, as a careful caller does. */
 async function account(
-  { service, mostRetried = Number.POSITIVE_INFINITY }: KillPlan,
+  { service, retriedMax = Number.POSITIVE_INFINITY }: KillPlan,
   samples: readonly Sample[],
 ): Promise<Omit<KillRound, 'samples' | 'killedAtMs' | 'recoveryMs'>> {
   const acknowledged = samples.filter(({ status }) => status === 200);
   // The first ones were under way at the kill, which is where doubt can be; later ones found the victim gone.
-  const refused = samples.filter(({ status }) => status !== 200).slice(0, mostRetried);
+  const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
   const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
   const retried = await retryAll(service, refused);
   const after = await recordedDecisions(service, ordersOf(refused));

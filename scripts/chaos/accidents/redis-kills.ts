@@ -16,12 +16,13 @@ const LONG_LOAD = { everyNth: 5, ms: 3_000 };
 const EVERYSEC_BOUND_MS = 2_000;
 const ANSWER_LIMIT_MS = 300;
 /** Left for the retries; counted apart they would only repeat the same figure. */
-const MOST_RETRIED_A_ROUND = 60;
+const RETRIED_A_ROUND_MAX = 60;
 
 /** Redis dies at once, again and again, and comes back with what its append-only file holds. */
 export const redisKills: Scenario = {
   name: 'redis-kills',
   does: 'kill -9 of Redis (AOF, everysec) under load, 50 times: acknowledged verdicts are lost only within what everysec allows, none is doubled',
+  needs: ['redis-server'],
   limitSeconds: 600,
   run,
 };
@@ -35,7 +36,7 @@ async function run(run: ScenarioRun): Promise<readonly Figure[]> {
       service,
       victim: redis,
       ratePerSecond: RATE_PER_SECOND,
-      mostRetried: MOST_RETRIED_A_ROUND,
+      retriedMax: RETRIED_A_ROUND_MAX,
       longLoad: LONG_LOAD,
     },
     run,

@@ -17,9 +17,7 @@ import {
 import { firstSuccess, recordedDecisions } from '../traffic/records.ts';
 import { slowestUsableMs } from '../traffic/usable-latency.ts';
 
-const RATE_PER_SECOND = 500;
-const CONNECTIONS = 100;
-const CLIENTS = 500;
+const LOAD = { ratePerSecond: 500, connections: 100, ask: payersInTurn(500) };
 const LONE_ROUNDS = 8;
 const WARM_UP_MS = 3_000;
 const SETTLE_MS = 1_000;
@@ -31,6 +29,7 @@ const MEMORY_EVERY_MS = 100;
 export const redisStopped: Scenario = {
   name: 'redis-stopped',
   does: 'Redis stopped (SIGSTOP) for 10 s under load: 503 within 300 ms, nothing applied later, back within 1 s',
+  needs: ['redis-server'],
   limitSeconds: 120,
   run,
 };
@@ -56,12 +55,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   const [node] = redis.nodes;
   if (node === undefined) throw new Error('Redis has no node');
   const lone = await loneRequests(service, node);
-  const load = new Load({
-    target: service,
-    connections: CONNECTIONS,
-    ratePerSecond: RATE_PER_SECOND,
-    ask: payersInTurn(CLIENTS),
-  });
+  const load = new Load({ target: service, ...LOAD });
   const memory: { readonly atMs: number; readonly mib: number }[] = [];
   const watch = setInterval(
     () => memory.push({ atMs: performance.now(), mib: service.memoryMib() }),

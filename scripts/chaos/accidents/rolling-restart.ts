@@ -9,7 +9,6 @@ import { startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
@@ -17,19 +16,16 @@ import { doubled, lost, recordedDecisions } from '../traffic/records.ts';
 
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
-const RATE_PER_SECOND = 100;
-const CONNECTIONS = 16;
-const CLIENTS = 500;
+const LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
 /** The load goes on between two restarts, so that each meets warm connections. */
 const PAUSE_MS = 1000;
 
 export const rollingRestart: Scenario = {
   name: 'rolling-restart',
   does: 'restarts each of two nodes behind HAProxy in turn, ten times under load: no request may fail',
+  needs: ['haproxy', 'redis-server'],
   limitSeconds: 240,
   run: async (run) => {
-    const missing = missingPrograms(['haproxy', 'redis-server'], run);
-    if (missing !== null) return [missing];
     const redis = await startStandalone();
     const one = await startServiceNode({ redisUrl: redis.url });
     const other = await startServiceNode({ redisUrl: redis.url, key: one.key });
@@ -41,12 +37,7 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
   const callerUrl = await startBalancer(nodes);
-  const load = new Load({
-    target: { callerUrl, platformUrl: first.platformUrl, key: first.key },
-    connections: CONNECTIONS,
-    ratePerSecond: RATE_PER_SECOND,
-    ask: payersInTurn(CLIENTS),
-  });
+  const load = new Load({ target: { callerUrl, platformUrl: first.platformUrl, key: first.key }, ...LOAD });
   await delay(PAUSE_MS);
   const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
   for (let round = 1; round <= restarts; round++) {

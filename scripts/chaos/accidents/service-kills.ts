@@ -3,7 +3,7 @@ import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type KillRound, killAgainAndAgain } from './kill-rounds.ts';
 
-const MOST_A_ROUND = 2_000;
+const SAMPLES_A_ROUND_MAX = 2_000;
 
 /** The service dies at once, again and again, and starts on the same SQLite file. */
 export const serviceKills: Scenario = {
@@ -15,7 +15,7 @@ export const serviceKills: Scenario = {
 
 async function run(run: ScenarioRun): Promise<readonly Figure[]> {
   const service = await startServiceNode();
-  const plan = { service, victim: service, ratePerSecond: null, mostSamples: MOST_A_ROUND };
+  const plan = { service, victim: service, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
   const rounds = await killAgainAndAgain(plan, run);
   return killFigures(rounds);
 }

@@ -9,7 +9,7 @@ import { killAgainAndAgain } from './kill-rounds.ts';
 import { killFigures } from './service-kills.ts';
 
 const WORKERS = 2;
-const MOST_A_ROUND = 2_000;
+const SAMPLES_A_ROUND_MAX = 2_000;
 
 /** A worker that dies for the fifth time in a row within a minute ends its node, so the node starts again before. */
 const KILLS_A_NODE = 4 * WORKERS;
@@ -18,6 +18,7 @@ const KILLS_A_NODE = 4 * WORKERS;
 export const workerKills: Scenario = {
   name: 'worker-kills',
   does: 'kill -9 of one of two workers under load on Redis, 50 times: no acknowledged verdict is lost or doubled',
+  needs: ['redis-server'],
   limitSeconds: 900,
   run,
 };
@@ -42,7 +43,7 @@ async function run(run: ScenarioRun): Promise<readonly Figure[]> {
       await service.restart();
     },
   };
-  const plan = { service, victim, ratePerSecond: null, mostSamples: MOST_A_ROUND };
+  const plan = { service, victim, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
   const rounds = await killAgainAndAgain(plan, run);
   const answeredAfter = rounds.map(
     ({ acknowledged, killedAtMs }) => acknowledged.filter(({ sentAtMs }) => sentAtMs > killedAtMs).length,

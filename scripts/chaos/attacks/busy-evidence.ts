@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
@@ -35,13 +35,12 @@ export const busyEvidence: Scenario = {
   name: 'busy-evidence',
   does: 'evidence is worked out from the archive without a pause: verdicts take at most 1.2 times their p99',
   limitSeconds: 600,
-  run: async (run) => {
-    const sqlite = await evidenceBeside('SQLite', undefined, run);
-    const missing = missingPrograms(['redis-server'], run);
-    if (missing !== null) return [...sqlite, missing];
-    const { url } = await startStandalone();
-    return [...sqlite, ...(await evidenceBeside('Redis', url, run))];
-  },
+  run: (run) =>
+    onEachStore(
+      run,
+      () => evidenceBeside('SQLite', undefined, run),
+      async () => evidenceBeside('Redis', (await startStandalone()).url, run),
+    ),
 };
 
 async function evidenceBeside(

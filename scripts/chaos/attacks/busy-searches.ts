@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
@@ -28,13 +28,12 @@ export const busySearches: Scenario = {
   name: 'busy-searches',
   does: "one tenant looks for decisions, histories and explanations without a pause: another's verdicts take at most twice their p99",
   limitSeconds: 600,
-  run: async (run) => {
-    const sqlite = await searchesBeside('SQLite', undefined, run);
-    const missing = missingPrograms(['redis-server'], run);
-    if (missing !== null) return [...sqlite, missing];
-    const { url } = await startStandalone();
-    return [...sqlite, ...(await searchesBeside('Redis', url, run))];
-  },
+  run: (run) =>
+    onEachStore(
+      run,
+      () => searchesBeside('SQLite', undefined, run),
+      async () => searchesBeside('Redis', (await startStandalone()).url, run),
+    ),
 };
 
 async function searchesBeside(

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { atLeast, atMost, type Figure, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
@@ -24,11 +24,12 @@ export const overload: Scenario = {
   name: 'overload',
   does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, verdicts go before scores, and all is normal within 5 s',
   limitSeconds: 420,
-  run: async (run) => {
-    const onSqlite = await underSqlite(run);
-    const missing = missingPrograms(['redis-server'], run);
-    return [...onSqlite, ...(missing === null ? await underRedis(run) : [missing])];
-  },
+  run: (run) =>
+    onEachStore(
+      run,
+      () => underSqlite(run),
+      () => underRedis(run),
+    ),
 };
 
 type Operation = 'score' | 'verdict';

@@ -10,7 +10,7 @@ import { post, type Target } from '../traffic/requests.ts';
 const CALLERS = 8;
 const TIMEOUT_MS = 5_000;
 const ANSWER_LIMIT_MS = 1_000;
-const MOST_BYTES = 600;
+const BYTES_MAX = 600;
 /** Of the requests, those that are no HTTP at all; each needs a connection of its own. */
 const RAW_SHARE = 0.1;
 
@@ -80,7 +80,7 @@ async function caller(target: Target, random: SeededRandom, requests: number, to
 /** Random bytes, or a valid request with some of its bytes changed or cut off. */
 function rawBytes(target: Target, random: SeededRandom): Buffer {
   if (random.chance(0.5)) {
-    return Buffer.from(Array.from({ length: random.whole(1, MOST_BYTES) }, () => random.whole(0, 255)));
+    return Buffer.from(Array.from({ length: random.whole(1, BYTES_MAX) }, () => random.whole(0, 255)));
   }
   const bytes = Buffer.from(post(`${target.callerUrl}/v1/client/verdict`, target.key, validBody(random)));
   for (let changes = random.whole(1, 8); changes > 0; changes--)

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { end, isRunning, own } from '../../../test/processes/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms, notRun } from '../processes/missing-programs.ts';
+import { notRun } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, percentile } from '../traffic/load.ts';
@@ -21,12 +21,10 @@ const GONE_WITHIN_SECONDS = 15;
  */
 const WINDOW_MS = 12_000;
 const QUICK_WINDOW_MS = 4_000;
-const RATE_PER_SECOND = 100;
-const CONNECTIONS = 8;
-const CLIENTS = 500;
+const LOAD = { ratePerSecond: 100, connections: 8, ask: payersInTurn(500, 'healthy-') };
 const LOOK_EVERY_MS = 200;
 /** Of the service's connections, those that may stay: the healthy client's, and the attacker's own look. */
-const NOT_SLOW = CONNECTIONS + 1;
+const NOT_SLOW = LOAD.connections + 1;
 const TCP_TABLE = '/proc/net/tcp';
 const ESTABLISHED = '01';
 /** Takes the attack in the service's stead, in a process of its own. */
@@ -68,10 +66,9 @@ interface Compared {
 export const slowClients: Scenario = {
   name: 'slow-clients',
   does: '1,000 sockets that send headers, send a body or read answers slowly (slowhttptest): they are cut off within 15 s, and a healthy client hardly notices; a bare server takes the same attacks as the control',
+  needs: ['slowhttptest'],
   limitSeconds: 300,
   run: async (run) => {
-    const missing = missingPrograms(['slowhttptest'], run);
-    if (missing !== null) return [missing];
     if (!existsSync(TCP_TABLE)) return [notRun('run on Linux, which tells open sockets', run.report)];
     const service = await startServiceNode();
     return attackInTurn(service, run);
@@ -165,12 +162,7 @@ async function healthyLoad<T>(
   windowMs: number,
   beside: () => Promise<T>,
 ): Promise<Healthy<T>> {
-  const load = new Load({
-    target,
-    connections: CONNECTIONS,
-    ratePerSecond: RATE_PER_SECOND,
-    ask: payersInTurn(CLIENTS, 'healthy-'),
-  });
+  const load = new Load({ target, ...LOAD });
   const windowEndMs = performance.now() + windowMs;
   const seen = await beside();
   await delay(Math.max(0, windowEndMs - performance.now()));

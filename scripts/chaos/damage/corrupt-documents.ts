@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
+import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed } from '../traffic/load.ts';
@@ -32,11 +32,12 @@ export const corruptDocuments: Scenario = {
   name: 'corrupt-documents',
   does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, so does a repair, status says so and a rollback repairs the rollout; on SQLite and on Redis',
   limitSeconds: 120,
-  run: async (run) => {
-    const onSqlite = await underSqlite(run);
-    const missing = missingPrograms(['redis-server'], run);
-    return [...onSqlite, ...(missing === null ? await underRedis(run) : [missing])];
-  },
+  run: (run) =>
+    onEachStore(
+      run,
+      () => underSqlite(run),
+      () => underRedis(run),
+    ),
 };
 
 async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {

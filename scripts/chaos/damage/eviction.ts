@@ -4,7 +4,6 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { call } from '../../../test/service/http-call.ts';
 import { never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -15,10 +14,9 @@ const NOTICE_MS = 2_000;
 export const eviction: Scenario = {
   name: 'eviction',
   does: 'Redis with maxmemory-policy allkeys-lru: the log, readyz and a gauge warn of it',
+  needs: ['redis-server'],
   limitSeconds: 60,
-  run: async (run) => {
-    const missing = missingPrograms(['redis-server'], run);
-    if (missing !== null) return [missing];
+  run: async () => {
     const options = [...APPEND_ONLY, '--maxmemory', '64mb', '--maxmemory-policy', POLICY];
     const redis = await startRedis(temporaryDirectory(), await freePort(), options);
     const service = await startServiceNode({ redisUrl: redis.url, env: { LOG_LEVEL: 'warn' } });

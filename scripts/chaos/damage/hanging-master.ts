@@ -6,7 +6,6 @@ import { startCluster } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { call } from '../../../test/service/http-call.ts';
 import { atLeast, atMost, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
 import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
@@ -26,10 +25,9 @@ const ANSWER_LIMIT_MS = 300;
 export const hangingMaster: Scenario = {
   name: 'hanging-master',
   does: 'one master of three and its replica stopped (SIGSTOP): the node stays ready, payers of the other two notice nothing, and its own get 503 in time',
+  needs: ['redis-server'],
   limitSeconds: 120,
   run: async (run) => {
-    const missing = missingPrograms(['redis-server'], run);
-    if (missing !== null) return [missing];
     const cluster = await startCluster();
     // Otherwise a cluster that misses some slots refuses all of them.
     const partly = ['CONFIG', 'SET', 'cluster-require-full-coverage', 'no'];

@@ -6,7 +6,6 @@ import { call } from '../../../test/service/http-call.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { type Figure, never, reported } from '../figure.ts';
-import { missingPrograms } from '../processes/missing-programs.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 
@@ -29,10 +28,9 @@ const SLACK_SECONDS = 2;
 export const skewedNode: Scenario = {
   name: 'skewed-node',
   does: 'one of two nodes on a Redis runs 15 s, 10 minutes and 200 days ahead: no wait is skipped or grows, no key is lost, the fleet stays whole, and the node warns',
+  needs: ['redis-server'],
   limitSeconds: 180,
   run: async (run) => {
-    const missing = missingPrograms(['redis-server'], run);
-    if (missing !== null) return [missing];
     const figures: Figure[] = [];
     for (const { name, seconds } of OFFSETS) figures.push(...(await besideNode(name, seconds, run)));
     return figures;

@@ -36,7 +36,7 @@ export interface Model {
 const START: Model = { rung: 0, seq: 0 };
 
 /** Operations are kept as bits of a number. */
-const MOST_OPERATIONS = 30;
+const OPERATIONS_MAX = 30;
 
 /**
  * Whether the operations of one client could have happened one after the other, each at one moment between
@@ -44,7 +44,7 @@ const MOST_OPERATIONS = 30;
  * remembers where it has been: Wing and Gong's search with Lowe's memory.
  */
 export function isLinearizable(history: readonly Operation[], waitsSeconds: readonly number[]): boolean {
-  if (history.length > MOST_OPERATIONS) throw new RangeError(`at most ${MOST_OPERATIONS} operations`);
+  if (history.length > OPERATIONS_MAX) throw new RangeError(`at most ${OPERATIONS_MAX} operations`);
   const known = history.reduce(
     (bits, { seen }, index) => (seen.kind === 'unknown' ? bits : bits | (1 << index)),
     0,

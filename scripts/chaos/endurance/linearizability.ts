@@ -27,6 +27,7 @@ const STALL_MS = 300;
 export const linearizability: Scenario = {
   name: 'linearizability',
   does: '1,000 random concurrent histories of one client over two nodes, with timeouts, each checked against the ladder',
+  needs: ['redis-server'],
   limitSeconds: 400,
   run,
 };

@@ -13,8 +13,8 @@ const CONNECTIONS = 16;
 const CLIENTS = 5000;
 /** Caches fill and code is compiled during the first part, which is not compared. */
 const WARM_UP_SHARE = 0.2;
-const MOST_HEAP_GROWTH_MIB = 10;
-const MOST_HANDLES_MORE = 5;
+const HEAP_GROWTH_MIB_MAX = 10;
+const HANDLES_MORE_MAX = 5;
 const MIB = 1024 * 1024;
 
 /** What the service tells of itself at one moment. */
@@ -87,13 +87,13 @@ export function flatness(looks: readonly Look[]): readonly Figure[] {
     atMost(
       'heap floor, last third against first after warm-up',
       floor(late) - floor(early),
-      MOST_HEAP_GROWTH_MIB,
+      HEAP_GROWTH_MIB_MAX,
       'MiB',
     ),
     atMost(
       'handles, last third against first after warm-up',
       handles(late) - handles(early),
-      MOST_HANDLES_MORE,
+      HANDLES_MORE_MAX,
     ),
     reported('heap floor first and last', `${floor(early).toFixed(1)} and ${floor(late).toFixed(1)} MiB`),
     reported(

@@ -1,9 +1,8 @@
 import type { ServiceNode } from '../processes/service-node.ts';
 import { type Ask, Load, payersInTurn, type Sample } from './load.ts';
 
-const RATE_PER_SECOND = 100;
-const CONNECTIONS = 16;
-const CLIENTS = 500;
+const LOAD = { ratePerSecond: 100, connections: 16 };
+const PAYERS = 500;
 
 /** The verdicts that were asked for while something was done to the service. */
 export interface During<T> {
@@ -15,9 +14,9 @@ export interface During<T> {
 export async function loadDuring<T>(
   target: ServiceNode,
   work: () => Promise<T>,
-  ask: (n: number) => Ask = payersInTurn(CLIENTS),
+  ask: (n: number) => Ask = payersInTurn(PAYERS),
 ): Promise<During<T>> {
-  const load = new Load({ target, connections: CONNECTIONS, ratePerSecond: RATE_PER_SECOND, ask });
+  const load = new Load({ target, ...LOAD, ask });
   const result = await work();
   return { samples: await load.stop(), result };
 }

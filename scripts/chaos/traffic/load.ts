@@ -31,13 +31,13 @@ export interface LoadSettings {
   /** The n-th request, from 0. */
   readonly ask: (n: number) => Ask;
   /** Bounds what is remembered; the load ends by itself there. */
-  readonly mostSamples?: number;
+  readonly samplesMax?: number;
 }
 
 const TICK_MS = 2;
 const RECONNECT_MS = 20;
 const TIMEOUT_MS = 10_000;
-const MOST_SAMPLES = 500_000;
+const SAMPLES_MAX = 500_000;
 
 /** Verdicts asked for over keep-alive connections until it is stopped, each remembered with its fate. */
 export class Load {
@@ -88,8 +88,8 @@ export class Load {
   }
 
   #pump(): void {
-    const { mostSamples = MOST_SAMPLES } = this.#settings;
-    while (!this.#stopped && this.samples.length < mostSamples && this.#due() > 0) {
+    const { samplesMax = SAMPLES_MAX } = this.#settings;
+    while (!this.#stopped && this.samples.length < samplesMax && this.#due() > 0) {
       const connection = this.#idle.pop();
       if (connection === undefined) return;
       const sent = this.#send(connection, this.#settings.ask(this.#issued++));

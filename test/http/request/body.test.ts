@@ -8,7 +8,7 @@ import { type RunningService, startService } from '../../service/running-service
 import type { Tenant } from '../../service/tenant.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
-const MAX_BODY_BYTES = 32 * 1024;
+const BODY_BYTES_MAX = 32 * 1024;
 
 /** A valid verdict request with a body of exactly this many bytes. */
 function verdictOfBytes(bytes: number): string {
@@ -101,7 +101,7 @@ describe('a request body', () => {
     );
 
     it('of one byte more than 32 KiB', async () => {
-      const { status, body } = await shop.post('verdict', verdictOfBytes(MAX_BODY_BYTES + 1));
+      const { status, body } = await shop.post('verdict', verdictOfBytes(BODY_BYTES_MAX + 1));
       expect(status).to.equal(413);
       expect(body).to.deep.include({
         title: 'body too large',
@@ -174,7 +174,7 @@ describe('a request body', () => {
     });
 
     it('nested as deep as 32 KiB allow', async () => {
-      const { status, body } = await shop.post('verdict', nested(MAX_BODY_BYTES / 2));
+      const { status, body } = await shop.post('verdict', nested(BODY_BYTES_MAX / 2));
       expect(status).to.equal(400);
       expect(body.detail).to.equal('The body must be a JSON object.');
     });
@@ -198,7 +198,7 @@ describe('a request body', () => {
 
   describe('accepted', () => {
     it('of exactly 32 KiB', async () => {
-      expect((await shop.post('verdict', verdictOfBytes(MAX_BODY_BYTES))).status).to.equal(200);
+      expect((await shop.post('verdict', verdictOfBytes(BODY_BYTES_MAX))).status).to.equal(200);
     });
 
     it('with a deeply nested member that the contract does not name, also with an Idempotency-Key', async () => {
