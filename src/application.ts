@@ -132,7 +132,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
         rateBuckets: store.rateBuckets,
         metrics,
         workLimit,
-      }).callback(),
+      }),
     ),
     { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
     isDraining,

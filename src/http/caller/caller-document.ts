@@ -1,7 +1,6 @@
 import { documentOf } from '../openapi/document.ts';
 import type { OpenApiDocument } from '../openapi/open-api-document.ts';
-import { score } from './score.ts';
-import { verdict } from './verdict.ts';
+import { CALLER_OPERATIONS } from './caller-operations.ts';
 
 const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
 
@@ -19,7 +18,7 @@ export function callerDocument(basePath: string): OpenApiDocument {
     description: DESCRIPTION,
     serverUrl: basePath === '' ? '/' : basePath,
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
-    operations: [score, verdict],
+    operations: CALLER_OPERATIONS,
     elsewhere: [],
     refusesUnknownParameters: false,
   });

@@ -25,17 +25,20 @@ export function contentType(req: IncomingMessage): string | null {
   const given = req.headersDistinct['content-type'] ?? [];
   const [header] = given;
   if (header === undefined || given.length > 1) return null;
+  if (header === 'application/json') return header;
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset) ? type : null;
 }
 
+/** A byte order mark is kept, so that JSON.parse refuses it as the grammar does. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Bytes that are not UTF-8, or nothing at all, are refused. */
 export function decodeText(bytes: Uint8Array): string {
   if (bytes.length === 0) throw malformedBody('The body is empty.');
   try {
-    // A byte order mark is kept, so that JSON.parse refuses it as the grammar does.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw malformedBody('The body is not valid UTF-8.');
   }
