@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /** Sends bytes as they are and gives all that comes back until the connection closes. */
@@ -12,8 +11,11 @@ export async function rawExchange(url: string, ...parts: readonly (string | Uint
   socket.on('error', () => {
     // A reset ends the exchange as a close does.
   });
+  // Not events.once, which would make the reset an error after all.
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  socket.once('close', () => resolve());
   for (const part of parts) socket.write(part);
-  await once(socket, 'close');
+  await closed;
   return text;
 }
 
