@@ -35,6 +35,14 @@ export class Workplace {
     cpSync(join(REPOSITORY, 'rules', 'p2.v10'), join(this.rulesDir, 'p2.v10'), { recursive: true });
   }
 
+  /** One in which something happened, with the journal of it in the file `j`. */
+  static async after(live: (place: Workplace) => Promise<void>): Promise<Workplace> {
+    const place = new Workplace();
+    await live(place);
+    await place.scoring('journal', 'export', '--output', place.path('j'));
+    return place;
+  }
+
   path(...names: readonly string[]): string {
     return join(this.folder, ...names);
   }

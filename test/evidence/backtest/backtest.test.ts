@@ -14,9 +14,7 @@ import { liveThroughJuly, Workplace } from './backtest-history.ts';
 describe('a backtest', () => {
   let place: Workplace;
   before(async () => {
-    place = new Workplace();
-    await liveThroughJuly(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    place = await Workplace.after(liveThroughJuly);
     place.draft('p2.v11', {
       file: 'verdicts.yaml',
       from: 'waitRemainingSeconds, operator: greaterThan, value: 0',

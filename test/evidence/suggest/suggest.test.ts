@@ -61,9 +61,7 @@ async function liveWithChancers(workplace: Workplace): Promise<void> {
 describe('rules suggest, where a threshold is all that is wrong', () => {
   let place: Workplace;
   before(async () => {
-    place = new Workplace();
-    await liveWithChancers(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    place = await Workplace.after(liveWithChancers);
   });
   after(() => place.end());
 
@@ -91,9 +89,7 @@ describe('rules suggest, where a threshold is all that is wrong', () => {
 describe('rules suggest', () => {
   let place: Workplace;
   before(async () => {
-    place = new Workplace();
-    await liveWithTesters(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    place = await Workplace.after(liveWithTesters);
   });
   after(() => place.end());
 

@@ -13,9 +13,7 @@ const CHAIN = 'groups.blocked-by-unpaid-chain.unpaidChain';
 describe('a sweep', () => {
   let place: Workplace;
   before(async () => {
-    place = new Workplace();
-    await liveThroughJuly(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    place = await Workplace.after(liveThroughJuly);
   });
   after(() => place.end());
 

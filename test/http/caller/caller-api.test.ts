@@ -25,6 +25,21 @@ describe('the API for callers', () => {
 
   const url = (path: string) => `${shop.callerUrl}${path}`;
 
+  /** Asks with headers that a client library would not send twice. */
+  const rawVerdict = (clientIdKey: string, ...headers: readonly string[]) => {
+    const text = JSON.stringify(verdictBody({ clientIdKey }));
+    const head = [
+      'POST /v1/client/verdict HTTP/1.1',
+      'Host: localhost',
+      'Connection: close',
+      'Content-Type: application/json',
+      `X-KA-Access-Key: ${shop.key}`,
+      ...headers,
+      `Content-Length: ${text.length}`,
+    ];
+    return rawExchange(shop.callerUrl, [...head, '', text].join('\r\n'));
+  };
+
   describe('the access key (contract, section 5)', () => {
     const refused = async (headers: HeaderList, detail: string) => {
       const answer = await call<Problem>('POST', url('/v1/client/verdict'), headers, verdictBody());
@@ -61,21 +76,7 @@ describe('the API for callers', () => {
     });
 
     it('must not come twice, even twice the same', async () => {
-      const text = JSON.stringify(verdictBody({ clientIdKey: 'twice' }));
-      const answer = await rawExchange(
-        shop.callerUrl,
-        [
-          'POST /v1/client/verdict HTTP/1.1',
-          'Host: localhost',
-          'Connection: close',
-          'Content-Type: application/json',
-          `X-KA-Access-Key: ${shop.key}`,
-          `x-ka-access-key: ${shop.key}`,
-          `Content-Length: ${text.length}`,
-          '',
-          text,
-        ].join('\r\n'),
-      );
+      const answer = await rawVerdict('twice', `x-ka-access-key: ${shop.key}`);
       expect(rawStatus(answer)).to.equal(401);
       expect(answer).to.include('The header X-KA-Access-Key came more than once.');
       expect((await shop.client('twice')).status).to.equal(404);
@@ -269,22 +270,7 @@ describe('the API for callers', () => {
     });
 
     it('must not come twice', async () => {
-      const text = JSON.stringify(verdictBody({ clientIdKey: 'key-twice' }));
-      const answer = await rawExchange(
-        shop.callerUrl,
-        [
-          'POST /v1/client/verdict HTTP/1.1',
-          'Host: localhost',
-          'Connection: close',
-          'Content-Type: application/json',
-          `X-KA-Access-Key: ${shop.key}`,
-          'Idempotency-Key: one',
-          'Idempotency-Key: one',
-          `Content-Length: ${text.length}`,
-          '',
-          text,
-        ].join('\r\n'),
-      );
+      const answer = await rawVerdict('key-twice', 'Idempotency-Key: one', 'Idempotency-Key: one');
       expect(rawStatus(answer)).to.equal(400);
       expect((await shop.client('key-twice')).status).to.equal(404);
     });

@@ -4,9 +4,7 @@ import { liveThroughJuly, Workplace } from '../../../evidence/backtest/backtest-
 describe('rules calibrate', () => {
   let place: Workplace;
   before(async () => {
-    place = new Workplace();
-    await liveThroughJuly(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    place = await Workplace.after(liveThroughJuly);
   });
   after(() => place.end());
 
