@@ -8,7 +8,7 @@ import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
-import { callerApi } from './http/caller/caller-api.ts';
+import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
 import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
 import type { RolloutView } from './http/platform/rules/rollout.ts';
@@ -88,7 +88,7 @@ const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
-  const { store, clock, basePath, peers = alone() } = parts;
+  const { store, clock, peers = alone() } = parts;
   const hour = new LastHour(clock);
   const hours = peers.topic('last hour', async (name) => hour.minutes(name));
   const lastHour = async (name: PlatformName) => lastHourOf(await hours(name));
@@ -99,13 +99,9 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const { signalSecret, signalSecretPrevious: former = null } = parts;
   const pseudonym = hmacPseudonym(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
-  const { listLog } = store;
-  const onTrouble = (message: string, error: unknown) => parts.log.warn({ err: error }, message);
-  const lists = new ListNode({ listLog, clock, onTrouble });
-  await lists.start();
-  watchLists(metrics.registry, () => lists.report());
+  const lists = await followedLists(parts, metrics);
   const hasStaleLists = () => lists.report().isStale;
-  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clock });
+  const listEditor = new ListEditor({ listLog: store.listLog, node: lists, pseudonym, audit, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const service = new ScoringService({ ...parts, ...decides, pseudonym, formerPseudonym, metrics });
   const records = new Records({ ...parts, ...decides });
@@ -117,41 +113,11 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
-  const workLimit = new WorkLimit();
-  const callers = createListener(
-    parts.caller,
-    shedOverload(
-      workLimit,
-      metrics,
-      basePath,
-      callerApi({
-        ...parts,
-        service,
-        keys,
-        pseudonym,
-        rateBuckets: store.rateBuckets,
-        metrics,
-        workLimit,
-      }),
-    ),
-    { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
-    isDraining,
-    parts.log,
-  );
+  const shared = { ...parts, service, keys, metrics };
+  const callers = callerListener({ ...shared, pseudonym, rateBuckets: store.rateBuckets }, parts, isDraining);
   const platform = createListener(
     parts.platform,
-    platformApi({
-      ...parts,
-      service,
-      records,
-      lists,
-      listEditor,
-      keys,
-      audit,
-      readiness,
-      metrics,
-      lastHour,
-    }).callback(),
+    platformApi({ ...shared, records, lists, listEditor, audit, readiness, lastHour }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
     isDraining,
     parts.log,
@@ -168,12 +134,38 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   return { keys, ...urls, hasStaleLists, drain };
 }
 
+/** The listener of callers; what it refuses under overload it refuses before everything else. */
+function callerListener(
+  api: Omit<CallerApiParts, 'workLimit'>,
+  { caller, basePath, log }: ApplicationParts,
+  isDraining: () => boolean,
+): Server {
+  const workLimit = new WorkLimit();
+  const answer = callerApi({ ...api, workLimit });
+  return createListener(
+    caller,
+    shedOverload(workLimit, api.metrics, basePath, answer),
+    { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
+    isDraining,
+    log,
+  );
+}
+
 /** Looks after the store and tells the log what changes. */
 function watchedStore({ store, log }: ApplicationParts): StoreWatch {
   return new StoreWatch(store, ({ kind, text }) => {
     if (kind === 'trouble') log.warn({ store: text }, 'the store needs attention');
     else log.info({ store: text }, 'the store is mended');
   });
+}
+
+/** This node's copy of the shared lists, kept up to date. */
+async function followedLists({ store, clock, log }: ApplicationParts, { registry }: Metrics) {
+  const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
+  const lists = new ListNode({ listLog: store.listLog, clock, onTrouble });
+  await lists.start();
+  watchLists(registry, () => lists.report());
+  return lists;
 }
 
 /** The metrics with the gauges of everything that this node has. */

@@ -19,7 +19,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import type { OutcomeSeen, RuleChoice, RuleSource } from './rollout/rule-source.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
-import { ClientTurns, type Pace, type Step } from './service/client-turns.ts';
+import { ClientTurns, type Pace, type TurnResult } from './service/client-turns.ts';
 import { seeDevices } from './service/device-sightings.ts';
 import type { Snapshot, Store, StoredAnswer } from './state/store.ts';
 
@@ -268,12 +268,12 @@ function journaled({ outcome, cause, occurredAt }: OrderOutcome, report: OrderOu
   return isDeepStrictEqual(order, report) ? { order } : { order, report };
 }
 
-function replayOf(stored: StoredAnswer): Step<VerdictStepResult> {
+function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
   return { result: { ...stored, replayed: true, verdicts: null }, change: null };
 }
 
 /** The answer to a verdict request, and all that is committed with it. */
-function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Step<VerdictStepResult> {
+function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): TurnResult<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
   const { platform, clientIdKey } = client;
   const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };

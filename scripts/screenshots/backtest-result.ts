@@ -1,4 +1,4 @@
-import type { ByOutcome, OrderTally } from '../../src/evidence/backtest/aftermath.ts';
+import type { ByOutcome, OrderSums } from '../../src/evidence/backtest/aftermath.ts';
 import type { BacktestReport } from '../../src/evidence/backtest/backtest.ts';
 import type { DecisionCount } from '../../src/evidence/backtest/comparison.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
@@ -85,6 +85,6 @@ function orders(count: number): ByOutcome {
   return { paid, unpaid, unknown: count - paid - unpaid };
 }
 
-function tally(count: number): OrderTally {
+function tally(count: number): OrderSums {
   return { orders: orders(count), amount: { EUR: orders(25 * count) } };
 }

@@ -17,7 +17,7 @@ export type Operation =
   | 'operate';
 
 /** What a key of one platform may be granted. */
-export const PLATFORM_KEY_OPERATIONS = [
+const PLATFORM_KEY_OPERATIONS = [
   'score',
   'verdict',
   'outcomes',
@@ -29,11 +29,7 @@ export const PLATFORM_KEY_OPERATIONS = [
 ] as const satisfies readonly Operation[];
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
-export const INSTALLATION_KEY_OPERATIONS = [
-  'lists',
-  'rules',
-  'operate',
-] as const satisfies readonly Operation[];
+const INSTALLATION_KEY_OPERATIONS = ['lists', 'rules', 'operate'] as const satisfies readonly Operation[];
 
 export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const satisfies readonly Operation[];
 

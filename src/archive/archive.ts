@@ -200,7 +200,7 @@ export async function erasedClients(store: Pick<Store, 'unshippedErasures'>): Pr
 const READING_TRIES_MAX = 10;
 
 /** Whatever was read of the archive was rewritten before the work was through. */
-export class ArchiveRewritten extends Error {
+class ArchiveRewritten extends Error {
   override readonly name = 'ArchiveRewritten';
 
   constructor(cause: unknown) {

@@ -12,7 +12,7 @@ import { factLabel } from './rows.ts';
 import type { TableName } from './tables.ts';
 
 /** A row of the archive is not what was put into it; the message names the column. */
-export class RowDamaged extends Error {
+class RowDamaged extends Error {
   override readonly name = 'RowDamaged';
 }
 

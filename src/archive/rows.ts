@@ -5,7 +5,7 @@ import type { JournalEntry } from '../state/store.ts';
 import type { TableName } from './tables.ts';
 
 /** What a cell is written from; times are epoch ms. */
-export type Cell = string | number | boolean | null | readonly string[];
+export type RowCell = string | number | boolean | null | readonly string[];
 
 /** One row on its way into a segment. */
 export interface ArchiveRow {
@@ -13,7 +13,7 @@ export interface ArchiveRow {
   readonly platform: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly cells: Readonly<Record<string, Cell>>;
+  readonly cells: Readonly<Record<string, RowCell>>;
 }
 
 /** The row that keeps an entry. */
@@ -59,8 +59,8 @@ export function rowOf(entry: JournalEntry): ArchiveRow {
   }
 }
 
-function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
-  const cells: Record<string, Cell> = {
+function decisionCells(decision: Decision): Readonly<Record<string, RowCell>> {
+  const cells: Record<string, RowCell> = {
     decided_at: decision.at,
     seq: decision.seq,
     sell_point_key: decision.sellPointKey,
@@ -90,7 +90,7 @@ function decisionCells(decision: Decision): Readonly<Record<string, Cell>> {
   return cells;
 }
 
-function ladderCells(name: string, { level, attemptOpen, waitUntil }: Ladder): Record<string, Cell> {
+function ladderCells(name: string, { level, attemptOpen, waitUntil }: Ladder): Record<string, RowCell> {
   return {
     [`${name}_level`]: level,
     [`${name}_attempt_open`]: attemptOpen,
@@ -100,7 +100,7 @@ function ladderCells(name: string, { level, attemptOpen, waitUntil }: Ladder): R
 
 type ScoreEntry = Extract<JournalEntry, { readonly kind: 'score' }>;
 
-function scoreCells({ at, request, answer, ruleVersion }: ScoreEntry): Readonly<Record<string, Cell>> {
+function scoreCells({ at, request, answer, ruleVersion }: ScoreEntry): Readonly<Record<string, RowCell>> {
   return {
     scored_at: at,
     sell_point_key: request.sellPointKey,

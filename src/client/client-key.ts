@@ -60,7 +60,7 @@ export function decisionId(clientHash: string, seq: number, at: number): string 
 }
 
 /** What leads to a decision; `at` is null in older ids, which had no time. */
-interface DecisionPlace {
+interface ParsedDecisionId {
   readonly clientHash: string;
   readonly seq: number;
   /** Epoch ms. */
@@ -68,7 +68,7 @@ interface DecisionPlace {
 }
 
 /** The client, number and time behind a decisionId; null when the text is no decisionId. */
-export function parseDecisionId(text: string): DecisionPlace | null {
+export function parseDecisionId(text: string): ParsedDecisionId | null {
   const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
   if (clientHash === undefined) return null;
   return { clientHash, seq: Number(seq), at: at === undefined ? null : Number.parseInt(at, 36) };

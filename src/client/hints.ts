@@ -78,7 +78,7 @@ export const DEVICES_MAX = 4;
 /** How many different score requests are remembered, so that repeating one gives the same answer. */
 export const ASKED_SCORES_MAX = 8;
 
-export const NO_HINTS: KnownHints = {
+const NO_HINTS: KnownHints = {
   scored: false,
   fingerprints: [],
   ips: [],

@@ -67,7 +67,7 @@ export function isGrant(verdict: Verdict): boolean {
 }
 
 /** What a verdict does to the ladder. */
-export function nextLadder(
+function nextLadder(
   { verdict, ladder }: Pick<VerdictParams, 'verdict' | 'ladder'>,
   settings: LadderSettings,
   { ladderBefore, lastWaitMs, at }: LadderStanding,

@@ -190,7 +190,7 @@ function contextOf(
 }
 
 /** What of a request may stand on a shared list. */
-export function subjectOf(
+function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,

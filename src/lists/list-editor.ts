@@ -11,7 +11,7 @@ import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-e
 import type { ListNode } from './list-node.ts';
 
 /** Entries of one list. */
-export const SHARED_LIST_ENTRIES_MAX = 100_000;
+const SHARED_LIST_ENTRIES_MAX = 100_000;
 
 /** Entries of all lists together: each node holds them in memory. */
 const ALL_ENTRIES_MAX = 500_000;

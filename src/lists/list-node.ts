@@ -7,7 +7,7 @@ import { ListCopy } from './list-copy.ts';
 const FOLLOW_INTERVAL_MS = 500;
 
 /** A copy that could not be compared with the store for this long counts as stale. */
-export const LISTS_STALE_MS = 10_000;
+const LISTS_STALE_MS = 10_000;
 
 /** Entries that ended this long ago are removed. */
 const ENDED_KEPT_MS = 3600_000;

@@ -8,10 +8,10 @@ import type { Fleet, NodeReport, NodeView, StoredRollout } from './fleet.ts';
 import type { LoadedRules } from './loaded-rules.ts';
 import {
   advance,
-  type Change,
   type Goal,
   previousActive,
   type Rollout,
+  type RolloutChange,
   repaired,
   takeBack,
   type VersionRef,
@@ -74,7 +74,7 @@ export async function rollOut(
   rules: LoadedRules,
   version: RuleVersion,
   goal: Goal,
-  change: Change,
+  change: RolloutChange,
 ): Promise<FollowReport> {
   const ruleSet = rules.get(version);
   if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
@@ -103,7 +103,7 @@ const UNREADABLE =
  * read is rewritten from what the nodes follow, without a candidate. The version that was taken back is
  * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
  */
-export async function rollBack(fleet: Fleet, rulesDir: string, change: Change): Promise<FollowReport> {
+export async function rollBack(fleet: Fleet, rulesDir: string, change: RolloutChange): Promise<FollowReport> {
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
@@ -122,7 +122,7 @@ export async function rollBack(fleet: Fleet, rulesDir: string, change: Change): 
 }
 
 /** What the node with the newest revision decides with. */
-async function rolloutOfNodes(fleet: Fleet, change: Change): Promise<Rollout> {
+async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
   return repaired(newest.revision, newest.active, change);

@@ -7,7 +7,7 @@ export interface ArmClients {
 }
 
 /** Of canaries whose rules are the same as the active ones, at most this share is ever taken back. */
-export const FALSE_ALARMS_MAX = 0.01;
+const FALSE_ALARMS_MAX = 0.01;
 
 /** What is compared, and its part of the false alarms; the most harmful mistake has the most. */
 const SHARES = [

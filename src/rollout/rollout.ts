@@ -25,7 +25,7 @@ export interface Candidate extends VersionRef {
 export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
 
 /** One change of the rollout, for anyone who asks later what happened. */
-export interface HistoryEntry {
+export interface RolloutEntry {
   /** Epoch ms. */
   readonly at: number;
   readonly who: string;
@@ -44,7 +44,7 @@ export interface Rollout {
   readonly active: VersionRef;
   readonly candidate: Candidate | null;
   /** Newest last. */
-  readonly history: readonly HistoryEntry[];
+  readonly history: readonly RolloutEntry[];
 }
 
 /** The rollout in a stored text; null when the text holds none. */
@@ -92,7 +92,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Who changes a rollout, when and why. */
-export interface Change {
+export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
@@ -120,7 +120,7 @@ export function firstRollout({ version, digest }: VersionRef, at: number): Rollo
 }
 
 /** The rollout with a version brought to the goal. */
-export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: Change): Rollout {
+export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: RolloutChange): Rollout {
   switch (goal.mode) {
     case 'shadow':
       return next(
@@ -148,7 +148,7 @@ export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: Ch
 /** The candidate taken back; without one, the version that was active before. Null when there is neither. */
 export function takeBack(
   rollout: Rollout,
-  change: Change,
+  change: RolloutChange,
   action: 'rollback' | 'guard' = 'rollback',
 ): Rollout | null {
   if (rollout.candidate !== null) return next(rollout, { candidate: null }, action, rollout.active, change);
@@ -160,7 +160,7 @@ export function takeBack(
  * A rollout that takes the place of one that cannot be read: what the nodes decide with stays, and a
  * candidate ends with it. The history starts again.
  */
-export function repaired(revision: number, active: VersionRef, { who, at, reason }: Change): Rollout {
+export function repaired(revision: number, active: VersionRef, { who, at, reason }: RolloutChange): Rollout {
   const { version, digest } = active;
   const entry = { at, who, action: 'repair', from: null, to: version, digest, reason } as const;
   return { revision: revision + 1, active: { version, digest }, candidate: null, history: [entry] };
@@ -188,7 +188,7 @@ function trial(
   { candidate }: Rollout,
   { version, digest }: VersionRef,
   how: Pick<Candidate, 'mode' | 'percent' | 'guardPoints'>,
-  { at }: Change,
+  { at }: RolloutChange,
 ): Candidate {
   const goesOn = candidate?.version === version && candidate.digest === digest;
   const sameMode = goesOn && candidate.mode === how.mode;
@@ -208,10 +208,10 @@ function next(
   parts: Partial<Pick<Rollout, 'active' | 'candidate'>>,
   action: RolloutAction,
   to: VersionRef,
-  { who, at, reason }: Change,
+  { who, at, reason }: RolloutChange,
   percent?: number,
 ): Rollout {
-  const entry: HistoryEntry = {
+  const entry: RolloutEntry = {
     at,
     who,
     action,

@@ -101,7 +101,7 @@ function foldNode<Own, Compared, Result>(
 }
 
 /** The conditions and all their parts, from the outside in, each once. */
-export function conditionsIn(conditions: readonly Condition[]): readonly Condition[] {
+function conditionsIn(conditions: readonly Condition[]): readonly Condition[] {
   const found = new Set<Condition>();
   const visit = (condition: Condition): void => {
     if (found.has(condition)) return;

@@ -28,7 +28,7 @@ export interface Turn {
 }
 
 /** What came out of a request, and what it changes; nothing to commit when `change` is null. */
-export interface Step<T> {
+export interface TurnResult<T> {
   readonly result: T;
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
 }
@@ -68,7 +68,7 @@ export class ClientTurns {
   }
 
   /** Loads, lets `decide` work out a step, commits it. Throws TooManyWaiting when there is no turn in time. */
-  take<T>(turn: Turn, decide: (snapshot: Snapshot) => Promise<Step<T>>): Promise<T> {
+  take<T>(turn: Turn, decide: (snapshot: Snapshot) => Promise<TurnResult<T>>): Promise<T> {
     const { operation, client, also = {} } = turn;
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
     return this.alone(client, async () => {

@@ -5,7 +5,7 @@ const SOUND_MS = 60_000;
 const WAIT_MS_MIN = 500;
 
 /** After so many deaths in a row nobody follows. */
-export const DEATHS_IN_A_ROW_MAX = 5;
+const DEATHS_IN_A_ROW_MAX = 5;
 
 /** How often a worker tells that its event loop turns, and the supervisor looks who did not. */
 export const BEAT_MS = 1000;

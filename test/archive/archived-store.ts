@@ -2,7 +2,7 @@ import { Archive } from '../../src/archive/archive.ts';
 import { Duck } from '../../src/archive/duck.ts';
 import { Lease } from '../../src/archive/ship/lease.ts';
 import { RuleSetShelf } from '../../src/archive/ship/rule-set-shelf.ts';
-import { Shipper, type ShipperParts, type Step } from '../../src/archive/ship/shipper.ts';
+import { Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -46,8 +46,8 @@ export class ArchivedStore {
   }
 
   /** Ships all that there is; gives what the steps did. */
-  async shipAll(shipper: Shipper = this.shipper()): Promise<readonly Step[]> {
-    const steps: Step[] = [];
+  async shipAll(shipper: Shipper = this.shipper()): Promise<readonly ShippingStep[]> {
+    const steps: ShippingStep[] = [];
     for (;;) {
       const step = await shipper.step();
       steps.push(step);

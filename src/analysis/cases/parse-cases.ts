@@ -13,7 +13,7 @@ import { ActionReader } from './action-reader.ts';
 import { readCaseLists } from './case-lists.ts';
 import { CaseMembers } from './case-members.ts';
 import { readExpectations, readHeldOut, STEP_KINDS } from './expectations.ts';
-import type { RuleCase, Step } from './rule-case.ts';
+import type { CaseStep, RuleCase } from './rule-case.ts';
 
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');
@@ -104,7 +104,7 @@ class CaseReader {
     return this.#file.report(member.value, `platform must have ${PLATFORM_NAME_FORM}`);
   }
 
-  #step(node: YamlNode): Step | null {
+  #step(node: YamlNode): CaseStep | null {
     const members = this.#file.members(
       node,
       'a step',

@@ -16,12 +16,12 @@ export interface RuleCase {
   readonly heldOut: readonly string[];
   /** Epoch ms; its steps tell what time passes. */
   readonly startsAt: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly CaseStep[];
   readonly at: Location;
 }
 
 /** Something that happens `afterMs` after the step before it. */
-export interface Step {
+export interface CaseStep {
   readonly afterMs: number;
   /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
   readonly clientIdKey: string;

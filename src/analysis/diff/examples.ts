@@ -6,7 +6,7 @@ import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
 import type { RuleSet, Verdict } from '../../rules/rule-set.ts';
 import { type BothVersions, layOver } from './both-versions.ts';
 import { OrdinaryPayer } from './ordinary-payer.ts';
-import { type Question, waysToDiffer, wayText } from './ways-to-differ.ts';
+import { type WayToDiffer, waysToDiffer, wayText } from './ways-to-differ.ts';
 
 /** What a rule set says to a payer with these facts. */
 export interface ExampleAnswer {
@@ -109,7 +109,7 @@ class ExampleSearch {
     return { examples, searched: !this.#undecided };
   }
 
-  *#show({ must, mustNot }: Question): Generator<void> {
+  *#show({ must, mustNot }: WayToDiffer): Generator<void> {
     const facts = yield* this.#payer.nearest(must, mustNot);
     const before = answer(this.#before, (label) => facts.get(label));
     const after = answer(this.#after, (label) => facts.get(this.#both.labelAfter(label)));

@@ -6,7 +6,7 @@ import type { BothVersions } from './both-versions.ts';
 import { plainCondition } from './text.ts';
 
 /** Whether there is a payer who is answered differently in one way. */
-export interface Question {
+export interface WayToDiffer {
   /** `wayText` of what the two versions say. */
   readonly way: string;
   readonly must: readonly Condition[];
@@ -22,7 +22,7 @@ export function wayText(what: 'verdict' | 'group' | 'bot', before: string, after
  * Every way in which two versions may answer one payer differently: by another rule with another verdict,
  * in another group, as a bot or not.
  */
-export function* waysToDiffer({ before, after }: BothVersions): Generator<Question> {
+export function* waysToDiffer({ before, after }: BothVersions): Generator<WayToDiffer> {
   yield* questions(
     firstMatches(before.verdicts.rules, ({ verdict }) => verdict, before.verdicts.otherwise.verdict),
     firstMatches(after.verdicts.rules, ({ verdict }) => verdict, after.verdicts.otherwise.verdict),
@@ -68,7 +68,7 @@ function* questions(
   before: readonly FirstMatch[],
   after: readonly FirstMatch[],
   way: (was: FirstMatch, is: FirstMatch) => string,
-): Generator<Question> {
+): Generator<WayToDiffer> {
   for (const was of before) {
     for (const is of after) {
       if (was.gives === is.gives || excludes(was, is) || excludes(is, was)) continue;

@@ -3,7 +3,7 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
-import type { ArchiveRow, Cell } from '../rows.ts';
+import type { ArchiveRow, RowCell } from '../rows.ts';
 import { type Column, type ColumnType, TABLES } from '../tables.ts';
 
 /** Rows of one table, platform and day, as lines of JSON in a file. */
@@ -85,7 +85,7 @@ function noteFacts({ factTypes }: OpenDraft, rows: readonly ArchiveRow[]): void 
 const OWN_COLUMNS: ReadonlySet<string> = new Set(TABLES.decisions.columns.map(({ name }) => name));
 
 /** Whole numbers are kept as such until the first that is not whole. */
-function widest(before: ColumnType | undefined, cell: Cell): ColumnType {
+function widest(before: ColumnType | undefined, cell: RowCell): ColumnType {
   switch (typeof cell) {
     case 'boolean':
       return 'BOOLEAN';

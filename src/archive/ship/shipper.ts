@@ -39,7 +39,7 @@ export interface ShipperParts {
 }
 
 /** What a step came to. `more`: the journal holds more, so the next step need not wait. */
-export type Step =
+export type ShippingStep =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
   | { readonly did: 'tidied' };
@@ -68,7 +68,7 @@ export class Shipper {
     this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
-  async step(): Promise<Step> {
+  async step(): Promise<ShippingStep> {
     const { store, archive, lease } = this.#parts;
     if (!(await lease.hold())) {
       this.#leads = false;
@@ -89,7 +89,7 @@ export class Shipper {
     }
   }
 
-  async #ship(state: ArchiveState, first: JournalPage): Promise<Step> {
+  async #ship(state: ArchiveState, first: JournalPage): Promise<ShippingStep> {
     const { store, archive, kept } = this.#parts;
     const told = first.entries.filter((entry) => entry.kind === 'erasure');
     const erasures = first.gap === null ? told : [...told, ...(await this.#erasuresAfter(state))];

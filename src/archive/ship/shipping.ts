@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Step } from './shipper.ts';
+import type { ShippingStep } from './shipper.ts';
 
 /** Entries wait no longer than this for a segment of their own. */
 const SHIP_EVERY_MS = 10_000;
@@ -40,7 +40,7 @@ export interface ShippingReport {
 }
 
 export interface ShippingParts {
-  readonly step: () => Promise<Step>;
+  readonly step: () => Promise<ShippingStep>;
   /** What the archive holds; asked after each step. */
   readonly contents: () => Pick<ShippingReport, 'segments' | 'bytes' | 'gapEntries'>;
   /** Epoch ms. */
@@ -76,13 +76,13 @@ export async function keepShipping({
   }
 }
 
-type Outcome = Step | { readonly did: 'failed' };
+type StepOutcome = ShippingStep | { readonly did: 'failed' };
 
-function leads(outcome: Outcome): boolean {
+function leads(outcome: StepOutcome): boolean {
   return outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships');
 }
 
-function pauseAfter(outcome: Outcome, workedMs: number, behindMs: number): number {
+function pauseAfter(outcome: StepOutcome, workedMs: number, behindMs: number): number {
   if (outcome.did === 'failed') return RETRY_MS;
   // Merging continues soon, a segment at a time, so that shipping gets its turn in between.
   const more = outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more);

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../rollout/change-rollout.ts';
 import type { NodeView } from '../../rollout/fleet.ts';
-import type { Candidate, HistoryEntry } from '../../rollout/rollout.ts';
+import type { Candidate, RolloutEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { table } from '../table.ts';
@@ -101,7 +101,7 @@ function nodesTable(nodes: readonly NodeView[], revision: number, now: number): 
   return table(['NODE', 'FOLLOWS', 'SEEN', 'LOADED'], rows);
 }
 
-function historyTable(history: readonly HistoryEntry[]): string {
+function historyTable(history: readonly RolloutEntry[]): string {
   const rows = history
     .toReversed()
     .map(({ at, who, action, from, to, percent, reason }) => [

@@ -10,7 +10,7 @@ export interface ByOutcome {
   readonly unknown: number;
 }
 
-export interface OrderTally {
+export interface OrderSums {
   readonly orders: ByOutcome;
   /** By currency, in its units. */
   readonly amount: Readonly<Record<string, ByOutcome>>;
@@ -19,11 +19,11 @@ export interface OrderTally {
 /** What one side did to the orders. */
 export interface OrderEffects {
   /** Answered BLOCK at least once. */
-  readonly blocked: OrderTally;
+  readonly blocked: OrderSums;
   /** Answered WAIT at least once, and never BLOCK. */
-  readonly heldBack: OrderTally;
+  readonly heldBack: OrderSums;
   /** Granted no requisite at all. */
-  readonly stopped: OrderTally;
+  readonly stopped: OrderSums;
 }
 
 /** What became of those who were told to wait at one level of the ladder. */
@@ -62,7 +62,7 @@ export class Aftermath {
   }
 
   /** All orders that were asked for. */
-  async orders(): Promise<OrderTally> {
+  async orders(): Promise<OrderSums> {
     return this.#tally('true');
   }
 
@@ -114,7 +114,7 @@ export class Aftermath {
     }));
   }
 
-  async #tally(which: string): Promise<OrderTally> {
+  async #tally(which: string): Promise<OrderSums> {
     const rows = await this.#duck.rows(
       `SELECT currency, fate, count(*) AS orders, sum(amount) AS amount FROM answered_orders
        WHERE fate <> 'TECHNICAL' AND ${which} GROUP BY ALL ORDER BY ALL`,

@@ -8,9 +8,9 @@ import {
 } from '../../statistics/calibration.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderTally } from './aftermath.ts';
+import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderSums } from './aftermath.ts';
 import { AnswerTable } from './answer-table.ts';
-import { type Comparison, compare, Examples, type WaitChanges } from './comparison.ts';
+import { type AnswerComparison, compare, Examples, type WaitChanges } from './comparison.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
@@ -24,9 +24,9 @@ export type BacktestMode = 'recorded' | 'closed-loop';
 export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const satisfies readonly BacktestMode[];
 
 /** What the two sides did to the orders, and what became of these. */
-export interface OutcomeReport {
+export interface OrderComparison {
   /** All orders that were asked for; those with a technical failure are left out. */
-  readonly all: OrderTally;
+  readonly all: OrderSums;
   readonly base: OrderEffects;
   readonly candidate: OrderEffects;
 }
@@ -45,7 +45,7 @@ export interface ScoreQuality {
  * What `rules backtest --json` prints; the member names are stable. The candidate is the rule set that was
  * asked about, the base is what it is compared with.
  */
-export interface BacktestReport extends Comparison {
+export interface BacktestReport extends AnswerComparison {
   /** The candidate, and the sha256 of its files. */
   readonly ruleVersion: RuleVersion;
   readonly digest: string;
@@ -60,9 +60,9 @@ export interface BacktestReport extends Comparison {
   };
   /** WAIT under both, of another length; null in recorded mode, which has no time of its own. */
   readonly waits: WaitChanges | null;
-  readonly outcomes: OutcomeReport;
+  readonly outcomes: OrderComparison;
   /** The same under the other assumption; null in recorded mode. */
-  readonly otherwise: { readonly assumption: OutcomeAssumption; readonly outcomes: OutcomeReport } | null;
+  readonly otherwise: { readonly assumption: OutcomeAssumption; readonly outcomes: OrderComparison } | null;
   readonly scores: { readonly base: ScoreQuality; readonly candidate: ScoreQuality };
   readonly ladder: {
     readonly base: readonly LadderLevelReport[];
@@ -256,7 +256,7 @@ async function reportOf(
   };
 }
 
-async function outcomesOf(aftermath: Aftermath, base: number, candidate: number): Promise<OutcomeReport> {
+async function outcomesOf(aftermath: Aftermath, base: number, candidate: number): Promise<OrderComparison> {
   return {
     all: await aftermath.orders(),
     base: await aftermath.effects(base),

@@ -44,7 +44,7 @@ export interface WaitChanges {
   readonly shorter: number;
 }
 
-export interface Comparison {
+export interface AnswerComparison {
   readonly compared: number;
   readonly changed: number;
   readonly transitions: Transitions;
@@ -57,7 +57,7 @@ export interface Comparison {
 const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
 
 /** Where two sides agree and where they do not, out of how often each pair of answers was given. */
-export function compare(pairs: readonly AnsweredPair[], examples: Examples): Comparison {
+export function compare(pairs: readonly AnsweredPair[], examples: Examples): AnswerComparison {
   const where = (holds: (pair: AnsweredPair) => boolean) => total(pairs.filter(holds)).decisions;
   return {
     compared: total(pairs).decisions,

@@ -179,7 +179,7 @@ function scores(batch: DuckBatch) {
 }
 
 /** Labels of the facts that some condition of the rule set compares. */
-export function askedFacts({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
+function askedFacts({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
   const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
   return new Set(factsNamed(rules.map(({ condition }) => condition)).map(({ label }) => label));
 }

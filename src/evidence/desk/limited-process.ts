@@ -12,7 +12,7 @@ export interface ProcessLimits {
 }
 
 /** The work took more time or memory than it may; its process is gone. */
-export class ProcessLimitExceeded extends Error {
+class ProcessLimitExceeded extends Error {
   override readonly name = 'ProcessLimitExceeded';
 }
 

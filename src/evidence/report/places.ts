@@ -2,7 +2,7 @@ import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/
 import type { SliceName } from './rule-report.ts';
 
 /** A currency within a slice of the decisions. */
-export interface Place {
+export interface ReportPlace {
   readonly currency: string;
   /** Null when the report has no slices. */
   readonly slice: string | null;
@@ -12,7 +12,7 @@ export interface Place {
 export interface Places {
   readonly sql: string;
   readonly join: string;
-  readonly of: (number: number) => Place;
+  readonly of: (number: number) => ReportPlace;
   /** In the order in which they are shown. */
   readonly slices: readonly string[];
 }
@@ -20,7 +20,7 @@ export interface Places {
 /** More slices than these are shown together as the others: nobody reads a table of a thousand points of sale. */
 const SLICES_MAX = 60;
 
-export const OTHER_SLICES = '(others)';
+const OTHER_SLICES = '(others)';
 
 const NO_CURRENCY = '-';
 
@@ -53,7 +53,7 @@ export async function numberPlaces(duck: Duck, by: SliceName | null): Promise<Pl
   };
 }
 
-function placeOf(row: DuckRow, by: SliceName | null): Place {
+function placeOf(row: DuckRow, by: SliceName | null): ReportPlace {
   const currency = textOf(row['currency']) ?? NO_CURRENCY;
   return { currency, slice: by === null ? null : (textOf(row['shown']) ?? OTHER_SLICES) };
 }

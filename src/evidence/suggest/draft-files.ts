@@ -4,10 +4,10 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import type { FoundEdit } from './edit-search.ts';
 import type { ExampleCase } from './example-case.ts';
-import { type NamedRule, withRules } from './suggested-rule.ts';
+import { type SuggestedRule, withRules } from './suggested-rule.ts';
 
 /** A change as it is written into a draft. */
-export type NamedChange = NamedRule | FoundEdit;
+export type NamedChange = SuggestedRule | FoundEdit;
 
 /** The files with changed constants and further rules; all else stays as it is. */
 export function withChanges(files: RuleFiles, changes: readonly NamedChange[]): RuleFiles {

@@ -13,7 +13,7 @@ import { ruleText } from './rule-search.ts';
 import { freeNames, freePriorities } from './suggested-rule.ts';
 
 /** A change that fits into the version and to the candidates before it, with a case that shows it. */
-export interface Candidate {
+export interface ProposedChange {
   readonly change: NamedChange;
   readonly example: ExampleCase;
   /** Names of the version's own cases that say otherwise: those that pin the constant which it changes. */
@@ -40,7 +40,7 @@ export interface FittingAsk {
 export interface Fitting {
   /** Whether the search found anything, fitting or not. */
   readonly found: boolean;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ProposedChange[];
   readonly rejected: readonly RejectedChange[];
 }
 
@@ -57,7 +57,7 @@ export async function fittingChanges(
   const banned: BannedChange[] = [];
   for (let search = 1; ; search++) {
     const found = findChanges(ask.learned.orders, ask.edits, { budget, banned });
-    const candidates: Candidate[] = [];
+    const candidates: ProposedChange[] = [];
     const before = rejected.length;
     const named = namedChanges(ask.present, found);
     for (const [place, change] of found.entries()) {
@@ -80,9 +80,9 @@ const NO_EXAMPLE = 'no short history of a single payer shows it, so there is no 
 async function fitOne(
   duck: Evidence['duck'],
   ask: FittingAsk,
-  before: readonly Candidate[],
+  before: readonly ProposedChange[],
   change: NamedChange | undefined,
-): Promise<Candidate | RejectedChange | null> {
+): Promise<ProposedChange | RejectedChange | null> {
   if (change === undefined) return null;
   const { version, files } = ask;
   const changed = withChanges(files, [...before.map((one) => one.change), change]);
@@ -114,7 +114,7 @@ function namedChanges(present: RuleSet, found: readonly FoundChange[]): readonly
 }
 
 /** The change as a person reads it. */
-export function changeText(change: NamedChange): string {
+function changeText(change: NamedChange): string {
   return change.kind === 'rule' ? ruleText(change.rule) : editText(change);
 }
 
@@ -131,7 +131,7 @@ function failingCases(version: string, files: RuleFiles): readonly string[] {
 }
 
 interface Shown {
-  readonly before: readonly Candidate[];
+  readonly before: readonly ProposedChange[];
   /** The files with it and those before it. */
   readonly changed: RuleFiles;
   readonly change: NamedChange;

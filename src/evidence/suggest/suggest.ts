@@ -8,7 +8,7 @@ import type { PartName, TimePart, TradeOff } from '../sweep/trade-off.ts';
 import { halfOfOrders, type TrialResult } from '../sweep/trial.ts';
 import { soundDraft, withCases, withChanges } from './draft-files.ts';
 import { editsOf } from './edit-search.ts';
-import { type Candidate, type FittingAsk, fittingChanges, type RejectedChange } from './fitting.ts';
+import { type FittingAsk, fittingChanges, type ProposedChange, type RejectedChange } from './fitting.ts';
 import { learningOrders } from './known-orders.ts';
 import { ruleText } from './rule-search.ts';
 import { type AssumedTrial, longestWithin, tryUnderBoth, whyNotLater } from './trials.ts';
@@ -111,7 +111,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
 const NO_ORDERS: TimePart = { from: null, to: null, orders: { paid: 0, unpaid: 0, unknown: 0 } };
 
 interface WithinBudget {
-  readonly chosen: readonly Candidate[];
+  readonly chosen: readonly ProposedChange[];
   readonly trials: readonly AssumedTrial[];
   readonly rejected: readonly RejectedChange[];
   /** Why nothing was chosen. */
@@ -173,7 +173,7 @@ const OVER_BUDGET =
   'What was found does not keep to the budget when the earlier part is lived through with it, nor does what a smaller budget finds.';
 
 function suggested(
-  { change, contradicts }: Candidate,
+  { change, contradicts }: ProposedChange,
   result: TrialResult | undefined,
   side: number,
 ): SuggestedChange {
@@ -201,7 +201,7 @@ function effectOf({ outcomes, result }: AssumedTrial, side: number): readonly Su
 /** The draft: each rule says what it came from. */
 function drafted(
   files: RuleFiles,
-  chosen: readonly Candidate[],
+  chosen: readonly ProposedChange[],
   changes: readonly SuggestedChange[],
   splitAt: number,
 ): RuleFiles {

@@ -30,7 +30,7 @@ export function freePriorities(rules: RuleSet, count: number): readonly number[]
   return free.toReversed();
 }
 
-export interface NamedRule {
+export interface SuggestedRule {
   readonly kind: 'rule';
   readonly name: string;
   readonly priority: number;
@@ -39,7 +39,7 @@ export interface NamedRule {
 }
 
 /** The files with further rules at the beginning of verdicts.yaml; all else stays as it is. */
-export function withRules(files: RuleFiles, rules: readonly NamedRule[]): RuleFiles {
+export function withRules(files: RuleFiles, rules: readonly SuggestedRule[]): RuleFiles {
   const text = files.get('verdicts.yaml') ?? '';
   // The first item of the list, with the comments right above it left where they are.
   const first = /^rules:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]*)-/m.exec(text);
@@ -50,7 +50,7 @@ export function withRules(files: RuleFiles, rules: readonly NamedRule[]): RuleFi
   return new Map([...files, ['verdicts.yaml', `${text.slice(0, at)}${added}\n${text.slice(at)}`]]);
 }
 
-function yamlOf({ name, priority, description, rule }: NamedRule, indent: string): string {
+function yamlOf({ name, priority, description, rule }: SuggestedRule, indent: string): string {
   const lines = [
     `- name: ${name}`,
     '  description: >-',

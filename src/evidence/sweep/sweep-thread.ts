@@ -6,7 +6,7 @@ import { type EvidenceAsk, withEvidence } from '../source/evidence.ts';
 import { type TrialResult, tryRuleSets } from './trial.ts';
 
 /** What a thread of a sweep is given. */
-export interface SweepTask {
+export interface ThreadTask {
   readonly ask: EvidenceAsk;
   readonly version: string;
   /** The files of the version as it stands, and of each rule set to try, by their paths. */
@@ -22,7 +22,7 @@ export type SweepNews = { readonly done: number } | { readonly result: TrialResu
 
 const port = parentPort;
 if (port !== null) {
-  const task: SweepTask = workerData;
+  const task: ThreadTask = workerData;
   const { ask, version, outcomes, splitAt } = task;
   const say = (news: SweepNews) => port.postMessage(news);
   const result = await withEvidence(ask, (evidence) =>

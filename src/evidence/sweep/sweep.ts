@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { OnProgress } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
-import type { SweepNews, SweepTask } from './sweep-thread.ts';
+import type { SweepNews, ThreadTask } from './sweep-thread.ts';
 import { type PartName, paretoFront, type TimePart, type TradeOff } from './trade-off.ts';
 import { halfOfOrders, type TrialResult } from './trial.ts';
 import type { Combination } from './vary.ts';
@@ -121,7 +121,7 @@ function sharesOf(
 }
 
 async function runThread(
-  task: SweepTask,
+  task: ThreadTask,
   signal: AbortSignal,
   onDone: (done: number) => void,
 ): Promise<TrialResult> {

@@ -25,7 +25,7 @@ export interface Combination {
 }
 
 /** More rule sets than anybody looks at. */
-export const COMBINATIONS_MAX = 200;
+const COMBINATIONS_MAX = 200;
 
 const VARY_FORM =
   'PATH=VALUES, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s';

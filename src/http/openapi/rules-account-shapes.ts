@@ -10,7 +10,7 @@ const passed = yesNo('Whether it holds');
 const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: '#/components/schemas/Condition' });
 
 /** A condition with what it saw; holds itself, so its type is that of the code. */
-export const ConditionSchema = named(
+const ConditionSchema = named(
   'Condition',
   Type.Unsafe<ConditionTrace>({
     description: 'A condition as the analyst wrote it, with the values it saw',

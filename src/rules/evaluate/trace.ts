@@ -75,7 +75,7 @@ export async function traceRuleSet(rules: RuleSet, values: readonly FactValue[])
 }
 
 /** The rules of one file; each is taken as asked. */
-export async function traceRules<Params extends object>(
+async function traceRules<Params extends object>(
   rules: readonly Matchable<Params>[],
   facts: readonly FactRef[],
   values: readonly FactValue[],

@@ -6,7 +6,7 @@ import { type Members, optional, type YamlFile } from './yaml-file.ts';
 
 export const LADDER_LEVELS_MAX = 20;
 
-export const LADDERS_MAX = 20;
+const LADDERS_MAX = 20;
 
 export const LADDER_NAME_PATTERN = '^[a-z][a-z0-9]*(-[a-z0-9]+)*$';
 

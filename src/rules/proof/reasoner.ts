@@ -25,7 +25,7 @@ export interface WorkLimits {
 }
 
 /** Enough for every rule set that people write: about a second at most. */
-export const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
+const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
 
 /** Answers whether conditions can hold together, given what is known about the facts. */
 export class Reasoner {

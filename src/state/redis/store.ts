@@ -89,7 +89,7 @@ export async function openRedisStore(
   }
 }
 
-export class RedisStore implements Store {
+class RedisStore implements Store {
   readonly name: string;
   readonly documents: Documents;
   readonly registers: Registers;

@@ -10,12 +10,25 @@ const EXPIRING_TABLES = [
   'documents',
 ] as const;
 
+type Prepare = (source: string) => StatementSync;
+
 /** Every statement of the store, by what it is for. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepared once for each open file. */
 export function prepareStatements(db: DatabaseSync) {
-  const sql = (source: string): StatementSync => db.prepare(source);
+  const sql = (source: string) => db.prepare(source);
+  return {
+    ...clientStatements(sql),
+    ...sightingStatements(sql),
+    ...decisionStatements(sql),
+    ...journalStatements(sql),
+    ...removingStatements(sql),
+  };
+}
+
+/** States, outcomes of orders, answers under an Idempotency-Key, and registers. */
+function clientStatements(sql: Prepare) {
   return {
     state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
     // Only where there is none, or none that is still valid.
@@ -38,6 +51,16 @@ export function prepareStatements(db: DatabaseSync) {
       'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     ),
     claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
+    register: sql('SELECT value FROM registers WHERE name = ?'),
+    putRegister: sql(
+      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    ),
+  };
+}
+
+/** Who was seen on which device. */
+function sightingStatements(sql: Prepare) {
+  return {
     putSighting: sql(
       'INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at), expires_at = excluded.expires_at',
     ),
@@ -45,6 +68,12 @@ export function prepareStatements(db: DatabaseSync) {
       'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
     ),
     countOthers: sql('SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at > ?'),
+  };
+}
+
+/** Records with the shapes that they are written in. */
+function decisionStatements(sql: Prepare) {
+  return {
     putDecision: sql(
       'INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
@@ -62,6 +91,12 @@ export function prepareStatements(db: DatabaseSync) {
     decisionsOfClient: sql(
       'SELECT client, record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
     ),
+  };
+}
+
+/** What was accepted and decided, what of it was lost, and erasures that the archive does not know of yet. */
+function journalStatements(sql: Prepare) {
+  return {
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
     unshippedErasures: sql('SELECT entry FROM unshipped_erasures'),
     putUnshippedErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
@@ -69,10 +104,6 @@ export function prepareStatements(db: DatabaseSync) {
     /** The oldest, when there are more than so many. */
     trimErasures: sql(
       'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
-    ),
-    register: sql('SELECT value FROM registers WHERE name = ?'),
-    putRegister: sql(
-      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
     ),
     journal: sql('SELECT position, client, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
@@ -86,6 +117,12 @@ export function prepareStatements(db: DatabaseSync) {
       'INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, to_ms = max(to_ms, excluded.to_ms), last_position = excluded.last_position',
     ),
     forgetJournalLoss: sql('DELETE FROM journal_loss WHERE last_position <= ?'),
+  };
+}
+
+/** What is erased, what has expired, and what the file has free. */
+function removingStatements(sql: Prepare) {
+  return {
     // While the client's answers still tell which they are.
     eraseClaims: sql(
       'DELETE FROM claims WHERE platform = ? AND idempotency_key IN (SELECT idempotency_key FROM answers WHERE client = ?)',
@@ -96,7 +133,7 @@ export function prepareStatements(db: DatabaseSync) {
     freePages: sql('PRAGMA freelist_count'),
     pages: sql('PRAGMA page_count'),
     purge: EXPIRING_TABLES.map((table) => {
-      const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
+      const key = sql(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
       const columns = key.map(({ name }) => String(name)).join(', ');
       return sql(
         `DELETE FROM ${table} WHERE (${columns}) IN (SELECT ${columns} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,

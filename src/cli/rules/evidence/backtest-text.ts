@@ -1,5 +1,5 @@
 import type { ByOutcome, LadderLevelReport, OrderEffects } from '../../../evidence/backtest/aftermath.ts';
-import type { BacktestReport, OutcomeReport, ScoreQuality } from '../../../evidence/backtest/backtest.ts';
+import type { BacktestReport, OrderComparison, ScoreQuality } from '../../../evidence/backtest/backtest.ts';
 import type { OutcomeAssumption } from '../../../evidence/backtest/lives.ts';
 import { FACTS } from '../../../facts/catalogue.ts';
 import { VERDICTS } from '../../../rules/rule-set.ts';
@@ -103,7 +103,7 @@ function headlines({ assumption, outcomes, otherwise }: BacktestReport): string 
   ].join('\n');
 }
 
-function headline({ all: { orders }, base, candidate }: OutcomeReport): string {
+function headline({ all: { orders }, base, candidate }: OrderComparison): string {
   const move = (effect: keyof OrderEffects, fate: keyof ByOutcome) =>
     `${countText(base[effect].orders[fate])} -> ${countText(candidate[effect].orders[fate])}`;
   return `unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}.`;

@@ -65,7 +65,7 @@ async function run(version: string, options: BacktestOptions): Promise<void> {
 }
 
 /** The rule sets that decided, from the archive or RULES_DIR, each only with the digest that was recorded. */
-export function recordedRuleSets(): RulesOfRequest {
+function recordedRuleSets(): RulesOfRequest {
   const { archiveDir, rulesDir } = readConfig();
   const kept = keptRules(archiveDir ?? '', rulesDir);
   return ({ ruleVersion, digest }) => {

@@ -27,7 +27,7 @@ const ScoredRequestSchema = shape('What the caller asked with', {
 });
 
 /** One thing that happened to a client, told apart by `kind`. */
-export const HistoryEntrySchema = named(
+const HistoryEntrySchema = named(
   'HistoryEntry',
   Type.Union(
     [

@@ -24,7 +24,7 @@ const BODY = jsonBody('ListEntryBody', ListEntryBodySchema, {
   expiresAt: '2027-01-01T00:00:00Z',
 });
 
-export const NOT_FOR_LIST = refusal(
+const NOT_FOR_LIST = refusal(
   'notForList',
   'The list cannot hold this: another kind, a bad address or range, an end in the past, or no room.',
   (detail: string) => new HttpProblem(422, 'not for this list', detail),

@@ -4,7 +4,7 @@ import { actorOfKey } from '../../../access/actor.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import type { Change, Goal } from '../../../rollout/rollout.ts';
+import type { Goal, RolloutChange } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
@@ -128,7 +128,11 @@ export const takeBack = operation({
 });
 
 /** Who did it is the key, never what the body says. */
-function changeOf({ reason }: { readonly reason: string }, key: AccessKey, clock: () => number): Change {
+function changeOf(
+  { reason }: { readonly reason: string },
+  key: AccessKey,
+  clock: () => number,
+): RolloutChange {
   return { who: actorOfKey(key), at: clock(), reason };
 }
 
