@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { makeOwnFolder } from './files/own-folder.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
@@ -260,7 +261,7 @@ function generatedSecret(dataDir: string): string {
 
 function readOrPlaceSecret(dataDir: string, path: string): string {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeOwnFolder(dataDir);
     if (!existsSync(path)) placeSecret(path);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {

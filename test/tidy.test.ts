@@ -63,6 +63,7 @@ const STOREYS: readonly (readonly string[])[] = [
   [
     'background-process.ts',
     'clock.ts',
+    'files',
     'limited-thread.ts',
     'log.ts',
     'sdk',

@@ -3,7 +3,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import type { TableName } from './tables.ts';
 
 /** One Parquet file: rows of one table, platform and UTC day, or of the quiet days of a month. */
@@ -112,7 +112,7 @@ export class ArchiveLog {
 
   /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
   commit(state: ArchiveState, commit: Commit): ArchiveState {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeOwnFolder(this.#folder);
     const version = state.version + 1;
     this.#create(commitFile(version), JSON.stringify(commit));
     this.#state = apply(state, commit);
@@ -184,7 +184,7 @@ export class ArchiveLog {
 /** Makes a folder into an archive that holds what a state says. */
 export function writeState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeOwnFolder(folder);
   writeSnapshot(folder, state);
 }
 

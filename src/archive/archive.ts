@@ -1,5 +1,6 @@
-import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import type { Store } from '../state/store.ts';
 import {
   ArchiveLog,
@@ -134,7 +135,7 @@ export class Archive {
 
   /** Makes the folder for files that are being written. */
   prepareStaging(): void {
-    mkdirSync(this.staging(), { recursive: true, mode: 0o700 });
+    makeOwnFolder(this.staging());
   }
 
   /** Where a segment can be read. */
@@ -174,7 +175,7 @@ export class Archive {
   #settle(segment: Segment): void {
     const folder = dirname(this.#placeOf(segment, 'parquet'));
     if (existsSync(this.#placeOf(segment, 'parquet'))) return;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeOwnFolder(folder);
     for (const kind of SEGMENT_FILES) {
       try {
         linkSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));

@@ -1,5 +1,6 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { replaceState } from './archive-log.ts';
 
@@ -34,7 +35,7 @@ export async function backUp(folder: string, target: string): Promise<BackupRepo
         if (copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)) && kind === 'parquet')
           copied++;
     }
-    mkdirSync(target, { recursive: true, mode: 0o700 });
+    makeOwnFolder(target);
     for (const name of [RULE_SETS_FOLDER, ID_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
@@ -48,7 +49,7 @@ function copyOnce(from: string, to: string): boolean {
   if (!existsSync(from) && to.endsWith('.orders')) return false;
   const { size } = statSync(from);
   if (existsSync(to) && statSync(to).size === size) return false;
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(to));
   copyFileSync(from, `${to}.part`);
   renameSync(`${to}.part`, to);
   return true;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, rmSync } from 'node:fs';
+import { linkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, READING } from './archive.ts';
 import { type ArchiveState, codeOf, writeState } from './archive-log.ts';
 
@@ -28,7 +29,7 @@ function link(archive: Archive, state: ArchiveState, copy: string): boolean {
   try {
     for (const segment of state.segments.values()) {
       const path = frozen.pathOf(segment);
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makeOwnFolder(dirname(path));
       linkSync(archive.pathOf(segment), path);
     }
     writeState(copy, state);

@@ -23,6 +23,8 @@ export interface ServiceNode {
   workerIds(): readonly number[];
   /** Resident memory, MiB. */
   memoryMib(): number;
+  /** CPU seconds that it has used since it was started last, all its threads together. */
+  cpuSeconds(): number;
   /** Waits until the process is gone; kill -9 when no signal is named. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Starts it again on the same ports and the same store, once it is gone. */
@@ -67,6 +69,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
     log: () => service.stderr(),
     workerIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),
+    cpuSeconds: () => usedCpuSeconds(service.child.pid ?? 0),
     kill: (signal) => end(service.child, signal),
     restart: async () => {
       service = await spawnService(dataDir, settings);
@@ -79,6 +82,21 @@ function residentMib(pid: number): number {
   try {
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return Number(kib) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Linux counts CPU time in hundredths of a second, whatever its own clock. */
+const TICKS_A_SECOND = 100;
+
+/** NaN where there is no /proc. */
+function usedCpuSeconds(pid: number): number {
+  try {
+    // The second field is the program's name in brackets, which may hold blanks.
+    const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+    const [userTicks, systemTicks] = fields.split(' ').slice(11, 13);
+    return (Number(userTicks) + Number(systemTicks)) / TICKS_A_SECOND;
   } catch {
     return Number.NaN;
   }

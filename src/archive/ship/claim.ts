@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeOwnFolder } from '../../files/own-folder.ts';
 import type { Registers } from '../../state/store.ts';
 
 /** Where a store notes the id of its archive. */
@@ -29,7 +30,7 @@ export async function claimArchive(registers: Registers, folder: string): Promis
 function idOf(folder: string): string {
   const path = join(folder, 'archive-id');
   if (!existsSync(path)) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeOwnFolder(folder);
     const draft = join(folder, `.${randomUUID()}`);
     writeFileSync(draft, randomUUID(), { mode: 0o600 });
     try {

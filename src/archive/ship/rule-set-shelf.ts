@@ -1,5 +1,6 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeOwnFolder } from '../../files/own-folder.ts';
 import { loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
 
@@ -51,11 +52,11 @@ function copyRuleFolder(source: string, place: string): void {
   const files = [...(readRuleFiles(source, []) ?? new Map()).keys(), RELEASE_FILE];
   for (const file of files) {
     if (!existsSync(join(source, file))) continue;
-    mkdirSync(dirname(join(inner, file)), { recursive: true, mode: 0o700 });
+    makeOwnFolder(dirname(join(inner, file)));
     copyFileSync(join(source, file), join(inner, file));
     chmodSync(join(inner, file), 0o600);
   }
-  mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
+  makeOwnFolder(dirname(place));
   renameSync(inner, place);
   rmSync(draft, { recursive: true, force: true });
 }

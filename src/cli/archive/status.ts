@@ -80,7 +80,7 @@ function describe({ folder, tables, shippedAt, behind, gaps }: ArchiveStatus): s
   const counted = `${behind.entries}${behind.more ? ' or more' : ''}`;
   const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
   return [
-    `Archive in ${folder}, last shipped to ${shippedAt === null ? 'never' : timeText(shippedAt)}.`,
+    `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
     `Not shipped yet: ${counted} entries${since}.`,
     ...gaps.map(
       ({ from, to, entries }) =>

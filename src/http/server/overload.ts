@@ -10,7 +10,7 @@ import type { WorkLimit } from './work-limit.ts';
  * A refusal waits, so that callers who ask again at once, against Retry-After, cost little: the more of them wait, the
  * longer, for about so many refusals a second.
  */
-const REFUSALS_A_SECOND = 1_000;
+const REFUSALS_A_SECOND = 500;
 const REFUSAL_DELAY_MS_MIN = 100;
 const REFUSAL_DELAY_MS_MAX = 500;
 

@@ -12,6 +12,12 @@ const SCORE_SHARE = 0.75;
 /** How often the limit is adjusted while there is work. */
 const TICK_MS = 50;
 
+/**
+ * A burst is worked off by itself, and a process that has just started is slow at it: nothing is refused before that many
+ * looks in a row, half a second, have found more work than the least.
+ */
+const BURST_LOOKS = 10;
+
 /** While the event loop has no pause, more work under way cannot be done faster, only later. */
 const BUSY = 0.95;
 
@@ -44,6 +50,8 @@ export class WorkLimit {
   #underWayMax = 0;
   #finished = 0;
   #tookMs = 0;
+  /** How many looks in a row found that more was under way than can be done at once. */
+  #standingLooks = 0;
   /** What a request takes while no more is under way than the limit ever allows. */
   #usualMs: number | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -92,11 +100,20 @@ export class WorkLimit {
   observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
-    const onlyWaits = !isLittle && meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
-    this.#limit =
-      utilization > BUSY || onlyWaits
-        ? Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK))
-        : Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
+    const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
+    if (!isLittle && (utilization > BUSY || onlyWaits)) this.#noteStanding();
+    else this.#noteFlowing();
+  }
+
+  #noteStanding(): void {
+    this.#standingLooks++;
+    const mayBeBurst = this.#limit === WORK_UNDER_WAY_MAX && this.#standingLooks < BURST_LOOKS;
+    if (!mayBeBurst) this.#limit = Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK));
+  }
+
+  #noteFlowing(): void {
+    this.#standingLooks = 0;
+    this.#limit = Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
   }
 
   #learn(meanMs: number): void {

@@ -4,6 +4,12 @@ import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 /** What the event loop of a machine with time to spare looks like. */
 const CALM = { utilization: 0.5, underWayMax: 32, meanMs: 6 };
 const BUSY = { ...CALM, utilization: 1 };
+/** More under way than can be done at once. */
+const STANDING = { ...BUSY, underWayMax: 200 };
+
+function overload(limit: WorkLimit, looks: number): void {
+  for (let look = 0; look < looks; look++) limit.observe(STANDING);
+}
 
 /** Takes so much of the limit until it is released. */
 function occupy(limit: WorkLimit, count: number): () => void {
@@ -35,27 +41,54 @@ describe('the limit of work under way', () => {
     expect(limit.underWay).to.equal(0);
   });
 
-  it('shrinks while the event loop has no pause, down to 48', () => {
+  it('refuses nothing of a burst that is worked off within half a second, however busy it keeps the process', () => {
     const limit = new WorkLimit();
-    limit.observe({ ...CALM, utilization: 0.96 });
+    for (let look = 0; look < 9; look++) limit.observe({ ...BUSY, underWayMax: 256 });
+    expect(limit.limit).to.equal(256);
+    limit.observe(CALM);
+    for (let look = 0; look < 9; look++) limit.observe({ ...BUSY, underWayMax: 256 });
+    expect(limit.limit).to.equal(256);
+  });
+
+  it('leaves a process that has just started its limit while it is busy with little', () => {
+    const limit = new WorkLimit();
+    for (let look = 0; look < 50; look++) limit.observe({ ...BUSY, underWayMax: 48, meanMs: 400 });
+    expect(limit.limit).to.equal(256);
+  });
+
+  it('shrinks when more than the least has stood for half a second without a pause, down to 48', () => {
+    const limit = new WorkLimit();
+    overload(limit, 10);
     expect(limit.limit).to.equal(192);
-    for (let tick = 0; tick < 50; tick++) limit.observe(BUSY);
+    overload(limit, 1);
+    expect(limit.limit).to.equal(144);
+    overload(limit, 50);
     expect(limit.limit).to.equal(48);
   });
 
-  it('grows again when it has, up to 256', () => {
+  it('shrinks at once when there was a pause, but not for long enough to be over', () => {
     const limit = new WorkLimit();
-    for (let tick = 0; tick < 50; tick++) limit.observe(BUSY);
-    limit.observe({ ...CALM, utilization: 0.95 });
+    overload(limit, 50);
+    limit.observe(CALM);
+    limit.observe(CALM);
+    expect(limit.limit).to.equal(64);
+    overload(limit, 1);
+    expect(limit.limit).to.equal(48);
+  });
+
+  it('grows again when it has pauses, up to 256', () => {
+    const limit = new WorkLimit();
+    overload(limit, 50);
+    limit.observe({ ...STANDING, utilization: 0.95 });
     expect(limit.limit).to.equal(56);
-    for (let tick = 0; tick < 50; tick++) limit.observe(CALM);
+    for (let look = 0; look < 50; look++) limit.observe(CALM);
     expect(limit.limit).to.equal(256);
   });
 
   it('shrinks while many take much longer than few do, however idle the event loop is', () => {
     const limit = new WorkLimit();
     limit.observe(CALM);
-    limit.observe({ ...CALM, underWayMax: 200, meanMs: 10 });
+    for (let look = 0; look < 10; look++) limit.observe({ ...CALM, underWayMax: 200, meanMs: 10 });
     expect(limit.limit).to.equal(192);
   });
 
@@ -80,11 +113,11 @@ describe('the limit of work under way', () => {
       const untilMs = performance.now() + 1;
       while (performance.now() < untilMs);
     };
-    for (let round = 0; round < 500 && limit.limit > 48; round++) {
-      await Promise.all(Array.from({ length: 5 }, () => limit.run(spin)));
+    for (let round = 0; round < 500 && limit.limit === 256; round++) {
+      await Promise.all(Array.from({ length: 50 }, () => limit.run(spin)));
       await new Promise(setImmediate);
       expect(limit.underWay).to.equal(0);
     }
-    expect(limit.limit).to.equal(48);
+    expect(limit.limit).to.be.below(256);
   });
 });

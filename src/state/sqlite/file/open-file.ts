@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeOwnFolder } from '../../../files/own-folder.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { makeTables } from './schema.ts';
 
@@ -21,7 +22,6 @@ const REWRITTEN_AT_START_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Owner only: who reads the file knows every payer. */
 const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
 
 /** Where the state of a DATA_DIR lies. */
 export function sqlitePath(dataDir: string): string {
@@ -31,7 +31,7 @@ export function sqlitePath(dataDir: string): string {
 /** Opens the file, or makes it; throws StoreUnavailable when it cannot be used. */
 export function openSqliteFile(path: string, folder: string): DatabaseSync {
   try {
-    mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+    makeOwnFolder(folder);
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
     // In a new file this must come first: later it takes a rewrite.

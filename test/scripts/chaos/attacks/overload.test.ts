@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { better, type Measured, mixFigures } from '../../../../scripts/chaos/attacks/overload.ts';
+import {
+  better,
+  type Measured,
+  mixFigures,
+  overFigures,
+} from '../../../../scripts/chaos/attacks/overload.ts';
 import type { Sample } from '../../../../scripts/chaos/traffic/load.ts';
 
 /** So many answers to each operation in one second: given, and refused. */
@@ -15,7 +20,7 @@ function measured({ scores, verdicts }: Counts): Measured {
     ...samples('verdict', 200, verdicts[0]),
     ...samples('verdict', 503, verdicts[1]),
   ];
-  return { answered, seconds: 1, memoryMib: 100 };
+  return { answered, seconds: 1, memoryMib: 100, cpuPercent: { service: 70, generator: 20 } };
 }
 
 function samples(operation: 'score' | 'verdict', status: number, count: number): readonly Sample[] {
@@ -35,6 +40,32 @@ function judged(mix: Counts): readonly string[] {
   const peak = measured({ scores: [100, 0], verdicts: [100, 0] });
   return mixFigures('mix', measured(mix), peak).map(({ seen, judgement }) => `${seen} ${judgement}`);
 }
+
+/** So many verdicts a second. */
+const verdicts = (given: number, refused = 0) => measured({ scores: [0, 0], verdicts: [given, refused] });
+
+describe('too many callers', () => {
+  it('are held against the mean of the loads at peak around them', () => {
+    const overload = {
+      times: 10,
+      over: verdicts(95, 40),
+      normal: verdicts(89),
+      peaks: [verdicts(80), verdicts(120)],
+    } as const;
+    expect(
+      overFigures(overload).map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`),
+    ).to.deep.equal([
+      '10 x callers: verdicts a second at peak before, over, and at peak after: 80, 95, 120 report',
+      '10 x callers: refused a second: 40 report',
+      '10 x callers: CPU of service and load generator, of a core, at peak and over: 70 % and 20 %, then 70 % and 20 % report',
+      '10 x callers: goodput of peak: 95 % pass',
+      '10 x callers: p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms report',
+      '10 x callers: accepted p99 of peak: 100 % pass',
+      '10 x callers: goodput of peak within 5 s after: 89 % miss',
+      '10 x callers: p99 of peak within 5 s after: 100 % pass',
+    ]);
+  });
+});
 
 describe('overload with scores and verdicts', () => {
   it('is kept off verdicts when scores are refused in their stead', () => {
