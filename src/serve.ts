@@ -28,7 +28,11 @@ const DRAIN_GRACE_MS_MIN = 250;
  * environment is not as the service needs it.
  */
 export async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
-  const store = await openStore(config, (error) => log.warn({ err: error }, 'store connection'));
+  const store = await openStore(
+    config,
+    (error) => log.warn({ err: error }, 'store connection'),
+    (error) => endLost(error, log),
+  );
   try {
     const clock = storeClock(exactSystemClock, store);
     const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
@@ -65,6 +69,15 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     await store.close();
     throw error;
   }
+}
+
+/**
+ * Ends without closing anything, as databases do: what this process would still write or answer rests on what the disk
+ * refused. Whoever supervises it starts it again, and it reads what the disk holds.
+ */
+function endLost(error: Error, log: Logger): void {
+  log.fatal({ err: error }, 'the service ends at once');
+  process.exit(1);
 }
 
 function startShippingTo(config: Config, log: Logger): Shipping | null {

@@ -1,7 +1,8 @@
+import { systemClock } from '../clock.ts';
 import type { RedisSecurity } from './redis/connection/security.ts';
 import { parseRedisUrl } from './redis/connection/url.ts';
 import { openSqliteStore } from './sqlite/store.ts';
-import type { Store } from './store.ts';
+import type { Store, StoreUnavailable } from './store.ts';
 
 /** Names of this machine alone. */
 export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;
@@ -26,12 +27,16 @@ export interface StorePlace {
   readonly decisionsHotMs?: number;
 }
 
-/** Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. */
+/**
+ * Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. `onLost` is told
+ * when a disk of this process refuses to keep what was written: then the store has to be opened anew.
+ */
 export async function openStore(
   { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs }: StorePlace,
   onError: (error: Error) => void,
+  onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  if (redisUrl === null) return openSqliteStore(dataDir);
+  if (redisUrl === null) return openSqliteStore(dataDir, systemClock, onLost);
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
   const { openRedisStore } = await import('./redis/store.ts');
   // Without an archive decisions are found as long as they are kept.

@@ -23,7 +23,9 @@ describe('a folder of our own', () => {
   it('cannot be made below a file', () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
-    expect(() => makeOwnFolder(join(file, 'a', 'b'))).to.throw(`EEXIST: file already exists, mkdir '${file}'`);
+    expect(() => makeOwnFolder(join(file, 'a', 'b'))).to.throw(
+      `EEXIST: file already exists, mkdir '${file}'`,
+    );
     expect(() => makeOwnFolder(file)).to.throw(`EEXIST: file already exists, mkdir '${file}'`);
   });
 

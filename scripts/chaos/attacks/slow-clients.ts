@@ -110,13 +110,14 @@ function figures({ attack, control, service }: Compared, nobodyMs: number): read
       `${name}: healthy p99 while the control is attacked (${control.beside.most} sockets)`,
       ratio(control.p99Ms),
     ),
+    reported(`${name}: healthy p99 while the service is attacked`, ratio(service.p99Ms)),
+    // What the attack costs everybody on this machine, whoever it goes to, is not the service's doing.
     atMost(
-      `${name}: healthy p99 (${service.p99Ms.toFixed(1)} ms) against that without`,
-      service.p99Ms / nobodyMs,
+      `${name}: healthy p99 against that without or with the control attacked, whichever is longer`,
+      service.p99Ms / Math.max(nobodyMs, control.p99Ms),
       2,
       'x',
     ),
-    reported(`${name}: the same against the control`, `${(service.p99Ms / control.p99Ms).toFixed(2)} x`),
     never(`${name}: healthy requests not answered 200`, service.failures),
   ];
 }

@@ -48,11 +48,16 @@ import { sqliteStoredTexts } from './stored-texts.ts';
 
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
- * share the file. A write is acknowledged after an fsync. `clock` gives epoch ms.
+ * share the file. A write is acknowledged after an fsync. `clock` gives epoch ms. When the disk refuses to
+ * keep what was written, `onLost` is told, and the store refuses everything from then on.
  */
-export function openSqliteStore(dataDir: string, clock: () => number = systemClock): Store {
+export function openSqliteStore(
+  dataDir: string,
+  clock: () => number = systemClock,
+  onLost: (error: StoreUnavailable) => void = () => {},
+): Store {
   const path = sqlitePath(dataDir);
-  return new SqliteStore(openSqliteFile(path, dataDir), path, clock);
+  return new SqliteStore(openSqliteFile(path, dataDir), path, clock, onLost);
 }
 
 /** Journal entries that are removed at once: some milliseconds, in which no request is served. */
@@ -77,31 +82,39 @@ class SqliteStore implements Store {
   readonly #storedShapes = new Set<string>();
   readonly #retention: SqliteRetention;
   readonly #clock: () => number;
+  /** What was written and never reached the disk may not be read either. */
+  readonly #run: RunCall = (call) =>
+    this.#writes.lost === null ? run(call) : Promise.reject(this.#writes.lost);
 
-  constructor(db: DatabaseSync, path: string, clock: () => number) {
+  constructor(
+    db: DatabaseSync,
+    path: string,
+    clock: () => number,
+    onLost: (error: StoreUnavailable) => void,
+  ) {
     this.#db = db;
     this.name = `sqlite ${path}`;
     this.#log = new LogSync(path);
-    this.#writes = new GroupCommit(db, this.#log, () => this.#checkpoints.noteWrite());
+    this.#writes = new GroupCommit(db, this.#log, () => this.#checkpoints.noteWrite(), onLost);
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
     this.#clock = clock;
-    this.documents = sqliteDocuments(db, this.#writes, clock, run);
+    this.documents = sqliteDocuments(db, this.#writes, clock, this.#run);
     this.#reader = new RecordReader(async (id) => textOf(this.#sql.shape.get(id)?.['shape']));
-    this.findDecisions = sqliteDecisionSearch(db, run, this.#reader);
-    this.auditLog = sqliteAuditLog(db, this.#writes, run);
-    this.listLog = sqliteListLog(db, this.#writes, clock, run);
-    this.texts = sqliteStoredTexts(db, this.#writes, clock, run);
+    this.findDecisions = sqliteDecisionSearch(db, this.#run, this.#reader);
+    this.auditLog = sqliteAuditLog(db, this.#writes, this.#run);
+    this.listLog = sqliteListLog(db, this.#writes, clock, this.#run);
+    this.texts = sqliteStoredTexts(db, this.#writes, clock, this.#run);
     this.registers = {
-      read: (name) => run(async () => textOf(this.#sql.register.get(name)?.['value'])),
+      read: (name) => this.#run(async () => textOf(this.#sql.register.get(name)?.['value'])),
       compareAndSet: (name, expected, next) =>
-        run(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
+        this.#run(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
     };
     this.#retention = new SqliteRetention(db, this.#sql, this.#writes, clock);
   }
 
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso = {}): Promise<Snapshot> {
-    return run(async () => {
+    return this.#run(async () => {
       const now = this.#clock();
       const { hash } = client;
       const { state, order } = this.#sql;
@@ -115,7 +128,7 @@ class SqliteStore implements Store {
   }
 
   commit(change: Change): Promise<'committed' | 'conflict'> {
-    return run(async () => {
+    return this.#run(async () => {
       const write = () => commitChange(this.#sql, change, this.#storedShapes, this.#clock());
       const fate = await this.#writes.run(write);
       if (fate === 'committed' && change.shape !== undefined) this.#storedShapes.add(change.shape.id);
@@ -124,8 +137,8 @@ class SqliteStore implements Store {
   }
 
   sightings(ask: SightingsAsk): Promise<Sightings> {
-    if (!isNoted(ask)) return run(async () => countSightings(this.#sql, ask));
-    return run(() =>
+    if (!isNoted(ask)) return this.#run(async () => countSightings(this.#sql, ask));
+    return this.#run(() =>
       this.#writes.run(() => {
         noteSightings(this.#sql, ask, this.#clock());
         return countSightings(this.#sql, ask);
@@ -134,7 +147,7 @@ class SqliteStore implements Store {
   }
 
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
-    return run(() =>
+    return this.#run(() =>
       this.#writes.run(() => {
         const now = this.#clock();
         this.#sql.removeClaim.run(platform, key, now);
@@ -148,7 +161,7 @@ class SqliteStore implements Store {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return Promise.resolve(null);
     const { clientHash, seq } = parsed;
-    return run(async () => {
+    return this.#run(async () => {
       const row = this.#sql.decision.get(clientHash, seq);
       const decision = row === undefined ? null : await this.#reader.decision(storedRecord(row));
       return decision !== null && isNamed(decisionId, decision) ? decision : null;
@@ -156,7 +169,7 @@ class SqliteStore implements Store {
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    return run(async () =>
+    return this.#run(async () =>
       this.#decisions(this.#sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder)),
     );
   }
@@ -166,27 +179,31 @@ class SqliteStore implements Store {
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<readonly Decision[]> {
-    return run(async () => this.#decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)));
+    return this.#run(async () =>
+      this.#decisions(this.#sql.decisionsOfClient.all(client.hash, beforeSeq, limit)),
+    );
   }
 
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    return run(() => readJournalPage(this.#sql, this.#reader, after, limit));
+    return this.#run(() => readJournalPage(this.#sql, this.#reader, after, limit));
   }
 
   async trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
     const position = positionOf(through);
     for (let trimmed = TRIM_ROWS_MAX; trimmed === TRIM_ROWS_MAX; )
-      trimmed = await run(() =>
+      trimmed = await this.#run(() =>
         this.#writes.run(() => trimShipped(this.#sql, position, kept, TRIM_ROWS_MAX, this.#clock())),
       );
   }
 
   async unshippedErasures(): Promise<readonly ErasureEntry[]> {
-    return run(async () => this.#sql.unshippedErasures.all().map(({ entry }) => parseErasure(String(entry))));
+    return this.#run(async () =>
+      this.#sql.unshippedErasures.all().map(({ entry }) => parseErasure(String(entry))),
+    );
   }
 
   async historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
-    return run(async () => {
+    return this.#run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
       const entries = await searchSteps.map(rows.slice(0, limit), (some) =>
@@ -200,7 +217,7 @@ class SqliteStore implements Store {
   }
 
   async erase(client: ClientKey): Promise<void> {
-    await run(() =>
+    await this.#run(() =>
       this.#writes.run(() => {
         this.#sql.eraseClaims.run(client.platform, client.hash);
         for (const statement of this.#sql.erase) statement.run(client.hash);

@@ -31,10 +31,11 @@ export class SqliteCheckpoints {
   async truncate(): Promise<void> {
     const thread = this.#started();
     const { promise, resolve } = Promise.withResolvers<void>();
-    thread.once('message', () => resolve());
-    thread.once('exit', () => resolve());
+    const done = () => resolve();
+    thread.once('message', done).once('exit', done);
     thread.postMessage('truncate');
     await Promise.race([promise, delay(TRUNCATE_MS_MAX, undefined, { ref: false })]);
+    thread.off('message', done).off('exit', done);
   }
 
   async close(): Promise<void> {

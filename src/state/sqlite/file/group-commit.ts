@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { StoreUnavailable } from '../../store.ts';
 import type { LogSync } from './log-sync.ts';
 
 interface Pending {
@@ -27,8 +28,10 @@ interface Committed extends Pick<Pending, 'reject'> {
 
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction, and brings what was committed to the disk
- * in the background: one sync at a time, for all transactions before it. A write is acknowledged only after that. What a
- * disk refuses to sync is told as failed, although others may have seen it.
+ * in the background: one sync at a time, for all transactions before it. A write is acknowledged only after that.
+ *
+ * When the disk refuses a sync, nothing that follows can be acknowledged either: the system may have dropped what it could
+ * not write, a later sync would succeed all the same, and the log is read only up to what is missing.
  */
 export class GroupCommit {
   readonly #db: DatabaseSync;
@@ -38,15 +41,29 @@ export class GroupCommit {
   #scheduled = false;
   #committed: Committed[] = [];
   #syncing: Promise<void> | null = null;
+  readonly #onLost: (error: StoreUnavailable) => void;
+  #lost: StoreUnavailable | null = null;
 
-  /** `onCommit` is called after each transaction. */
-  constructor(db: DatabaseSync, log: Pick<LogSync, 'sync'>, onCommit: () => void) {
+  /** `onCommit` is called after each transaction, `onLost` when the disk refuses what was committed. */
+  constructor(
+    db: DatabaseSync,
+    log: Pick<LogSync, 'sync'>,
+    onCommit: () => void,
+    onLost: (error: StoreUnavailable) => void,
+  ) {
     this.#db = db;
     this.#log = log;
     this.#onCommit = onCommit;
+    this.#onLost = onLost;
+  }
+
+  /** Why nothing may be read or written any more; null as long as all is well. */
+  get lost(): StoreUnavailable | null {
+    return this.#lost;
   }
 
   run<T>(work: () => T): Promise<T> {
+    if (this.#lost !== null) return Promise.reject(this.#lost);
     if (this.#pending.length + this.#committed.length >= PENDING_WRITES_MAX)
       return Promise.reject(new Error('too many writes are waiting'));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -104,12 +121,23 @@ export class GroupCommit {
       this.#committed = [];
       try {
         await this.#log.sync();
-        for (const { acknowledge } of written) acknowledge();
       } catch (error) {
-        rejectAll(written, error);
+        this.#lose(error, written);
+        break;
       }
+      for (const { acknowledge } of written) acknowledge();
     }
     this.#syncing = null;
+  }
+
+  #lose(cause: unknown, written: readonly Committed[]): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    this.#lost = new StoreUnavailable(
+      `the disk refused to keep what was written (${why}); look at the disk, then start the service again, which reads what the disk holds`,
+      { cause },
+    );
+    this.#onLost(this.#lost);
+    rejectAll([...written, ...this.#committed.splice(0), ...this.#pending.splice(0)], this.#lost);
   }
 
   /** Gives up what has waited long enough, and tries again soon for the others. */

@@ -20,6 +20,9 @@ const LOGGED_PAGES = 4000;
 /** A file of an earlier version that is larger is rewritten by hand, because the service would start late. */
 const REWRITTEN_AT_START_BYTES_MAX = 64 * 1024 * 1024;
 
+/** SQLITE_FULL: the disk has no space left. */
+const FULL = 13;
+
 /** Owner only: who reads the file knows every payer. */
 const FILE_MODE = 0o600;
 
@@ -40,6 +43,7 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
     );
+    putLogInPlace(db);
     makeTables(db);
     letShrink(db);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -51,6 +55,23 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
       { cause },
     );
   }
+}
+
+/**
+ * Brings what an earlier process logged to its place on the disk, because that process may have ended without syncing the
+ * log, and nothing may be built on what the disk does not hold. On a full disk the log stays what it is; others who have the
+ * file open do this themselves.
+ */
+function putLogInPlace(db: DatabaseSync): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === FULL;
 }
 
 /** SQLite gives the files beside it the mode of the file itself. */

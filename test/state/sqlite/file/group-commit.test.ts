@@ -28,6 +28,7 @@ describe('the group commit', () => {
   let db: DatabaseSync;
   let disk: HeldDisk;
   let writes: GroupCommit;
+  let told: string[];
   const put = (word: string) =>
     writes.run(() => db.prepare('INSERT INTO words VALUES (?)').run(word).changes);
   const words = () =>
@@ -47,7 +48,13 @@ describe('the group commit', () => {
     db = new DatabaseSync(':memory:');
     db.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
     disk = new HeldDisk();
-    writes = new GroupCommit(db, disk, () => {});
+    told = [];
+    writes = new GroupCommit(
+      db,
+      disk,
+      () => {},
+      ({ message }) => told.push(message),
+    );
   });
 
   it('acknowledges a write only when it is on the disk', async () => {
@@ -73,15 +80,19 @@ describe('the group commit', () => {
     expect(await Promise.all([second, third])).to.deep.equal([1, 1]);
   });
 
-  it('tells writes that the disk refuses as failed, and goes on', async () => {
+  it('acknowledges nothing any more once the disk refused what was committed, and tells so', async () => {
+    const refused =
+      'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
     const first = put('one');
     await settledSoon(first);
-    disk.finish(new Error('the disk is gone'));
-    expect(await settledSoon(first)).to.equal('the disk is gone');
     const second = put('two');
     await settledSoon(second);
-    disk.finish();
-    expect(await second).to.equal(1);
+    expect(writes.lost).to.equal(null);
+    disk.finish(new Error('EIO'));
+    expect([await settledSoon(first), await settledSoon(second)]).to.deep.equal([refused, refused]);
+    expect(await settledSoon(put('three'))).to.equal(refused);
+    expect([disk.syncs, words(), told]).to.deep.equal([1, ['one', 'two'], [refused]]);
+    expect(writes.lost?.message).to.equal(refused);
   });
 
   it('closes when the last write is on the disk', async () => {
