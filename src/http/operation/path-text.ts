@@ -16,3 +16,8 @@ export function isDecodable(text: string): boolean {
 export function isSafeInPath(text: string): boolean {
   return text !== '.' && text !== '..' && !/[/\\%?#]/.test(text);
 }
+
+/** A text as messages put it at the end of an address: also with its dots encoded, so that no full stop is taken for one. */
+export function inQuery(text: string): string {
+  return encodeURIComponent(text).replaceAll('.', '%2E');
+}

@@ -1,7 +1,7 @@
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
 import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
-import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';
+import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import type { Grant } from '../../request/authenticate.ts';
 import { badRequest, type HttpProblem, refusal } from '../../request/problems.ts';
 
@@ -64,7 +64,7 @@ function isSafeClient(clientIdKey: string): boolean {
 
 function unsafe(clientIdKey: string): HttpProblem {
   return BAD_CLIENT_PATH.problem(
-    `A path cannot carry the clientIdKey ${JSON.stringify(clientIdKey)} safely; name it in the query: /v1/platform/client?clientIdKey=${encodeURIComponent(clientIdKey)}.`,
+    `A path cannot carry the clientIdKey ${JSON.stringify(clientIdKey)} safely; name it in the query: /v1/platform/client?clientIdKey=${inQuery(clientIdKey)}.`,
   );
 }
 

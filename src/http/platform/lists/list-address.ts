@@ -6,7 +6,7 @@ import {
   LIST_NAME_PATTERN,
 } from '../../../rules/list-name.ts';
 import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
-import { isDecodable, isSafeInPath } from '../../operation/path-text.ts';
+import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import { badRequest, refusal } from '../../request/problems.ts';
 
 export const BAD_LIST_ADDRESS = refusal(
@@ -49,7 +49,7 @@ export const VALUE_IN_PATH: Parameter<string> = {
     requireKey(value, 'value');
     if (isSafeInPath(value) || RANGE.test(value)) return value;
     throw BAD_LIST_ADDRESS.problem(
-      `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${encodeURIComponent(value)}.`,
+      `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${inQuery(value)}.`,
     );
   },
 };

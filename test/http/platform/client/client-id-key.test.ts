@@ -134,6 +134,11 @@ describe('the client that a request is about', () => {
     });
   });
 
+  it('is told an address that ends with the id and not with the full stop behind it', async () => {
+    const { answer } = await raw('DELETE', '/v1/platform/clients/.');
+    expect(answer).to.include('name it in the query: /v1/platform/client?clientIdKey=%2E."');
+  });
+
   it('must be in the query once, and well encoded', async () => {
     const detail = async (query: string) =>
       (await call<Problem>('DELETE', url(`client${query}`), key())).body.detail;
