@@ -7,6 +7,7 @@ import './pages/client.ts';
 import './pages/decisions.ts';
 import './pages/draft.ts';
 import './pages/evidence.ts';
+import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';
 import './pages/rollout.ts';
