@@ -141,7 +141,7 @@ function callerListener(
   isDraining: () => boolean,
 ): Server {
   const workLimit = new WorkLimit();
-  const answer = callerApi({ ...api, workLimit });
+  const answer = callerApi({ ...api, workLimit }).callback();
   return createListener(
     caller,
     shedOverload(workLimit, api.metrics, basePath, answer),

@@ -1,6 +1,7 @@
 import { documentOf } from '../openapi/document.ts';
 import type { OpenApiDocument } from '../openapi/open-api-document.ts';
-import { CALLER_OPERATIONS } from './caller-operations.ts';
+import { score } from './score.ts';
+import { verdict } from './verdict.ts';
 
 const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
 
@@ -18,7 +19,7 @@ export function callerDocument(basePath: string): OpenApiDocument {
     description: DESCRIPTION,
     serverUrl: basePath === '' ? '/' : basePath,
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
-    operations: CALLER_OPERATIONS,
+    operations: [score, verdict],
     elsewhere: [],
     refusesUnknownParameters: false,
   });

@@ -1,10 +1,14 @@
 import { ScoreBodySchema } from '../../decision/request-bodies.ts';
+import type { ScoringService } from '../../service.ts';
 import { ScoreAnswerSchema } from '../openapi/score-answer.ts';
-import { jsonAnswer } from '../operation/operation.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
-import { callerOperation } from './caller-operation.ts';
 
-export const score = callerOperation({
+export interface ScoreParts {
+  readonly service: ScoringService;
+}
+
+export const score = operation({
   method: 'post',
   path: '/v1/client/score',
   operationId: 'score',
@@ -30,9 +34,9 @@ export const score = callerOperation({
     isBot: false,
   }),
   refusals: [malformed('/amountRequested', 'must be a JSON string')],
-  answer: async ({ exchange: { state }, key, body }, service) => {
-    const answer = await service.score(key.platform, await body(), state.admitted);
-    state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
+  answer: async ({ ctx, key, body }, { service }: ScoreParts) => {
+    const answer = await service.score(key.platform, await body(), ctx.state.admitted);
+    ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     return answer;
   },
 });

@@ -1,14 +1,17 @@
-import type { IncomingMessage } from 'node:http';
 import { VerdictBodySchema } from '../../decision/request-bodies.ts';
+import type { ScoringService } from '../../service.ts';
 import { named, oneOf, shape } from '../../shapes.ts';
 import { stickyRequisiteRef, waitSeconds } from '../openapi/decision-shapes.ts';
 import { isBot, ruleVersion, verdictWord, word } from '../openapi/words.ts';
-import { jsonAnswer } from '../operation/operation.ts';
-import type { ParameterSpec } from '../operation/parameters.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import type { Parameter } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
 import { badRequest, refusal } from '../request/problems.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../request/refusals.ts';
-import { callerOperation } from './caller-operation.ts';
+
+export interface VerdictParts {
+  readonly service: ScoringService;
+}
 
 const ALWAYS = { reason: word('For people, free form'), ruleVersion, isBot };
 
@@ -54,25 +57,24 @@ const BAD_IDEMPOTENCY_KEY = refusal('badIdempotencyKey', 'The header Idempotency
   ]),
 );
 
-const IDEMPOTENCY_KEY: ParameterSpec = {
+/** Null when the caller sent none. */
+const IDEMPOTENCY_KEY: Parameter<string | null> = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
   description:
     'Send the same key with a repeat of the same request: within 24 h it gets the stored answer and counts once',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+  read: ({ req }) => {
+    const given = req.headersDistinct['idempotency-key'] ?? [];
+    const [key] = given;
+    if (key === undefined) return null;
+    if (given.length === 1 && IDEMPOTENCY_KEY_FORM.test(key)) return key;
+    throw BAD_IDEMPOTENCY_KEY.problem();
+  },
 };
 
-/** Null when the caller sent none. */
-function idempotencyKeyOf({ headersDistinct }: IncomingMessage): string | null {
-  const given = headersDistinct['idempotency-key'];
-  if (given === undefined) return null;
-  const [key] = given;
-  if (key !== undefined && given.length === 1 && IDEMPOTENCY_KEY_FORM.test(key)) return key;
-  throw BAD_IDEMPOTENCY_KEY.problem();
-}
-
-export const verdict = callerOperation({
+export const verdict = operation({
   method: 'post',
   path: '/v1/client/verdict',
   operationId: 'verdict',
@@ -103,20 +105,19 @@ export const verdict = callerOperation({
     },
   },
   refusals: [malformed('/orderRef', 'is required'), BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
-  answer: async ({ exchange, key, body }, service) => {
-    const { req, state } = exchange;
-    const idempotencyKey = idempotencyKeyOf(req);
+  answer: async ({ ctx, key, body }, { service }: VerdictParts) => {
+    const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
-    const { requestId, admitted } = state;
+    const { requestId, admitted } = ctx.state;
     const { answer, decisionId, replayed } = await service.verdict(key.platform, given, {
       requestId,
       idempotencyKey,
       admitted,
     });
     const { verdict, ruleVersion } = answer;
-    state.noted = { verdict, ruleVersion, decisionId };
-    exchange.set('X-Decision-Id', decisionId);
-    if (replayed) exchange.set('Idempotent-Replayed', 'true');
+    ctx.state.noted = { verdict, ruleVersion, decisionId };
+    ctx.set('X-Decision-Id', decisionId);
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
     return answer;
   },
 });

@@ -1,36 +1,28 @@
 import type { IncomingMessage } from 'node:http';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import { BODY_BYTES_MAX } from './body.ts';
-import type { Exchange } from './exchange.ts';
 import { HttpProblem } from './problems.ts';
 import { IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, STATE_AWAY, TOO_MANY_WAITING } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
+/** Turns whatever was thrown into an answer; the one place that does. */
 export function answerProblems(log: Logger): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
       await next();
     } catch (error) {
-      answerProblem(ctx, error, log);
+      const problem = problemOf(error);
+      ctx.state.failure = error instanceof HttpProblem ? null : error;
+      if (problem.status === 500)
+        log.error({ requestId: ctx.state.requestId, err: error }, 'unexpected error');
+      if (mayGoOnForLong(ctx.req)) ctx.set('Connection', 'close');
+      writeProblem(ctx, problem, ctx.state.requestId);
     }
   };
-}
-
-/** Turns whatever was thrown into an answer; the one place that does. */
-export function answerProblem(exchange: Exchange, error: unknown, log: Logger): void {
-  const { req, state } = exchange;
-  const problem = problemOf(error);
-  state.failure = error instanceof HttpProblem ? null : error;
-  if (problem.status === 500) log.error({ requestId: state.requestId, err: error }, 'unexpected error');
-  if (mayGoOnForLong(req)) exchange.set('Connection', 'close');
-  exchange.status = problem.status;
-  for (const [name, value] of Object.entries(problem.headers)) exchange.set(name, value);
-  exchange.set('Content-Type', 'application/problem+json');
-  exchange.body = JSON.stringify(problemBody(problem, state.requestId));
 }
 
 /**
@@ -48,6 +40,17 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
+}
+
+/** Answers with a problem; also for those who refuse before anything else has looked at the request. */
+export function writeProblem(
+  ctx: Pick<Context, 'status' | 'set' | 'body'>,
+  problem: HttpProblem,
+  requestId: string,
+): void {
+  ctx.status = problem.status;
+  ctx.set({ ...problem.headers, 'Content-Type': 'application/problem+json' });
+  ctx.body = JSON.stringify(problemBody(problem, requestId));
 }
 
 /** The members of a problem as they are answered, and as the API document shows them. */

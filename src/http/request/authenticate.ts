@@ -1,7 +1,8 @@
+import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
-import type { Exchange } from './exchange.ts';
 import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
+import type { RequestState } from './request-state.ts';
 
 /** What a key must be granted: one operation, several together, or any of the platform's. */
 export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM;
@@ -21,10 +22,12 @@ export const PLATFORM_OPERATIONS = [
 
 const NOT_PROVISIONED = 'not provisioned';
 
-type Asking = Pick<Exchange, 'req' | 'state'>;
-
 /** The key of a request, which must be known (401) and granted for the operation (403); interface, section 5. */
-export async function authenticate(ctx: Asking, keys: AccessKeys, grant: Grant): Promise<AccessKey> {
+export async function authenticate(
+  ctx: ParameterizedContext<RequestState>,
+  keys: AccessKeys,
+  grant: Grant,
+): Promise<AccessKey> {
   ctx.state.operation = firstOf(grant);
   const key = await keyOf(ctx, keys);
   ctx.state.key = key;
@@ -33,7 +36,11 @@ export async function authenticate(ctx: Asking, keys: AccessKeys, grant: Grant):
 }
 
 /** Whether the key that a request came with is still known, and granted for this. */
-export async function isGranted(ctx: Asking, keys: AccessKeys, grant: Grant): Promise<boolean> {
+export async function isGranted(
+  ctx: ParameterizedContext<RequestState>,
+  keys: AccessKeys,
+  grant: Grant,
+): Promise<boolean> {
   try {
     grantedOf(await keyOf(ctx, keys), grant);
     return true;
@@ -43,7 +50,7 @@ export async function isGranted(ctx: Asking, keys: AccessKeys, grant: Grant): Pr
   }
 }
 
-async function keyOf(ctx: Asking, keys: AccessKeys): Promise<AccessKey> {
+async function keyOf(ctx: ParameterizedContext<RequestState>, keys: AccessKeys): Promise<AccessKey> {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
   const [key] = given;
   if (key === undefined) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');

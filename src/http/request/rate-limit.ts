@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../decision/network.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Admission, BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
 import { callerAddress } from './caller-address.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestState } from './request-state.ts';
 
 /** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */
 const DELAY_MS_MAX = 2000;
@@ -31,63 +32,56 @@ export interface RateLimit {
  * connection is dropped without an answer. The buckets know addresses only by their HMAC. Behind it a request may begin
  * while its bucket is still asked: `state.admitted` says whether it may change anything.
  */
-export class RateLimiter {
-  readonly #limit: RateLimit;
-  readonly #settings: BucketSettings;
-  readonly #buckets: RateBuckets;
-  readonly #bucketNames: LRUCache<string, string>;
-  readonly #metrics: Metrics;
-
-  constructor(limit: RateLimit, buckets: RateBuckets, pseudonym: Pseudonym, metrics: Metrics) {
-    this.#limit = limit;
-    this.#settings = bucketSettings(limit);
-    this.#buckets = buckets;
-    this.#bucketNames = new LRUCache<string, string>({
-      max: BUCKET_NAMES_MAX,
-      memoMethod: (address) => pseudonym('ip', networkOf(address)),
-    });
-    this.#metrics = metrics;
-  }
-
-  /** Does `work` as far as the limit lets it; `respond` is false where the connection was dropped. */
-  async run(exchange: Exchange, work: () => Promise<unknown>): Promise<void> {
-    if (this.#limit.ratePerSecond === 0) {
-      await work();
-      return;
-    }
-    const bucket = this.#bucketNames.memo(callerAddress(exchange.req, this.#limit.trustedProxies));
-    const isFree = this.#buckets.isFree(bucket, this.#settings);
-    const admitted = admit(exchange, this.#buckets.take(bucket, this.#settings), this.#metrics);
+export function limitRate(
+  limit: RateLimit,
+  buckets: RateBuckets,
+  pseudonym: Pseudonym,
+  metrics: Metrics,
+): Middleware<RequestState> {
+  const settings = bucketSettings(limit);
+  const bucketNames = new LRUCache<string, string>({
+    max: BUCKET_NAMES_MAX,
+    memoMethod: (address) => pseudonym('ip', networkOf(address)),
+  });
+  return async (ctx, next) => {
+    if (limit.ratePerSecond === 0) return next();
+    const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
+    const isFree = buckets.isFree(bucket, settings);
+    const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
     // Whoever is likely to go on at once reads meanwhile what is needed for the answer, and changes nothing yet.
     if (!isFree && !(await admitted)) return;
-    exchange.state.admitted = admitted;
+    ctx.state.admitted = admitted;
     try {
-      await work();
+      await next();
     } catch (error) {
       if (await admitted) throw error;
     }
     await admitted;
-  }
+  };
 }
 
 /** Waits as long as the bucket says; false when nobody waits for the answer any more. */
-async function admit(exchange: Exchange, asked: Promise<Admission>, metrics: Metrics): Promise<boolean> {
+async function admit(
+  ctx: ParameterizedContext<RequestState>,
+  asked: Promise<Admission>,
+  metrics: Metrics,
+): Promise<boolean> {
   const admission = await asked;
   if (!admission.admitted) {
     metrics.rateLimited('dropped');
-    exchange.req.socket.destroy();
+    ctx.req.socket.destroy();
     // Nobody receives this status; log and metrics show it instead of a "not found".
-    return withoutAnswer(exchange, 429);
+    return withoutAnswer(ctx, 429);
   }
   if (admission.delayMs === 0) return true;
   metrics.rateLimited('delayed');
   await sleep(admission.delayMs);
-  return exchange.req.socket.destroyed ? withoutAnswer(exchange, 499) : true;
+  return ctx.req.socket.destroyed ? withoutAnswer(ctx, 499) : true;
 }
 
-function withoutAnswer(exchange: Exchange, status: number): false {
-  exchange.status = status;
-  exchange.respond = false;
+function withoutAnswer(ctx: ParameterizedContext<RequestState>, status: number): false {
+  ctx.status = status;
+  ctx.respond = false;
   return false;
 }
 

@@ -5,7 +5,6 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
-import type { Exchange } from '../request/exchange.ts';
 import type { RequestState } from '../request/request-state.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
@@ -16,46 +15,32 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-
 /** Asked every second by machines; what they find out is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
-/** Names the request, and tells log and metrics how it went. */
+/** Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id. */
 export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
   return async (ctx, next) => {
     const startedMs = performance.now();
     Object.assign(ctx.state, freshState(ctx.req));
     ctx.set(sharedHeaders(ctx.state.requestId));
     await next();
-    tellOf(ctx, performance.now() - startedMs, log, metrics);
+    const ms = performance.now() - startedMs;
+    const { requestId, operation, route, key, noted, failure } = ctx.state;
+    metrics.request(operation, ctx.status, ms / 1000);
+    if (failure instanceof StoreUnavailable) metrics.storeError(operation);
+    const line = {
+      requestId,
+      ...traceOf(ctx.req),
+      operation,
+      method: ctx.method,
+      ...(route === null ? {} : { route }),
+      status: ctx.status,
+      ms: Math.round(ms * 100) / 100,
+      ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
+      ...noted,
+    };
+    if (PROBES.has(operation)) log.debug(line, 'probe');
+    else if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
+    else log.info(line, 'request');
   };
-}
-
-/** Tells log and metrics how a request went. Holds nothing that came with the request but its id. */
-export function tellOf({ req, state, status }: Exchange, ms: number, log: Logger, metrics: Metrics): void {
-  const { operation, failure } = state;
-  metrics.request(operation, status, ms / 1000);
-  if (failure instanceof StoreUnavailable) metrics.storeError(operation);
-  const line = lineOf(req, state, status, ms);
-  if (PROBES.has(operation)) log.debug(line, 'probe');
-  else if (status >= 500) log.warn({ ...line, err: failure }, 'request failed');
-  else log.info(line, 'request');
-}
-
-function lineOf(
-  req: IncomingMessage,
-  { requestId, operation, route, key, noted }: RequestState,
-  status: number,
-  ms: number,
-): Record<string, unknown> {
-  const line: Record<string, unknown> = { requestId };
-  addTrace(line, req);
-  line['operation'] = operation;
-  line['method'] = req.method;
-  if (route !== null) line['route'] = route;
-  line['status'] = status;
-  line['ms'] = Math.round(ms * 100) / 100;
-  if (key !== null) {
-    line['platform'] = key.platform;
-    line['keyId'] = key.id;
-  }
-  return Object.assign(line, noted);
 }
 
 /** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */
@@ -74,8 +59,7 @@ export function logBrokenAnswers(app: Koa<RequestState>, log: Logger): void {
 /** Where no rate limit is asked. */
 const ADMITTED = Promise.resolve(true);
 
-/** What is known of a request at its beginning. */
-export function freshState(req: IncomingMessage): RequestState {
+function freshState(req: IncomingMessage): RequestState {
   return {
     requestId: requestIdOf(req),
     operation: 'none',
@@ -94,11 +78,9 @@ export function requestIdOf(req: IncomingMessage): string {
   return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();
 }
 
-/** Joins a log line with the caller's trace; nothing when the caller sends no trace or a malformed one. */
-function addTrace(line: Record<string, unknown>, { headersDistinct }: IncomingMessage): void {
-  const given = headersDistinct['traceparent'];
-  const [, traceId, parentSpanId] = (given?.length === 1 ? TRACEPARENT.exec(given[0] ?? '') : null) ?? [];
-  if (traceId === undefined || parentSpanId === undefined) return;
-  line['traceId'] = traceId;
-  line['parentSpanId'] = parentSpanId;
+/** What joins a log line with the caller's trace; nothing when the caller sends no trace or a malformed one. */
+function traceOf({ headersDistinct }: IncomingMessage): { traceId?: string; parentSpanId?: string } {
+  const [given = '', ...more] = headersDistinct['traceparent'] ?? [];
+  const [, traceId, parentSpanId] = (more.length === 0 ? TRACEPARENT.exec(given) : null) ?? [];
+  return traceId === undefined || parentSpanId === undefined ? {} : { traceId, parentSpanId };
 }
