@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
 import { type Answer, call, type HeaderList, type Problem } from './http-call.ts';
 import { scoreBody, verdictBody } from './request-bodies.ts';
@@ -78,11 +79,15 @@ export class Tenant {
     return this.ask('GET', `client?clientIdKey=${encodeURIComponent(clientIdKey)}`);
   }
 
-  async decisions(query: Readonly<Record<string, string>> = {}): Promise<readonly Decision[]> {
+  /** Asks again where a busy machine lets the store answer too late. */
+  async decisions(query: Readonly<Record<string, string>> = {}, tries = 5): Promise<readonly Decision[]> {
     const answer = await this.ask<DecisionList>('GET', `decisions?${new URLSearchParams(query)}`);
-    if (answer.status !== 200)
-      throw new Error(`decisions answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    return answer.body.decisions;
+    if (answer.status === 200) return answer.body.decisions;
+    if (answer.status === 503 && tries > 1) {
+      await sleep(1000);
+      return this.decisions(query, tries - 1);
+    }
+    throw new Error(`decisions answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   }
 
   #with(headers: HeaderList): HeaderList {

@@ -115,7 +115,7 @@ describeConsole("the console's backtest on the archive", (tab) => {
     await tab.button('Run').click();
     await page
       .getByRole('heading', { name: 'p2.v11 against what was recorded' })
-      .waitFor({ timeout: 40_000 });
+      .waitFor({ timeout: 120_000 });
     const address = new URL(page.url()).hash;
     expect(address).to.match(/^#\/backtest\/[0-9a-f-]{13}$/);
     await page.getByRole('link', { name: '← All backtests' }).click();
@@ -131,7 +131,7 @@ describeConsole("the console's backtest on the archive", (tab) => {
     await page.locator('select[name=against]').selectOption('p2.v10');
     await tab.button('Run').click();
     await tab.button('Cancel').click();
-    await page.getByText('Nothing came of it.').waitFor({ timeout: 40_000 });
+    await page.getByText('Nothing came of it.').waitFor({ timeout: 120_000 });
   });
 
   it('is not offered to a key that may not see rules', async () => {

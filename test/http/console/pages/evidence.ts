@@ -36,7 +36,7 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     await page.locator('select[name=path]').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
     await page.getByLabel('values to try').fill('1..4');
     await tab.button('Sweep').click();
-    await page.getByRole('heading', { name: 'unpaidChain = 4 as it is' }).waitFor({ timeout: 40_000 });
+    await page.getByRole('heading', { name: 'unpaidChain = 4 as it is' }).waitFor({ timeout: 120_000 });
     await page.getByRole('slider', { name: 'value' }).press('Home');
     await page.getByRole('heading', { name: 'unpaidChain = 1' }).waitFor();
     expect(await page.getByRole('row', { name: /^unpaid orders blocked/ }).textContent()).to.match(/\+\d/);
@@ -51,13 +51,13 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
 
   it('say what is wrong with values that cannot be tried', async () => {
     await tab.open('#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=soon');
-    await tab.page.getByText('This could not be worked out').waitFor({ timeout: 40_000 });
+    await tab.page.getByText('This could not be worked out').waitFor({ timeout: 120_000 });
     await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
   });
 
   it('show whether the payment score can be taken at its word', async () => {
     await tab.open('#/evidence/calibration?version=p2.v10&days=7');
-    await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 40_000 });
+    await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 120_000 });
     expect(await tab.page.locator('main').textContent()).to.match(
       /Brier score0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
     );
@@ -66,7 +66,7 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
   it('show beside it what has changed from the earlier to the later part of the time', async () => {
     await tab.open('#/evidence/calibration?version=p2.v10&days=7');
     const answers = tab.page.getByRole('region', { name: 'Answers and outcomes' });
-    await answers.waitFor({ timeout: 40_000 });
+    await answers.waitFor({ timeout: 120_000 });
     expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
       /^\s*GET_NEW(\s*\d+\.\d % \(\d+\.\d to \d+\.\d\)){2}\s*$/,
     );
@@ -76,7 +76,7 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     await tab.open('#/evidence/suggest?version=p2.v10&days=7');
     await tab.page.getByLabel('budget, %').fill('0.5');
     await tab.button('Look for changes').click();
-    await tab.page.getByText('Nothing is suggested').waitFor({ timeout: 40_000 });
+    await tab.page.getByText('Nothing is suggested').waitFor({ timeout: 120_000 });
     expect(tab.page.url()).to.match(/budget=0\.5$/);
   });
 });

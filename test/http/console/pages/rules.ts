@@ -25,7 +25,7 @@ describeConsole("the console's page Rules", (tab) => {
     await tab.openOwn(tab.seeded.key, '#/rules', NARROW);
     await tab.page.getByRole('heading', { name: 'Ladder of p2.v10' }).waitFor();
     const line = tab.page.getByRole('row', { name: /- name: client-blocked/ });
-    await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor({ timeout: 40_000 });
+    await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor({ timeout: 120_000 });
     const [hits, text] = await Promise.all(
       ['.line-hits', 'td:last-child'].map((cell) => line.locator(cell).boundingBox()),
     );

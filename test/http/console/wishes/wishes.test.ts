@@ -76,7 +76,7 @@ class Analyst {
 
   async backtest(): Promise<void> {
     await this.#button('Backtest').click();
-    await this.#page.getByText(/^[1-9]\d* decisions were compared/).waitFor({ timeout: 60_000 });
+    await this.#page.getByText(/^[1-9]\d* decisions were compared/).waitFor({ timeout: 120_000 });
   }
 
   async release(): Promise<void> {
