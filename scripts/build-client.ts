@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 
 /**
@@ -11,31 +20,29 @@ import packageFile from '../package.json' with { type: 'json' };
  */
 
 const ROOT = join(import.meta.dirname, '..');
-const [folder = join(ROOT, 'dist', 'client')] = process.argv.slice(2);
-const target = resolve(folder);
+const [wanted = join(ROOT, 'dist', 'client')] = process.argv.slice(2);
+const target = resolve(wanted);
 
 const ENTRY = { './client': { types: './client.d.ts', default: './client.js' } };
 
-/** Compiles into the folder, which is emptied first; gives the compiler's exit code. */
-function compile(): number {
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target, { recursive: true });
+/** Compiles into a new folder; gives the compiler's exit code. */
+function compile(folder: string): number {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const project = join(ROOT, 'tsconfig.client.json');
-  const options = ['--project', project, '--outDir', target];
+  const options = ['--project', project, '--outDir', folder];
   return spawnSync(process.execPath, [tsc, ...options], { stdio: 'inherit' }).status ?? 1;
 }
 
 /** The compiler leaves `.ts` in the imports of declarations; not every compiler follows those. */
-function nameJavaScriptInDeclarations(): void {
-  for (const name of readdirSync(target).filter((file) => file.endsWith('.d.ts'))) {
-    const path = join(target, name);
+function nameJavaScriptInDeclarations(folder: string): void {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.d.ts'))) {
+    const path = join(folder, name);
     writeFileSync(path, readFileSync(path, 'utf8').replace(/(from '\.\/[a-z-]+)\.ts'/g, "$1.js'"));
   }
 }
 
 /** What makes a package of the folder: its package.json, its guide and the license. */
-function describePackage(): void {
+function describePackage(folder: string): void {
   const { name, version, license } = packageFile;
   const description =
     'Client of the Client Scoring Service: score and verdict for a checkout, and the platform API.';
@@ -48,9 +55,9 @@ function describePackage(): void {
     exports: ENTRY,
     engines: { node: '>=20.3' },
   };
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
-  cpSync(join(ROOT, 'src', 'sdk', 'README.md'), join(target, 'README.md'));
-  cpSync(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
+  cpSync(join(ROOT, 'src', 'sdk', 'README.md'), join(folder, 'README.md'));
+  cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
 /** Whether the folder may be emptied: it is new, empty, or holds an earlier client. */
@@ -66,10 +73,18 @@ if (!mayBeEmptied()) {
   );
   process.exit(2);
 }
-const status = compile();
+mkdirSync(dirname(target), { recursive: true });
+// Made beside it and put into its place when it is whole: a build that is broken off leaves nothing half there.
+const made = `${target}.${process.pid}`;
+mkdirSync(made);
+const status = compile(made);
 if (status === 0) {
-  nameJavaScriptInDeclarations();
-  describePackage();
+  nameJavaScriptInDeclarations(made);
+  describePackage(made);
+  rmSync(target, { recursive: true, force: true });
+  renameSync(made, target);
   console.log(`client ${packageFile.version} is in ${target}`);
+} else {
+  rmSync(made, { recursive: true });
 }
 process.exitCode = status;

@@ -29,6 +29,7 @@ import { Metrics } from './metrics/metrics.ts';
 import { watchLists, watchRollout, watchShipping, watchStore } from './metrics/node-gauges.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
+import type { Pace } from './service/client-turns.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
@@ -62,6 +63,8 @@ export interface ApplicationParts {
   readonly log: Logger;
   /** The other processes of this node; none by default. */
   readonly peers?: Peers;
+  /** The process's own when absent. */
+  readonly pace?: Pace;
 }
 
 /** The service with both listeners open. */

@@ -52,7 +52,7 @@ describe('the package', () => {
     const checked = scoring(process.execPath, 'rules', 'check');
     expect(checked).to.include({ status: 0, stderr: '' });
     expect(checked.stdout).to.match(/rules\/p2\.v10: sound, \d+ rules\n/);
-    const unknown = scoring(process.execPath, 'rules', 'dance');
+    const unknown = scoring(process.execPath, 'keys', 'dance');
     expect(unknown.status).to.equal(2);
   });
 
@@ -61,6 +61,8 @@ describe('the package', () => {
       (path) => !/^v2[6-9]\./.test(spawnSync(path, ['--version']).stdout?.toString() ?? 'v26.'),
     );
     if (system === undefined) this.skip();
-    expect(scoring(system, 'rules', 'check')).to.include({ status: 0, stderr: '' });
+    const helped = scoring(system, 'keys', 'list', '--help');
+    expect(helped).to.include({ status: 0, stderr: '' });
+    expect(helped.stdout).to.match(/^Usage: scoring keys list/);
   });
 });

@@ -7,7 +7,7 @@ import { fixedRules } from '../src/rollout/rule-source.ts';
 import { TooManyWaiting } from '../src/service/client-turns.ts';
 import { NotAdmitted, ScoringService } from '../src/service.ts';
 import { currentRules } from './service/current-rules.ts';
-import type { Answer } from './service/http-call.ts';
+import { type Answer, untilTaken } from './service/http-call.ts';
 import { MovableClock, START_MS } from './service/movable-clock.ts';
 import { type RunningService, startService } from './service/running-service.ts';
 import { Tenant } from './service/tenant.ts';
@@ -65,7 +65,9 @@ describeOnStores('the service', (store) => {
   it('takes one step for each of 50 parallel verdicts of one client', async () => {
     const clientIdKey = 'crowded';
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
+      Array.from({ length: 50 }, (_, index) =>
+        untilTaken(() => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
+      ),
     );
     expect(countStatus(answers, 200)).to.equal(50);
     expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
@@ -76,7 +78,9 @@ describeOnStores('the service', (store) => {
     const clientIdKey = 'contested';
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
-        (index % 2 === 0 ? shop : elsewhere).verdict({ clientIdKey, orderRef: `contested-${index}` }),
+        untilTaken(() =>
+          (index % 2 === 0 ? shop : elsewhere).verdict({ clientIdKey, orderRef: `contested-${index}` }),
+        ),
       ),
     );
     expect(countStatus(answers, 200)).to.equal(50);

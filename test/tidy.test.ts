@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import packageFile from '../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -345,6 +346,14 @@ describe("the console's page", () => {
       named.filter((name) => !`${code}${STYLE.text}`.match(new RegExp(`(\\(|')${name}\\b`))),
     );
     expect([...idle]).to.deep.equal([]);
+  });
+});
+
+describe('npm test', () => {
+  it('takes every test file, and each once, the folders that take longest first', () => {
+    const patterns = [...packageFile.scripts.test.matchAll(/"([^"]+)"/g)].map(([, pattern = '']) => pattern);
+    const taken = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
+    expect(taken.toSorted()).to.deep.equal(globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted());
   });
 });
 

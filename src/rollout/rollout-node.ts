@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
-import { ThreadedReader } from '../rules/folder/rule-reader.ts';
+import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { LAYOUT } from '../state/keys.ts';
 import { alone, type Peers } from '../workers/peers.ts';
@@ -29,6 +29,8 @@ export interface NodeParts {
   readonly fleet: Fleet;
   readonly rulesDir: string;
   readonly dataDir: string;
+  /** Reads RULES_DIR; a thread of this node's own by default. */
+  readonly reader?: RuleReader;
   /** Of the very first start; null means the newest released one. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
@@ -79,7 +81,7 @@ export class RolloutNode implements RuleSource {
 
   /** Throws RulesError when no sound released rule set can decide. */
   static async start(parts: NodeParts): Promise<RolloutNode> {
-    const rules = await LoadedRules.read(parts.rulesDir, new ThreadedReader(parts.rulesDir));
+    const rules = await LoadedRules.read(parts.rulesDir, parts.reader ?? new ThreadedReader(parts.rulesDir));
     try {
       const rollout = await startingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { COMPILED_MODULES, type EndedProcess } from '../processes/node-process.ts';
+import { COMPILED_MODULES } from '../processes/compile-cache.ts';
+import type { EndedProcess } from '../processes/node-process.ts';
 import { own } from '../processes/own-process.ts';
 import type { Command } from './command-host.ts';
 

@@ -26,5 +26,5 @@ describeOnSharedStates('two processes', (share) => {
       if (index > 0) expect(ladderBefore).to.deep.equal(decisions[index - 1]?.ladderAfter);
     }
     await Promise.all(processes.map((service) => service.stop()));
-  }).timeout(30_000);
+  });
 });

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 import { end, own } from '../processes/own-process.ts';
@@ -25,6 +24,18 @@ const IMAGE_HOSTS: HeaderList = Object.fromEntries(
     host ?? '',
   ]),
 );
+
+/** Whether something was sent to a port that nobody has read yet; Linux tells. */
+function hasUnread(port: number): boolean {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const connections = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
+  return connections
+    .map((line) => line.trim().split(/\s+/))
+    .some(([, address, , state, queues]) => {
+      const isEstablished = state === '01' && address?.endsWith(local);
+      return isEstablished === true && queues?.endsWith(':00000000') === false;
+    });
+}
 
 function fileOf(settings: string): string {
   const file = join(temporaryDirectory(), 'haproxy.cfg');
@@ -138,8 +149,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
   it('gets 502 with Retry-After and a problem when the node dies over the first request of its connection', async () => {
     service.signal('SIGSTOP');
     const asked = rawExchange(url, SCORE_ON_ITS_OWN);
-    // Long enough to be sent on, and far shorter than the proxy waits for the answer.
-    await delay(500);
+    await until('the proxy has sent it on', async () => hasUnread(portOf(service.callerUrl)));
     await end(service.child);
     const answer = await asked;
     expect(rawStatus(answer)).to.equal(502);

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { COMPILED_MODULES } from './compile-cache.ts';
 import { own } from './own-process.ts';
 
 /** A script of this repository that runs as a process of its own, and what it has printed so far. */
@@ -25,9 +25,6 @@ export interface NodeSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
 }
-
-/** Parsing the sources takes half of the time that a command needs; they are parsed once for all runs. */
-export const COMPILED_MODULES = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'compiled');
 
 /** Starts it. Like everything that belongs to this process, it goes with it and never keeps it alive. */
 export function startNode(args: readonly string[], { env, cwd }: NodeSettings): NodeProcess {

@@ -7,6 +7,7 @@ import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -33,6 +34,8 @@ class TestFleet {
     const node = await RolloutNode.start({
       fleet: await this.fleet(),
       rulesDir,
+      // A thread for each of a hundred nodes would take most of the time of these tests.
+      reader: directReader(rulesDir),
       dataDir,
       firstVersion: FIRST_VERSION,
       clock: Date.now,

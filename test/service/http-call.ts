@@ -1,5 +1,7 @@
 export type HeaderList = Readonly<Record<string, string>>;
 
+const OVERLOADED = 'The service has more to do than it can;';
+
 /** An HTTP answer with its body read. */
 export interface Answer<Body = unknown> {
   readonly status: number;
@@ -14,6 +16,14 @@ export interface Problem {
   readonly detail: string;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
   readonly requestId: string;
+}
+
+/** Asks again while overload control has no room, for bursts of tests that are not about it: nothing was changed. */
+export async function untilTaken<Body>(ask: () => Promise<Answer<Body>>): Promise<Answer<Body>> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503 || !JSON.stringify(answer.body).includes(OVERLOADED)) return answer;
+  }
 }
 
 /** One request; a body that is no text is sent as JSON. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../src/application.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -5,6 +6,7 @@ import type { RateLimit } from '../../src/http/request/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
+import type { Pace } from '../../src/service/client-turns.ts';
 import type { Store } from '../../src/state/store.ts';
 import { alone, type Peers } from '../../src/workers/peers.ts';
 import { temporarySqlite } from '../stores/temporary-store.ts';
@@ -43,6 +45,12 @@ export const SIGNAL_SECRET = 'a secret of the tests, long enough';
 /** The rate limit of most tests: none. */
 export const NO_RATE_LIMIT: RateLimit = { ratePerSecond: 0, burst: 20, trustedProxies: 0 };
 
+/** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline bring their own. */
+const PATIENT: Pace = {
+  monotonicMs: () => performance.now() / 10,
+  pauseAfterRace: () => sleep(Math.random()),
+};
+
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const own = options.store === undefined ? temporarySqlite() : null;
   const store = options.store ?? own?.store;
@@ -62,6 +70,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     platform: { host: '127.0.0.1', port: 0 },
     log: createLog('silent'),
     peers: options.peers ?? alone(),
+    pace: PATIENT,
   });
   return {
     application,

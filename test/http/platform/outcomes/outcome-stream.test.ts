@@ -118,7 +118,7 @@ describe('a stream of outcomes', () => {
       true,
     );
     expect((await shop.client('payer-499')).body.outcomes.paidCount).to.equal(10);
-  }).timeout(30_000);
+  });
 
   it('says where it stops when there are more lines than it takes', async () => {
     const lines = await send('7\n'.repeat(100_010));
@@ -128,7 +128,7 @@ describe('a stream of outcomes', () => {
       error: 'too many lines',
       detail: 'Send at most 100000 lines at once.',
     });
-  }).timeout(30_000);
+  });
 
   it('has 200 more requests of one client wait for another try, and stays alive', async () => {
     const text = Array.from({ length: 64 }, (_, index) => report('crowd', `order-${index}`)).join('\n');
