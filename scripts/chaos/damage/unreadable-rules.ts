@@ -66,6 +66,8 @@ async function besideFolder(
     () => true,
     () => false,
   );
+  // Otherwise nobody but root could remove the folder afterwards.
+  chmodSync(join(rulesDir, BROKEN), 0o700);
   return [
     atLeast(`${what}: verdicts asked for`, samples.length, 1),
     never(`${what}: verdicts not answered 200`, failed(samples).length),
