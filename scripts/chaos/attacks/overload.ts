@@ -161,6 +161,10 @@ export function overFigures({ times, over, normal, peaks }: Overload): readonly 
       `${[peaks[0], over, peaks[1]].map((load) => acceptedP99Ms(load).toFixed(1)).join(', ')} ms`,
     ),
     atMost(`${name}: accepted p99 of peak`, percentOf(acceptedP99Ms(over), peakP99Ms), 300, '%'),
+    reported(
+      `${name}: longest time without an answer to anybody, over and within 5 s after`,
+      `${[over, normal].map((load) => longestSilenceMs(load).toFixed(0)).join(' and ')} ms`,
+    ),
     atLeast(`${name}: goodput of peak within 5 s after`, percentOf(given(normal), peakGiven), 90, '%'),
     atMost(`${name}: p99 of peak within 5 s after`, percentOf(acceptedP99Ms(normal), peakP99Ms), 150, '%'),
   ];
@@ -210,6 +214,14 @@ function refusedPercent({ answered }: Measured, operation: Operation): number {
 
 function isOf({ operation = 'verdict' }: Ask, wanted: Operation): boolean {
   return operation === wanted;
+}
+
+/** Between two answers of 200. A goodput with little of it was low throughout, one with much of it stood still. */
+function longestSilenceMs({ answered }: Measured): number {
+  const momentsMs = answered.filter(({ status }) => status === 200).map(({ answeredAtMs }) => answeredAtMs);
+  return momentsMs
+    .toSorted((a, b) => a - b)
+    .reduce((longest, moment, n, moments) => Math.max(longest, moment - (moments[n - 1] ?? moment)), 0);
 }
 
 function cpuText({ cpuPercent: { service, generator } }: Measured): string {
