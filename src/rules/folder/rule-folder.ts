@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { comparisonsIn } from '../condition.ts';
 import { compile } from '../evaluate/compile.ts';
 import { buildEngine } from '../evaluate/engine.ts';
-import { parse, type RuleFiles } from '../parse/parse.ts';
+import { parse, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
 import { formatProblem, type Problem } from '../problem.ts';
 import { isRuleVersion, type ParsedRules, type RuleSet, type RuleVersion } from '../rule-set.ts';
 import { checkRelease, digestOf } from './release.ts';
@@ -91,7 +91,8 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
   }
   const files = new Map<string, string>();
   const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
-  for (const path of paths) {
+  // One more than there may be is enough for the parser to say so.
+  for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
   }

@@ -16,6 +16,9 @@ export type ParseResult =
   | { readonly ok: true; readonly rules: ParsedRules }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** With its cases and lists. */
+export const RULE_SET_FILES_MAX = 500;
+
 const RULE_FILES: readonly string[] = [
   'ruleset.yaml',
   'groups.yaml',
@@ -32,6 +35,7 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
  * `folder` is the name of the rule set's folder, which its ruleVersion must equal.
  */
 export function parse(folder: string, files: RuleFiles): ParseResult {
+  if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
   const problems: Problem[] = [];
   refuseUnknownFiles(files, problems);
   const open = <T>(name: string, read: (file: YamlFile) => T | null) => readFile(files, name, problems, read);
@@ -88,6 +92,12 @@ function readFile<T>(
   }
   const file = new YamlFile(name, text, problems);
   return file.root === null ? null : read(file);
+}
+
+function tooManyFiles(files: RuleFiles): Problem {
+  const file = [...files.keys()][RULE_SET_FILES_MAX] ?? '';
+  const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, its cases and lists among them; put some of them together`;
+  return { at: { file, line: 1, column: 1 }, message };
 }
 
 function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): void {

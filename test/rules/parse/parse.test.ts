@@ -253,6 +253,13 @@ describe('parsing a rule set', () => {
     }
   });
 
+  it('refuses more than 500 files before it reads one of them', () => {
+    const cases = Array.from({ length: 500 }, (_, n) => [`cases/case-${n}.yaml`, whole('[')] as const);
+    expect(problemsOf(Object.fromEntries(cases))).to.deep.equal([
+      'cases/case-489.yaml:1:1  a rule set has at most 500 files, its cases and lists among them; put some of them together',
+    ]);
+  });
+
   it('refuses a file with more than 500 rules at the first one too many', () => {
     const rules = Array.from({ length: 501 }, (_, n) => [
       `  - name: rule-${n}`,
