@@ -2,9 +2,16 @@ import { Worker } from 'node:worker_threads';
 
 /** What a task in the thread may take. */
 export interface ThreadLimits {
-  readonly timeMs: number;
+  /** Of a core: a task is not to blame for the time in which the machine had none for it. */
+  readonly cpuMs: number;
   readonly memoryMiB: number;
 }
+
+/** A task that waits for a core, or for a disk that hangs, takes this many times its limit at most. */
+const WAIT_FACTOR = 12;
+
+/** How often a thread at work is asked what it has taken. */
+const LOOK_EVERY_MS = 100;
 
 /** A task took more time or memory than it may; the thread that did it is gone. */
 export class ThreadLimitExceeded extends Error {
@@ -43,8 +50,9 @@ export class LimitedThread<Task, Result> {
   }
 
   async #run(task: Task): Promise<Result> {
-    const { timeMs, memoryMiB } = this.#limits;
+    const { cpuMs, memoryMiB } = this.#limits;
     const worker = this.#worker ?? this.#start();
+    const before = cpuTimeMs(worker);
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const settle = (reply: ThreadReply<Result>) =>
       'thrown' in reply ? reject(new Error(reply.thrown)) : resolve(reply.result);
@@ -56,10 +64,12 @@ export class LimitedThread<Task, Result> {
       );
     const end = () => reject(new Error('the thread ended'));
     worker.on('message', settle).on('error', fail).on('exit', end);
-    const limit = setTimeout(
-      () => reject(new ThreadLimitExceeded(`it took more than ${timeMs / 1000} s`)),
-      timeMs,
-    );
+    const refuse = (limitMs: number) =>
+      reject(new ThreadLimitExceeded(`it took more than ${limitMs / 1000} s`));
+    const look = setInterval(async () => {
+      if ((await cpuTimeMs(worker)) - (await before) > cpuMs) refuse(cpuMs);
+    }, LOOK_EVERY_MS);
+    const limit = setTimeout(() => refuse(WAIT_FACTOR * cpuMs), WAIT_FACTOR * cpuMs);
     worker.postMessage(task);
     try {
       return await promise;
@@ -68,6 +78,7 @@ export class LimitedThread<Task, Result> {
       if (error instanceof ThreadLimitExceeded) await this.close();
       throw error;
     } finally {
+      clearInterval(look);
       clearTimeout(limit);
       worker.off('message', settle).off('error', fail).off('exit', end);
     }
@@ -85,5 +96,15 @@ export class LimitedThread<Task, Result> {
     });
     this.#worker = worker;
     return worker;
+  }
+}
+
+/** What a thread has taken of a core; 0 while it starts, and after its end. */
+async function cpuTimeMs(worker: Worker): Promise<number> {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1000;
+  } catch {
+    return 0;
   }
 }

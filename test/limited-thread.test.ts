@@ -3,17 +3,18 @@ import { LimitedThread, ThreadLimitExceeded } from '../src/limited-thread.ts';
 
 type Task =
   | { readonly kind: 'add'; readonly numbers: readonly number[] }
-  | { readonly kind: 'spin' | 'hoard' | 'throw' };
+  | { readonly kind: 'spin' | 'hoard' | 'throw' | 'wait' };
 
-/** A thread that adds, never ends, takes all memory, or throws, as it is told. */
+/** A thread that adds, never ends, takes all memory, throws, or waits for two seconds, as it is told. */
 const MODULE = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ kind, numbers }) => {
       if (kind === 'spin') for (;;);
       if (kind === 'hoard') for (const kept = []; ; ) kept.push(new Array(100000).fill({ kept: kept.length }));
+      if (kind === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
       if (kind === 'throw') parentPort.postMessage({ thrown: 'it did not like that' });
-      else parentPort.postMessage({ result: numbers.reduce((sum, one) => sum + one, 0) });
+      else parentPort.postMessage({ result: (numbers ?? []).reduce((sum, one) => sum + one, 0) });
     });`)}`,
 );
 
@@ -22,8 +23,8 @@ const TIME_ENOUGH_MS = 120_000;
 
 describe('a thread with limits', () => {
   let thread: LimitedThread<Task, number>;
-  const start = (timeMs: number) => {
-    thread = new LimitedThread(MODULE, { timeMs, memoryMiB: 32 });
+  const start = (cpuMs: number) => {
+    thread = new LimitedThread(MODULE, { cpuMs, memoryMiB: 32 });
   };
   afterEach(() => thread.close());
 
@@ -40,6 +41,11 @@ describe('a thread with limits', () => {
     const error = await failure({ kind: 'spin' });
     expect(error).to.be.instanceOf(ThreadLimitExceeded).with.property('message', 'it took more than 5 s');
     expect(await add(1, 1)).to.equal(2);
+  });
+
+  it('gives a task that waits the time that it waits for', async () => {
+    start(1000);
+    expect(await thread.run({ kind: 'wait' })).to.equal(0);
   });
 
   it('gives up a task that takes too much memory, and takes the next one', async () => {

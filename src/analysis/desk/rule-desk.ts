@@ -69,7 +69,7 @@ export type DeskReply =
   | { readonly kind: 'refused'; readonly message: string };
 
 /** Every task takes less than a second, except for what is made to be hard. */
-const LIMITS = { timeMs: 8000, memoryMiB: 256 } as const;
+const LIMITS = { cpuMs: 8000, memoryMiB: 256 } as const;
 
 /** A node has as many rule sets at hand for its desk as it takes; each may be a megabyte. */
 export const DESK_TURNS_MAX = 16;

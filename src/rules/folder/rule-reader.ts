@@ -36,7 +36,7 @@ export type ReadReply =
   | { readonly kind: 'load'; readonly read: PlainReadResult };
 
 /** A rule set takes milliseconds; only one made to be hard to prove comes near. */
-const LIMITS = { timeMs: 10_000, memoryMiB: 256 } as const;
+const LIMITS = { cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
 
