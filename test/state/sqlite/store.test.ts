@@ -242,7 +242,9 @@ describe('the SQLite store', () => {
     await again.close();
   });
 
-  it('keeps its log short under steady writing, and gives up nothing of it when it is closed', async () => {
+  it('keeps its log short under steady writing, and gives up nothing of it when it is closed', async function () {
+    // 2,500 syncs one after the other, on a disk that may take 50 ms for each.
+    this.timeout(300_000);
     const store = openSqliteStore(directory);
     const client = newClient();
     let largest = 0;

@@ -21,6 +21,12 @@ const RETRY_MS = 5;
 /** SQLITE_BUSY: another process holds the lock. */
 const BUSY = 5;
 
+/**
+ * Syncs under way at once. A disk now and then takes a hundred times as long as usual for one of them, and the others
+ * need not wait for it; and one pool thread is left to everybody else.
+ */
+const SYNCS_AT_ONCE_MAX = 3;
+
 /** A write that is committed, and waits for the disk. */
 interface Committed extends Pick<Pending, 'reject'> {
   readonly acknowledge: () => void;
@@ -28,7 +34,8 @@ interface Committed extends Pick<Pending, 'reject'> {
 
 /**
  * Runs all writes that arrive in one turn of the event loop in one transaction, and brings what was committed to the disk
- * in the background: one sync at a time, for all transactions before it. A write is acknowledged only after that.
+ * in the background: a few syncs at a time, each for what is committed when it begins. A write is acknowledged only after
+ * its own: what lay before it in the log is on the disk then, too.
  *
  * When the disk refuses a sync, nothing that follows can be acknowledged either: the system may have dropped what it could
  * not write, a later sync would succeed all the same, and the log is read only up to what is missing.
@@ -40,7 +47,7 @@ export class GroupCommit {
   #pending: Pending[] = [];
   #scheduled = false;
   #committed: Committed[] = [];
-  #syncing: Promise<void> | null = null;
+  readonly #syncs = new Set<Promise<void>>();
   readonly #onLost: (error: StoreUnavailable) => void;
   #lost: StoreUnavailable | null = null;
 
@@ -83,7 +90,7 @@ export class GroupCommit {
   async close(): Promise<void> {
     this.#flush();
     for (const { reject } of this.#pending.splice(0)) reject(new Error('the store is closed'));
-    await this.#syncing;
+    while (this.#syncs.size > 0) await Promise.all(this.#syncs);
   }
 
   #flush(): void {
@@ -112,31 +119,41 @@ export class GroupCommit {
       return;
     }
     this.#onCommit();
-    this.#syncing ??= this.#sync();
+    this.#beginSync();
   }
 
-  async #sync(): Promise<void> {
-    while (this.#committed.length > 0) {
-      const written = this.#committed;
-      this.#committed = [];
-      try {
-        await this.#log.sync();
-      } catch (error) {
-        this.#lose(error, written);
-        break;
-      }
-      for (const { acknowledge } of written) acknowledge();
+  /** For all that is committed by now; when too many are under way, the first of them that ends begins it. */
+  #beginSync(): void {
+    if (this.#committed.length === 0 || this.#syncs.size >= SYNCS_AT_ONCE_MAX) return;
+    const sync = this.#sync(this.#committed);
+    this.#committed = [];
+    this.#syncs.add(sync);
+    void sync.then(() => {
+      this.#syncs.delete(sync);
+      this.#beginSync();
+    });
+  }
+
+  async #sync(written: readonly Committed[]): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (error) {
+      this.#lose(error, written);
+      return;
     }
-    this.#syncing = null;
+    if (this.#lost !== null) rejectAll(written, this.#lost);
+    else for (const { acknowledge } of written) acknowledge();
   }
 
   #lose(cause: unknown, written: readonly Committed[]): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    this.#lost = new StoreUnavailable(
-      `the disk refused to keep what was written (${why}); look at the disk, then start the service again, which reads what the disk holds`,
-      { cause },
-    );
-    this.#onLost(this.#lost);
+    if (this.#lost === null) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      this.#lost = new StoreUnavailable(
+        `the disk refused to keep what was written (${why}); look at the disk, then start the service again, which reads what the disk holds`,
+        { cause },
+      );
+      this.#onLost(this.#lost);
+    }
     rejectAll([...written, ...this.#committed.splice(0), ...this.#pending.splice(0)], this.#lost);
   }
 

@@ -9,21 +9,28 @@ const syncFile = promisify(fdatasync);
  */
 export class LogSync {
   readonly #path: string;
-  #file: number | null = null;
+  readonly #free: number[] = [];
 
   /** `path` is that of the database; the log lies beside it as long as the database is open. */
   constructor(path: string) {
     this.#path = `${path}-wal`;
   }
 
-  /** Resolves when everything that was committed before the call is on the disk. */
+  /**
+   * Resolves when everything that was committed before the call is on the disk. Each sync under way has an open file of
+   * its own: what went wrong is told once to each.
+   */
   async sync(): Promise<void> {
-    this.#file ??= openSync(this.#path, 'r+');
-    await syncFile(this.#file);
+    const file = this.#free.pop() ?? openSync(this.#path, 'r+');
+    try {
+      await syncFile(file);
+    } finally {
+      this.#free.push(file);
+    }
   }
 
+  /** No sync may be under way. */
   close(): void {
-    if (this.#file !== null) closeSync(this.#file);
-    this.#file = null;
+    for (const file of this.#free.splice(0)) closeSync(file);
   }
 }

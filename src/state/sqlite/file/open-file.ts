@@ -14,8 +14,11 @@ const BUSY_TIMEOUT_MS = 5;
 /** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
 const CACHE_KIB = 64 * 1024;
 
-/** Pages that are logged before they are put in their place: the same pages come again and again, so later is less. */
-const LOGGED_PAGES = 4000;
+/**
+ * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
+ * commit that finds so many waits for the disk twice, so this is to be seldom; it is 32 MiB of log.
+ */
+const LOGGED_PAGES = 8000;
 
 /** A file of an earlier version that is larger is rewritten by hand, because the service would start late. */
 const REWRITTEN_AT_START_BYTES_MAX = 64 * 1024 * 1024;

@@ -7,6 +7,7 @@ import { GroupCommit } from '../../../../src/state/sqlite/file/group-commit.ts';
 class HeldDisk {
   readonly #syncs: PromiseWithResolvers<void>[] = [];
 
+  /** How many were asked for. */
   get syncs(): number {
     return this.#syncs.length;
   }
@@ -17,10 +18,11 @@ class HeldDisk {
     return sync.promise;
   }
 
-  finish(error?: Error): void {
-    const last = this.#syncs.at(-1);
-    if (error === undefined) last?.resolve();
-    else last?.reject(error);
+  /** Ends a sync; without its number the newest one. */
+  finish(error?: Error, number = this.syncs): void {
+    const sync = this.#syncs[number - 1];
+    if (error === undefined) sync?.resolve();
+    else sync?.reject(error);
   }
 }
 
@@ -65,19 +67,36 @@ describe('the group commit', () => {
     expect(await write).to.equal(1);
   });
 
-  it('lets what is committed during a sync share the next one', async () => {
+  it('lets what is committed during three syncs share the next one', async () => {
+    const early = ['one', 'two', 'three'].map(put);
+    const [first] = early;
+    if (first === undefined) throw new Error('no write');
+    await settledSoon(first);
+    const second = put('four');
+    await settledSoon(second);
+    const third = put('five');
+    await settledSoon(third);
+    expect(disk.syncs).to.equal(3);
+    const late = [put('six'), put('seven')];
+    await Promise.all(late.map(settledSoon));
+    const later = put('eight');
+    expect([await settledSoon(later), disk.syncs]).to.deep.equal(['waiting', 3]);
+    disk.finish(undefined, 1);
+    expect(await Promise.all(early)).to.deep.equal([1, 1, 1]);
+    expect([await settledSoon(later), disk.syncs]).to.deep.equal(['waiting', 4]);
+    disk.finish();
+    expect(await Promise.all([...late, later])).to.deep.equal([1, 1, 1]);
+  });
+
+  it('acknowledges a write whose sync is done before an earlier one, and no other', async () => {
     const first = put('one');
     await settledSoon(first);
     const second = put('two');
     await settledSoon(second);
-    const third = put('three');
-    await settledSoon(third);
-    expect(disk.syncs).to.equal(1);
-    disk.finish();
-    expect(await settledSoon(first)).to.equal('acknowledged');
-    expect([await settledSoon(second), disk.syncs]).to.deep.equal(['waiting', 2]);
-    disk.finish();
-    expect(await Promise.all([second, third])).to.deep.equal([1, 1]);
+    disk.finish(undefined, 2);
+    expect([await settledSoon(first), await settledSoon(second)]).to.deep.equal(['waiting', 'acknowledged']);
+    disk.finish(undefined, 1);
+    expect(await first).to.equal(1);
   });
 
   it('acknowledges nothing any more once the disk refused what was committed, and tells so', async () => {
@@ -88,10 +107,12 @@ describe('the group commit', () => {
     const second = put('two');
     await settledSoon(second);
     expect(writes.lost).to.equal(null);
-    disk.finish(new Error('EIO'));
-    expect([await settledSoon(first), await settledSoon(second)]).to.deep.equal([refused, refused]);
+    disk.finish(new Error('EIO'), 1);
+    expect(await settledSoon(first)).to.equal(refused);
     expect(await settledSoon(put('three'))).to.equal(refused);
-    expect([disk.syncs, words(), told]).to.deep.equal([1, ['one', 'two'], [refused]]);
+    disk.finish(undefined, 2);
+    expect(await settledSoon(second)).to.equal(refused);
+    expect([disk.syncs, words(), told]).to.deep.equal([2, ['one', 'two'], [refused]]);
     expect(writes.lost?.message).to.equal(refused);
   });
 
