@@ -7,7 +7,9 @@ import { type Figure, joinRuns, judge, ratiosFirst } from './bench/figure.ts';
 import { figureTable } from './bench/figure-table.ts';
 import { loadTool } from './bench/load.ts';
 import { describeMachine, thisMachine } from './bench/machine.ts';
-import { measureArchive } from './bench/measures/archive.ts';
+import { measureArchive } from './bench/measures/archive/archive.ts';
+import { measureBacktest } from './bench/measures/archive/backtest.ts';
+import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
@@ -17,7 +19,18 @@ import { measureShipping } from './bench/measures/shipping.ts';
 import { measureSizing } from './bench/measures/sizing.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 
-const PARTS = ['rules', 'cost', 'sqlite', 'growth', 'cluster', 'archive', 'sizing', 'shipping'] as const;
+const PARTS = [
+  'rules',
+  'cost',
+  'sqlite',
+  'growth',
+  'cluster',
+  'archive',
+  'backtest',
+  'orders',
+  'sizing',
+  'shipping',
+] as const;
 
 type Part = (typeof PARTS)[number];
 
@@ -66,6 +79,7 @@ interface Options {
   readonly quick?: true;
   readonly clients?: number;
   readonly decisions?: number;
+  readonly archive?: string;
   readonly rounds?: number;
   readonly runs: number;
   readonly parts: readonly Part[];
@@ -79,6 +93,7 @@ async function main(): Promise<void> {
     .option('--json', 'print one JSON object')
     .option('--clients <count>', 'clients in the large store', wholeNumber)
     .option('--decisions <count>', 'decisions that are archived, verified and tested back', wholeNumber)
+    .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
     .option('--rounds <count>', 'rounds of everything that takes turns', wholeNumber)
     .option('--runs <count>', 'do all of it so often, and show the spread', wholeNumber, 1)
     .option('--parts <list>', `what to measure, of ${PARTS.join(',')}`, partList, PARTS)
@@ -94,14 +109,14 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-async function run({ json, quick, runs, parts, ...given }: Options): Promise<void> {
+async function run({ json, quick, runs, parts, archive, ...given }: Options): Promise<void> {
   const usual = quick ? QUICK : FULL;
   const effort = { ...usual, ...given };
   const machine = thisMachine(loadTool());
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT.environment));
   const measured: (readonly Figure[])[] = [];
-  for (let count = 0; count < runs; count++) measured.push(await measure(parts, effort));
+  for (let count = 0; count < runs; count++) measured.push(await measure(parts, effort, archive));
   const figures = joinRuns(measured);
   if (json) {
     const judged = ratiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
@@ -111,25 +126,39 @@ async function run({ json, quick, runs, parts, ...given }: Options): Promise<voi
   }
 }
 
-async function measure(parts: readonly Part[], effort: Effort): Promise<readonly Figure[]> {
+/** Figures as they become known, or all of a part at its end. */
+type FiguresOfPart = AsyncGenerator<Figure> | Promise<readonly Figure[]>;
+
+async function measure(
+  parts: readonly Part[],
+  effort: Effort,
+  folder = temporaryDirectory(),
+): Promise<readonly Figure[]> {
   const onProgress = (text: string) => process.stderr.write(`${text}\n`);
   const dataDir = temporaryDirectory();
   const tool = loadTool();
   const figures: Figure[] = [];
-  const measures: Readonly<Record<Part, () => Promise<readonly Figure[]>>> = {
+  const made = { ...effort, folder, onProgress };
+  const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
     rules: () => measureRules({ ...effort, ruleCounts: RULE_COUNTS }),
     cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
     sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
     sizing: () => measureSizing({ payers: effort.sizedPayers, onProgress }),
     cluster: () => measureCluster({ ...effort, tool, dataDir, onProgress }),
-    archive: () => measureArchive({ ...effort, onProgress }),
+    archive: () => measureArchive(made),
+    backtest: () => measureBacktest(made),
+    orders: () => measureOrders(made),
     shipping: () => measureShipping({ ...effort, tool, onProgress }),
   };
   for (const part of parts) {
     onProgress(`${part}: starting`);
     try {
-      figures.push(...(await measures[part]()));
+      // Each is told as soon as it is known: a part may take minutes, and its last step may fail.
+      for await (const figure of await measures[part]()) {
+        figures.push(figure);
+        onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
+      }
     } catch (error) {
       // What the other parts measured is worth minutes.
       console.error(`${part}: could not be measured`, error);

@@ -8,40 +8,41 @@ export type Devices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 type Kind = keyof Sightings;
 
 /** Which clients of a platform were seen on which devices, as the stores count it, in memory. */
-export class DeviceBook {
-  readonly #lastSeen: Readonly<Record<Kind, Map<string, LastSeen>>> = {
+export class DeviceBook<Client = string> {
+  readonly #lastSeen: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
     fingerprint: new Map(),
     ip: new Map(),
   };
 
   /** Notes that a client asked for a verdict with these devices. */
-  record(clientIdKey: string, { fingerprints, ips }: Devices, now: number): void {
-    for (const id of fingerprints) this.#see('fingerprint', id, clientIdKey, now);
-    for (const id of ips) this.#see('ip', id, clientIdKey, now);
+  record(client: Client, { fingerprints, ips }: Devices, now: number): void {
+    for (const id of fingerprints) this.#see('fingerprint', id, client, now);
+    for (const id of ips) this.#see('ip', id, client, now);
   }
 
   /** How many clients were seen on the devices, for each of the windows; of several devices the most shared one counts. */
   sightings(
-    clientIdKey: string,
+    client: Client,
     { fingerprints, ips }: Devices,
     windowsMs: RuleSet['sharingWindowsMs'],
     now: number,
   ): Sightings {
     return {
-      fingerprint: this.#counts('fingerprint', fingerprints, clientIdKey, windowsMs.fingerprint, now),
-      ip: this.#counts('ip', ips, clientIdKey, windowsMs.ip, now),
+      fingerprint: this.#counts('fingerprint', fingerprints, client, windowsMs.fingerprint, now),
+      ip: this.#counts('ip', ips, client, windowsMs.ip, now),
     };
   }
 
-  #see(kind: Kind, id: string, clientIdKey: string, now: number): void {
+  #see(kind: Kind, id: string, client: Client, now: number): void {
     const devices = this.#lastSeen[kind];
     const seen = devices.get(id);
-    if (seen === undefined) devices.set(id, { clientIdKey, at: now });
-    else if (seen instanceof Map) note(seen, clientIdKey, now);
-    else if (seen.clientIdKey === clientIdKey) seen.at = Math.max(now, seen.at);
+    if (seen === undefined) devices.set(id, { client, at: now });
+    else if (seen instanceof SeenClients) seen.note(client, now);
+    else if (seen.client === client) seen.at = Math.max(now, seen.at);
     else {
-      const clients = new Map([[seen.clientIdKey, seen.at]]);
-      note(clients, clientIdKey, now);
+      const clients = new SeenClients<Client>();
+      clients.note(seen.client, seen.at);
+      clients.note(client, now);
       devices.set(id, clients);
     }
   }
@@ -49,7 +50,7 @@ export class DeviceBook {
   #counts(
     kind: Kind,
     ids: readonly string[],
-    clientIdKey: string,
+    client: Client,
     windowsMs: readonly number[],
     now: number,
   ): ReadonlyMap<number, number> {
@@ -57,7 +58,7 @@ export class DeviceBook {
     for (const id of ids) {
       const seen = this.#lastSeen[kind].get(id);
       for (const windowMs of windowsMs) {
-        const clients = Math.min(CLIENTS_ON_DEVICE_MAX, 1 + othersSince(seen, clientIdKey, now - windowMs));
+        const clients = Math.min(CLIENTS_ON_DEVICE_MAX, 1 + othersSince(seen, client, now - windowMs));
         counts.set(windowMs, Math.max(clients, counts.get(windowMs) ?? 0));
       }
     }
@@ -65,26 +66,65 @@ export class DeviceBook {
   }
 }
 
-/**
- * The clients of a device and when each was last seen there, the longest ago first. Most devices are one client's, who
- * needs no map.
- */
-type LastSeen = Map<string, number> | { readonly clientIdKey: string; at: number };
-
-function note(clients: Map<string, number>, clientIdKey: string, now: number): void {
-  const at = Math.max(now, clients.get(clientIdKey) ?? 0);
-  clients.delete(clientIdKey);
-  clients.set(clientIdKey, at);
-  forgetOldest(clients, CLIENTS_ON_DEVICE_MAX);
-  forgetBefore(clients, now - SHARING_WINDOW_MS_MAX);
+/** Most devices are one client's, who needs no more than this. */
+interface OnlyClient<Client> {
+  readonly client: Client;
+  at: number;
 }
 
-function othersSince(seen: LastSeen | undefined, clientIdKey: string, since: number): number {
+/** The clients of a device and when each was last seen there. */
+class SeenClients<Client> {
+  /** Whose last sight is the longest ago comes first. */
+  readonly #lastAt = new Map<Client, number>();
+  /** The same times in order, so that counting takes no walk over a thousand clients. */
+  readonly #times: number[] = [];
+
+  note(client: Client, now: number): void {
+    const before = this.#lastAt.get(client);
+    const at = Math.max(now, before ?? 0);
+    this.#forget(client);
+    this.#lastAt.set(client, at);
+    this.#times.splice(firstAfter(this.#times, at), 0, at);
+    for (const [oldest, seenAt] of this.#lastAt) {
+      const kept = this.#lastAt.size <= CLIENTS_ON_DEVICE_MAX && seenAt > now - SHARING_WINDOW_MS_MAX;
+      if (kept) return;
+      this.#forget(oldest);
+    }
+  }
+
+  /** How many clients but this one were seen after `since`. */
+  othersSince(client: Client, since: number): number {
+    const all = this.#times.length - firstAfter(this.#times, since);
+    return (this.#lastAt.get(client) ?? since) > since ? all - 1 : all;
+  }
+
+  #forget(client: Client): void {
+    const at = this.#lastAt.get(client);
+    if (at === undefined) return;
+    this.#lastAt.delete(client);
+    this.#times.splice(firstAfter(this.#times, at) - 1, 1);
+  }
+}
+
+function othersSince<Client>(
+  seen: OnlyClient<Client> | SeenClients<Client> | undefined,
+  client: Client,
+  since: number,
+): number {
   if (seen === undefined) return 0;
-  if (!(seen instanceof Map)) return seen.at > since && seen.clientIdKey !== clientIdKey ? 1 : 0;
-  let others = 0;
-  for (const [client, at] of seen) if (at > since && client !== clientIdKey) others++;
-  return others;
+  if (seen instanceof SeenClients) return seen.othersSince(client, since);
+  return seen.at > since && seen.client !== client ? 1 : 0;
+}
+
+/** The place of the first of some ordered times that is after `since`; their number when none is. */
+function firstAfter(times: readonly number[], since: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) > since) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** A Map keeps the order of insertion, so the oldest entries are its first. */
@@ -92,12 +132,5 @@ export function forgetOldest(entries: Map<string, unknown>, keep: number): void 
   for (const key of entries.keys()) {
     if (entries.size <= keep) return;
     entries.delete(key);
-  }
-}
-
-function forgetBefore(clients: Map<string, number>, oldest: number): void {
-  for (const [client, at] of clients) {
-    if (at > oldest) return;
-    clients.delete(client);
   }
 }

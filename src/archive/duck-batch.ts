@@ -21,6 +21,10 @@ export class DuckBatch {
     this.#places = places;
   }
 
+  get columns(): readonly string[] {
+    return [...this.#places.keys()];
+  }
+
   has(column: string): boolean {
     return this.#places.has(column);
   }

@@ -91,19 +91,33 @@ const NO_HINTS: KnownHints = {
 
 /** The hints with what one more score shows; `request` is a token of all that the score says. */
 export function withScore(before: Hints | null, score: ScoreHints, request: string, now: number): Hints {
-  const fresh = (at: number) => now - at < HINTS_VALID_MS;
-  // That a page did not execute JavaScript is true of that page alone: the next score replaces it.
-  let shown = (before?.shown ?? []).filter(({ kind, lastAt }) => fresh(lastAt) && kind !== 'noScript');
-  const asked = (before?.asked ?? []).filter(({ at }) => fresh(at));
+  const asked = (before?.asked ?? []).filter(({ at }) => now - at < HINTS_VALID_MS);
   const repeated = asked.find((other) => other.request === request);
-  const number = repeated?.number ?? nextNumber(shown, asked);
-  for (const hint of shownBy(score)) shown = show(shown, { ...hint, since: number, lastAt: now });
+  const number = repeated?.number ?? nextNumber(stillShown(before, now), asked);
   const one = { request, number, at: now };
   return {
     scoredAt: now,
-    shown,
+    shown: shownAfter(before, score, number, now),
     asked: repeated === undefined ? [...asked, one].slice(-ASKED_SCORES_MAX) : asked,
   };
+}
+
+/** The same where no score is answered: which request showed something first is left open. */
+export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
+  return { scoredAt: now, shown: shownAfter(before, score, 0, now), asked: before?.asked ?? [] };
+}
+
+function shownAfter(before: Hints | null, score: ScoreHints, since: number, now: number): Hints['shown'] {
+  let shown = stillShown(before, now);
+  for (const hint of shownBy(score)) shown = show(shown, { ...hint, since, lastAt: now });
+  return shown;
+}
+
+function stillShown(before: Hints | null, now: number): Hints['shown'] {
+  // That a page did not execute JavaScript is true of that page alone: the next score replaces it.
+  return (before?.shown ?? []).filter(
+    ({ kind, lastAt }) => now - lastAt < HINTS_VALID_MS && kind !== 'noScript',
+  );
 }
 
 function nextNumber(shown: Hints['shown'], asked: Hints['asked']): number {

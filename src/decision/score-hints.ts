@@ -1,12 +1,18 @@
 import { type ClientState, deviceToken, momentFor, token, touch } from '../client/client-state.ts';
-import { type Hints, hintsKnownTo, type KnownHints, withScore } from '../client/hints.ts';
+import {
+  type Hints,
+  hintsKnownTo,
+  type KnownHints,
+  withScore,
+  withUnansweredScore,
+} from '../client/hints.ts';
 import type { ScoreRequest } from './requests.ts';
 
-/** The state that `decideScore` leaves behind, for callers that do not want its answer. */
+/** The state after a score as far as verdicts depend on it, for histories in which no score is answered. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
-  const { hints, events } = hintsAfter(state, request, now);
-  return touch({ ...state, hints, events }, now);
+  const hints = withUnansweredScore(state.hints, request, now);
+  return touch({ ...state, hints, events: renameDevice(state.events, request) }, now);
 }
 
 interface HintsAfterScore {

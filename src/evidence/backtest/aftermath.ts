@@ -79,7 +79,7 @@ export class Aftermath {
   async scored(side: number): Promise<readonly ScoredOrders[]> {
     const rows = await this.#duck.rows(
       `SELECT score_${side} AS score, fate, count(*) AS orders FROM answered_orders
-       WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL`,
+       WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
     );
     return rows.map((row) => {
       const orders = cell(row, 'orders');

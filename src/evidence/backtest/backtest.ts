@@ -114,7 +114,7 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
   const missing = new Set<string>();
   const undecidable = await decideAgain(ask, evidence, missing, (request, base, candidate, orderRef) => {
     table.add(request, [base, candidate]);
-    examples.note(base, candidate, orderRef);
+    examples.note(base, candidate, request.at, orderRef);
   });
   table.close();
   const aftermath = await Aftermath.join(evidence.duck, table, 2);
@@ -194,12 +194,13 @@ async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<Back
 
 /** Base and candidate under each assumption are four sides of the table. */
 async function liveAgain(
-  { candidate, against, rulesOf, signal, onProgress }: Backtest,
+  ask: Backtest,
   evidence: Evidence,
   assumptions: readonly OutcomeAssumption[],
   table: AnswerTable,
   examples: Examples,
 ): Promise<Pick<BacktestReport, 'reproduced' | 'emptyLists'>> {
+  const { candidate, against, rulesOf, signal, onProgress } = ask;
   const decided = new Set([candidate]);
   const rulesThen: RulesOfRequest = (asked) => {
     const rules = against ?? rulesOf(asked);
@@ -213,19 +214,28 @@ async function liveAgain(
   const lives = new Lives(sides, rulesThen);
   const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
   let reproduced = 0;
-  await makeInputView(evidence);
+  await makeInputView(evidence, await rulesToLive(ask, evidence));
   for await (const inputs of inputsOf(evidence.duck)) {
     signal?.throwIfAborted();
     for (const input of inputs) {
       const answers = lives.live(input);
       if (input.kind !== 'verdict' || answers === null) continue;
       table.add(input, answers);
-      examples.note(answers[BASE], answers[CANDIDATE], () => input.orderRef);
+      examples.note(answers[BASE], answers[CANDIDATE], input.at, () => input.orderRef);
       if (answers[baseWithAll]?.verdict === input.verdict) reproduced++;
     }
     onProgress?.(table.rows, evidence.span.decisions);
   }
   return { reproduced, emptyLists: [...new Set([...decided].flatMap(sharedListsOf))] };
+}
+
+/** All rule sets that decide in a life. */
+async function rulesToLive(
+  { candidate, against, rulesOf }: Backtest,
+  evidence: Evidence,
+): Promise<readonly RuleSet[]> {
+  if (against !== null) return [candidate, against];
+  return [candidate, ...(await evidence.decidingRules()).map(rulesOf)];
 }
 
 type SameInBothModes = Omit<

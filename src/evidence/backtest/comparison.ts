@@ -140,12 +140,18 @@ const SAMPLES_MAX = 3;
 
 /** The first orders that changes happened to, and how waits changed: what counting pairs cannot tell. */
 export class Examples {
-  readonly #orderRefs = new Map<string, string[]>();
+  readonly #samples = new Map<string, readonly Sample[]>();
   readonly #waits = { longer: 0, shorter: 0 };
 
-  note(base: LifeAnswer | undefined, candidate: LifeAnswer | undefined, orderRef: () => string): void {
+  /** What two sides answered to a request at `at` (epoch ms); they come in any order. */
+  note(
+    base: LifeAnswer | undefined,
+    candidate: LifeAnswer | undefined,
+    at: number,
+    orderRef: () => string,
+  ): void {
     if (base === undefined || candidate === undefined) return;
-    if (base.verdict !== candidate.verdict) this.#sample(changeName(base, candidate), orderRef);
+    if (base.verdict !== candidate.verdict) this.#sample(changeName(base, candidate), at, orderRef);
     const longerBy = (candidate.waitSeconds ?? 0) - (base.waitSeconds ?? 0);
     if (base.verdict === 'WAIT' && candidate.verdict === 'WAIT' && longerBy !== 0) {
       this.#waits[longerBy > 0 ? 'longer' : 'shorter']++;
@@ -153,18 +159,31 @@ export class Examples {
   }
 
   of(change: string): readonly string[] {
-    return this.#orderRefs.get(change) ?? [];
+    return (this.#samples.get(change) ?? []).map(({ orderRef }) => orderRef);
   }
 
   get waits(): WaitChanges {
     return this.#waits;
   }
 
-  #sample(change: string, orderRef: () => string): void {
-    const known = this.#orderRefs.get(change) ?? [];
-    this.#orderRefs.set(change, known);
-    if (known.length === SAMPLES_MAX) return;
-    const name = orderRef();
-    if (!known.includes(name)) known.push(name);
+  #sample(change: string, at: number, orderRefOf: () => string): void {
+    const known = this.#samples.get(change) ?? [];
+    if (known.length === SAMPLES_MAX && at > (known.at(-1)?.at ?? 0)) return;
+    const orderRef = orderRefOf();
+    const since = Math.min(
+      at,
+      ...known.filter((other) => other.orderRef === orderRef).map((other) => other.at),
+    );
+    const others = known.filter((other) => other.orderRef !== orderRef);
+    const inTime = [...others, { at: since, orderRef }].toSorted(
+      (a, b) => a.at - b.at || (a.orderRef < b.orderRef ? -1 : 1),
+    );
+    this.#samples.set(change, inTime.slice(0, SAMPLES_MAX));
   }
+}
+
+interface Sample {
+  /** When it first happened to the order, epoch ms. */
+  readonly at: number;
+  readonly orderRef: string;
 }

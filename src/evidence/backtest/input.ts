@@ -5,6 +5,9 @@ import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
 import { type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
+import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
+import { clientPasses } from '../source/client-passes.ts';
+import { type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 
 interface Happening {
   /** Epoch ms. */
@@ -23,6 +26,8 @@ export interface AskedInput extends AskedVerdict, Happening {
   readonly verdict: string;
   readonly clientHash: bigint;
   readonly orderKey: bigint;
+  /** How many clients were on its devices, where others than itself were. */
+  readonly sightings: Sightings;
 }
 
 /** What came in from outside, of which history is made; what was answered does not count. */
@@ -36,32 +41,19 @@ export type Input =
 /** Inputs that are put in order at once: more of them take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 500_000;
 
-/** Inputs of the view `inputs` as they happened, some thousands at a time; `where` (SQL) says which, absent: all. */
+/**
+ * Inputs of the view `inputs`, client by client as they happened, some thousands at a time; `where` (SQL) says which,
+ * absent: all.
+ */
 export async function* inputsOf(
   duck: Duck,
-  where = '',
+  where = 'true',
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
 ): AsyncGenerator<readonly Input[]> {
-  for (const span of await spansOf(duck, where, orderedAtOnceMax))
-    for await (const batch of duck.batches(`SELECT * FROM inputs ${span}`)) yield inputsIn(batch);
-}
-
-/** Conditions that part the inputs by time, one span after the other, each with about as many as may be ordered at once. */
-async function spansOf(duck: Duck, where: string, orderedAtOnceMax: number): Promise<readonly string[]> {
-  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs ${where}`);
-  const spans = Math.ceil((numberOf(n) ?? 0) / orderedAtOnceMax);
-  if (spans <= 1) return [where];
-  const shares = Array.from({ length: spans - 1 }, (_, span) => (span + 1) / spans);
-  const rows = await duck.rows(
-    `SELECT DISTINCT unnest(quantile_disc("at", [${shares.join(', ')}])) AS border FROM inputs ${where} ORDER BY border`,
-  );
-  const borders = rows.map(({ border }) => numberOf(border) ?? 0);
-  const and = where === '' ? 'WHERE' : `${where} AND`;
-  return [Number.NEGATIVE_INFINITY, ...borders].map((from, span) => {
-    const to = borders[span];
-    const since = Number.isFinite(from) ? `"at" >= ${from}` : 'true';
-    return `${and} ${since}${to === undefined ? '' : ` AND "at" < ${to}`}`;
-  });
+  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
+  for (const clients of clientPasses(numberOf(n) ?? 0, orderedAtOnceMax))
+    for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
+      yield inputsIn(batch);
 }
 
 function inputsIn(batch: DuckBatch): readonly Input[] {
@@ -108,7 +100,19 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     verdict: rows.text('verdict', row),
     clientHash: rows.integer('client_hash', row),
     orderKey: rows.integer('order_key', row),
+    sightings: sightingsAt(rows, row),
   };
+}
+
+function sightingsAt(rows: Rows, row: number): Sightings {
+  const counts = rows.sharing.flatMap(({ name, kind, windowMs }) => {
+    const clients = rows.maybeNumber(name, row) ?? 0;
+    return clients > 1 ? [{ kind, windowMs, clients }] : [];
+  });
+  if (counts.length === 0) return NO_SIGHTINGS;
+  const on = (wanted: keyof Sightings) =>
+    new Map(counts.flatMap(({ kind, windowMs, clients }) => (kind === wanted ? [[windowMs, clients]] : [])));
+  return { fingerprint: on('fingerprint'), ip: on('ip') };
 }
 
 /** Its members stand in the order in which the service makes them: a repeated score is known by all of them. */
@@ -163,8 +167,11 @@ class Rows {
   readonly #integers = new Map<string, readonly (bigint | null)[]>();
   readonly #flags = new Map<string, readonly (boolean | null)[]>();
 
+  readonly sharing: readonly SharingColumn[];
+
   constructor(batch: DuckBatch) {
     this.#batch = batch;
+    this.sharing = sharingColumnsAmong(batch.columns);
   }
 
   maybeText(column: string, row: number): string | null {

@@ -1,7 +1,7 @@
-import { DeviceBook, forgetOldest } from '../../analysis/device-book.ts';
+import { forgetOldest } from '../../analysis/device-book.ts';
 import { type OutcomeChange, recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
-import { type ClientKey, clientKey, type PlatformName } from '../../client/client-key.ts';
+import { type ClientKey, clientKey } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
 import type { KnownOrder } from '../../client/order.ts';
@@ -74,14 +74,13 @@ const ORDERS_MAX = 100;
 
 /**
  * The same inputs lived through side by side, each life with its rules, from an empty state: a verdict that
- * comes out otherwise changes the ladder and the counters behind it. What payers show of their devices does not
- * depend on the answers, so it is counted once for all. Memory grows with the number of clients and devices.
+ * comes out otherwise changes the ladder and the counters behind it. Inputs come client by client, each client's as
+ * they happened: who was lived through is forgotten, so that memory does not grow with the history.
  */
 export class Lives {
   readonly #lives: readonly Life[];
   readonly #currencyThen: (asked: AskedInput) => string;
-  readonly #payers = new Map<PlatformName, Map<string, Payer>>();
-  readonly #devices = new Map<PlatformName, DeviceBook>();
+  #payer: Payer | null = null;
 
   /**
    * `rulesThen` decided when the inputs were recorded: a request with its currency is taken to have named none,
@@ -94,7 +93,7 @@ export class Lives {
 
   /** Lets an input happen; of a request it gives the answer of each life, otherwise null. */
   live(input: Input): readonly LivedAnswer[] | null {
-    const payer = this.#payer(input.platform, input.clientIdKey);
+    const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
       const nextOnce = once(next);
       for (const [life, state] of payer.states.entries()) payer.states[life] = nextOnce(state);
@@ -158,22 +157,20 @@ export class Lives {
     return made;
   }
 
-  /** What every life decides from but for the state, which is its own. The devices are noted on the way. */
-  #standingOf({ key, states }: Payer, { platform, at }: AskedInput) {
+  /** What every life decides from but for the state, which is its own. */
+  #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = knownHints(state.hints, momentFor(state, at));
-    const book = this.#devices.get(platform) ?? new DeviceBook();
-    this.#devices.set(platform, book);
-    book.record(key.clientIdKey, hints, at);
-    const seen = new Map<string, Sightings>();
-    return (rules: RuleSet): Omit<Standing, 'state'> => {
-      const { fingerprint, ip } = rules.sharingWindowsMs;
-      const windows = `${fingerprint} ${ip}`;
-      const sightings =
-        seen.get(windows) ?? book.sightings(key.clientIdKey, hints, rules.sharingWindowsMs, at);
-      seen.set(windows, sightings);
-      return { client: key, sightings, now: at };
+    const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
+    const seen = (kind: keyof Sightings, { sharingWindowsMs }: RuleSet) => {
+      const clients = (windowMs: number) => sightings[kind].get(windowMs) ?? 1;
+      return new Map(shown[kind] ? sharingWindowsMs[kind].map((window) => [window, clients(window)]) : []);
     };
+    return (rules: RuleSet): Omit<Standing, 'state'> => ({
+      client: key,
+      sightings: { fingerprint: seen('fingerprint', rules), ip: seen('ip', rules) },
+      now: at,
+    });
   }
 
   #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
@@ -193,14 +190,12 @@ export class Lives {
     }
   }
 
-  #payer(platform: PlatformName, clientIdKey: string): Payer {
-    const payers = this.#payers.get(platform) ?? new Map<string, Payer>();
-    this.#payers.set(platform, payers);
-    const known = payers.get(clientIdKey);
-    if (known !== undefined) return known;
+  #payerOf({ platform, clientIdKey }: Input): Payer {
+    const before = this.#payer;
+    if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#lives.map(() => UNKNOWN_CLIENT);
     const payer = { key: clientKey(platform, clientIdKey), states, orders: new Map() };
-    payers.set(clientIdKey, payer);
+    this.#payer = payer;
     return payer;
   }
 

@@ -8,9 +8,11 @@ const PASS_BITS = 16;
 export function clientPasses(decisions: number, decisionsMax: number): readonly string[] {
   const passes = Math.max(1, Math.ceil(decisions / decisionsMax));
   if (passes === 1) return ['true'];
-  const border = (pass: number) => Math.floor((pass * 2 ** PASS_BITS) / passes);
+  const border = (pass: number) =>
+    BigInt(Math.floor((pass * 2 ** PASS_BITS) / passes)) << BigInt(64 - PASS_BITS);
+  // As a range, because row groups that are out of it are then not read.
   return Array.from(
     { length: passes },
-    (_, pass) => `client_hash >> ${64 - PASS_BITS} BETWEEN ${border(pass)} AND ${border(pass + 1) - 1}`,
+    (_, pass) => `client_hash BETWEEN ${border(pass)} AND ${border(pass + 1) - 1n}`,
   );
 }

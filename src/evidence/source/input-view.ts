@@ -1,11 +1,11 @@
 import { Archive } from '../../archive/archive.ts';
 import type { Duck } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { type Column, TABLES } from '../../archive/tables.ts';
-import { VERDICTS } from '../../rules/rule-set.ts';
+import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import type { ArchivePlace } from './archive-views.ts';
 import type { Evidence, EvidenceAsk } from './evidence.ts';
 import { journalInputRows } from './journal-views.ts';
+import { countSharedDevices, sharingWindowsOf } from './shared-devices.ts';
 import { between, emptyTable, enumOf, onPlatform } from './views.ts';
 
 /** Tables of the archive that only a life lived again asks for. */
@@ -14,11 +14,15 @@ const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
 export type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
- * Makes the view `inputs`: all that came in from outside, in the order in which it happened, one row each. Its
- * `kind` is binding, override, score, verdict or outcome; at the same moment they come in this order, and the
- * verdicts of a client by their numbers. Columns that a kind does not have are null.
+ * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
+ * each. Its `kind` is binding, override, score, verdict or outcome; at the same moment they come in this order, and
+ * verdicts by their numbers. Columns that a kind does not have are null. A verdict has, for each window that a sharing
+ * fact of the rule sets looks back over, how many clients were on the device, where others were.
  */
-export async function makeInputView({ ask, duck, folder }: Evidence): Promise<void> {
+export async function makeInputView(
+  { ask, duck, folder }: Evidence,
+  ruleSets: readonly RuleSet[],
+): Promise<void> {
   for (const table of TABLES_OF_INPUTS) {
     const rows = ask.place.kind === 'archive' ? archiveRows(ask.place, table) : null;
     const source =
@@ -27,6 +31,7 @@ export async function makeInputView({ ask, duck, folder }: Evidence): Promise<vo
   }
   for (const [column, tables] of Object.entries(NAMES))
     await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
+  const counts = await countSharedDevices(duck, sharingWindowsOf(ruleSets));
   const inputs = `(
     SELECT 0 AS place, 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
@@ -35,9 +40,13 @@ export async function makeInputView({ ask, duck, folder }: Evidence): Promise<vo
     UNION ALL BY NAME SELECT 2 AS place, 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
       amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated
       FROM scores
-    UNION ALL BY NAME SELECT 3 AS place, 'verdict' AS kind, ${at('decided_at')}, ${CLIENT}, seq, order_ref,
-      ${ORDER_KEY_SQL} AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
-      fact_currency AS currency, rule_version, digest, verdict FROM decisions
+    UNION ALL BY NAME SELECT 3 AS place, 'verdict' AS kind, ${at('decided_at')}, decisions.platform,
+      decisions.client_hash, client_id_key, decisions.seq, order_ref,
+      hash(decisions.client_hash, order_ref) AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
+      fact_currency AS currency, rule_version, digest, verdict${counts.map((name) => `, ${name}`).join('')}
+      FROM decisions LEFT JOIN (SELECT "at" AS shared_at, * EXCLUDE ("at") FROM shared_devices) shared
+        ON shared.client_hash = decisions.client_hash AND shared.seq = decisions.seq
+        AND shared_at = epoch_ms(decided_at)
     UNION ALL BY NAME SELECT 4 AS place, 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref, outcome,
       cause, epoch_ms(occurred_at)::DOUBLE AS occurred_at FROM outcomes
       WHERE ${between('reported_at', null, ask.to).join(' AND ')}
@@ -45,7 +54,7 @@ export async function makeInputView({ ask, duck, folder }: Evidence): Promise<vo
   const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
     SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
-    FROM ${inputs} ORDER BY "at", place, client_hash, seq`);
+    FROM ${inputs} ORDER BY client_hash, "at", place, seq`);
 }
 
 /** Texts of which there are few, and where they stand: as numbers of an ENUM they are sorted and read faster. */

@@ -35,7 +35,7 @@ export async function exampleCase(
   { clientHash, at }: OrderPlace,
   { name, rule, rules }: CaseOfRule,
 ): Promise<ExampleCase | null> {
-  const where = `WHERE client_hash = ${clientHash} AND "at" <= ${at}`;
+  const where = `client_hash = ${clientHash} AND "at" <= ${at}`;
   const inputs: Input[] = [];
   for await (const some of inputsOf(duck, where)) inputs.push(...some);
   const last = inputs.findLastIndex((input) => input.kind === 'verdict' && input.at === at);

@@ -53,7 +53,7 @@ export async function learningOrders(
 ): Promise<LearningOrders> {
   const gathered = new Gathered(rules, await knownFates(evidence, splitAt));
   const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules);
-  for await (const inputs of inputsOf(evidence.duck, `WHERE "at" < ${splitAt}`)) {
+  for await (const inputs of inputsOf(evidence.duck, `"at" < ${splitAt}`)) {
     signal?.throwIfAborted();
     for (const input of inputs) {
       const [answer] = lives.live(input) ?? [];

@@ -85,7 +85,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
   const { version, files, budget } = ask;
   const present = soundDraft(version, files);
   const splitAt = await halfOfOrders(evidence);
-  await makeInputView(evidence);
+  await makeInputView(evidence, [present]);
   const learned = await learningOrders(evidence, present, splitAt, ask.signal);
   const edits = editsOf(version, files, learned.orders, learned.values);
   const fitting = { ...ask, present, learned, edits };

@@ -60,7 +60,7 @@ async function liveThrough(
     ruleSets.map((rules) => ({ rulesOf: () => rules, outcomes })),
     () => present,
   );
-  await makeInputView(evidence);
+  await makeInputView(evidence, [...ruleSets, present]);
   for await (const inputs of inputsOf(evidence.duck)) {
     signal?.throwIfAborted();
     for (const input of inputs) {

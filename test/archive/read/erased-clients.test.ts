@@ -65,7 +65,7 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
 
   it('is not in what evidence is worked out from', async () => {
     const seen = await withEvidence(all(await placeNow()), async (evidence) => {
-      await makeInputView(evidence);
+      await makeInputView(evidence, []);
       const clientsIn = async (view: string) =>
         (await evidence.duck.rows(`SELECT DISTINCT client_hash AS number FROM ${view}`)).map(({ number }) =>
           String(number),

@@ -4,6 +4,8 @@ import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { AskedInput, Input } from '../../../src/evidence/backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
+import { ShownDevices } from '../../../src/evidence/source/shared-devices.ts';
+import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
 
 const PLATFORM = platformName('demo');
@@ -34,6 +36,7 @@ function asked(at: number, clientIdKey: string, orderRef: string): AskedInput {
     verdict: 'GET_NEW',
     clientHash: 0n,
     orderKey: 0n,
+    sightings: NO_SIGHTINGS,
   };
 }
 
@@ -103,30 +106,51 @@ describe('lives side by side', () => {
           if (kind === 'score') return score(at, client, device);
           return kind === 'verdict' ? asked(at, client, order) : outcome(at, client, order, kind === 'paid');
         });
-        const [one, both] = [verdicts(inputs, 'all'), verdicts(inputs, 'granted', 'all')];
+        const lived = byClient(withSightings(inputs));
+        const [one, both] = [verdicts(lived, 'all'), verdicts(lived, 'granted', 'all')];
         expect(both.map((answers) => answers[1])).to.deep.equal(one.map((answers) => answers[0]));
-        expect(one.flat()).to.deep.equal(inSimulation(inputs));
+        expect(one.flat()).to.deep.equal(byClient(inSimulation(inputs)).map(({ verdict }) => verdict));
       }),
       { numRuns: 50 },
     );
   });
 });
 
-function inSimulation(inputs: readonly Input[]): readonly string[] {
+/** Client by client, each client's in the order in which they were. */
+function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[]): readonly T[] {
+  return items.toSorted((a, b) => a.clientIdKey.localeCompare(b.clientIdKey));
+}
+
+function withSightings(inputs: readonly Input[]): readonly Input[] {
+  const devices = new ShownDevices(RULES.sharingWindowsMs);
+  const number = ({ clientIdKey }: Input) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
+  return inputs.map((input) => {
+    if (input.kind === 'score')
+      devices.score(number(input), input.request.fingerprint, input.request.ip, input.at);
+    if (input.kind !== 'verdict') return input;
+    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at) };
+  });
+}
+
+interface Verdict {
+  readonly clientIdKey: string;
+  readonly verdict: string;
+}
+
+function inSimulation(inputs: readonly Input[]): readonly Verdict[] {
   const simulation = new Simulation(RULES, PLATFORM);
   return inputs.flatMap((input) => {
+    const { clientIdKey, at } = input;
     switch (input.kind) {
       case 'score':
-        simulation.score(input.clientIdKey, input.request, input.at);
+        simulation.score(clientIdKey, input.request, at);
         return [];
-      case 'verdict':
-        return simulation.verdict(
-          input.clientIdKey,
-          { ...input, currency: null, requestId: 'r', arm: 'active' },
-          input.at,
-        ).verdict;
+      case 'verdict': {
+        const request = { ...input, currency: null, requestId: 'r', arm: 'active' } as const;
+        return { clientIdKey, verdict: simulation.verdict(clientIdKey, request, at).verdict };
+      }
       case 'outcome':
-        simulation.outcome(input.clientIdKey, input.orderRef, input.order, input.at);
+        simulation.outcome(clientIdKey, input.orderRef, input.order, at);
         return [];
       default:
         return [];

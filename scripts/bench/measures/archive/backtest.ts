@@ -1,0 +1,40 @@
+import { BACKTEST_MODES, type BacktestMode, backtest } from '../../../../src/evidence/backtest/backtest.ts';
+import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
+import type { Figure } from '../../figure.ts';
+import { loadBenchRules, PLATFORM } from '../../sample.ts';
+import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
+import { used } from './used.ts';
+
+const part = 'backtest';
+
+const TARGETS = {
+  recorded: { of: 'decisions', atLeast: 150_000 },
+  'closed-loop': { of: 'events', atLeast: 40_000 },
+} as const satisfies Record<BacktestMode, unknown>;
+
+/** What a second of CPU time does of a backtest on the made-up day, and the memory it takes. */
+export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure> {
+  const day = await madeUpDay(plan);
+  for (const mode of BACKTEST_MODES) {
+    plan.onProgress(`backtest: ${mode}`);
+    const candidate = loadBenchRules();
+    const place = { kind: 'archive', folder: day.folder } as const;
+    const ask = { place, from: null, to: null, platform: PLATFORM, threads: 1 };
+    const how = { candidate, against: null, rulesOf: () => candidate, mode, outcomes: 'granted' } as const;
+    const { cpuSeconds, memoryMib } = await used(() =>
+      withEvidence(ask, (evidence) => backtest(evidence, how)),
+    );
+    const events = [...day.read().segments.values()]
+      .filter(({ table }) => mode === 'closed-loop' || table === 'decisions')
+      .reduce((sum, { rows }) => sum + rows, 0);
+    const { of, atLeast } = TARGETS[mode];
+    yield {
+      part,
+      name: `${mode}: ${of} a CPU second`,
+      value: events / cpuSeconds,
+      unit: '/s',
+      target: { atLeast },
+    };
+    yield { part, name: `${mode}: memory of the process`, value: memoryMib, unit: 'MiB', target: null };
+  }
+}

@@ -1,0 +1,97 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Archive } from '../../../../src/archive/archive.ts';
+import type { Segment } from '../../../../src/archive/archive-log.ts';
+import { Duck } from '../../../../src/archive/duck.ts';
+import { rowOf } from '../../../../src/archive/rows.ts';
+import { nextMerge } from '../../../../src/archive/ship/compaction.ts';
+import { dayOf, RowDrafts } from '../../../../src/archive/ship/row-drafts.ts';
+import { SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
+import { MadeUpHistory } from '../../made-up-history.ts';
+import { loadBenchRules } from '../../sample.ts';
+
+export interface ArchivePlan {
+  /** Where archives are made, or were made by an earlier run: they are taken as they are then. */
+  readonly folder: string;
+  /** Decisions that are made, archived, verified and tested back. */
+  readonly decisions: number;
+  /** Decisions among which an order is found. */
+  readonly searched: number;
+  readonly onProgress: (text: string) => void;
+}
+
+const DAY_MS = 86_400_000;
+const MIDNIGHT = Date.UTC(2026, 0, 1);
+const PORTION = 20_000;
+
+/** A day of made-up payments with random ids as the shipper leaves it: a segment of each table. */
+export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan): Promise<Archive> {
+  const archive = new Archive(join(folder, `day-of-${decisions}`));
+  if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
+  // What was left by a run that was ended cannot be continued: nobody knows any more who was in it.
+  rmSync(archive.folder, { recursive: true, force: true });
+  const history = new MadeUpHistory(loadBenchRules(), MIDNIGHT, DAY_MS / (decisions + 1));
+  await writing(archive, async (writer) => {
+    for (let done = 0; done < decisions; done += PORTION) {
+      onProgress(`archive: ${done} of ${decisions} decisions are made`);
+      const drafts = new RowDrafts(archive);
+      drafts.add(history.take(Math.min(PORTION, decisions - done)).map(rowOf));
+      commit(archive, await writer.write(drafts));
+      drafts.remove();
+    }
+    for (let parts = mergeOf(archive); parts !== null; parts = mergeOf(archive)) {
+      onProgress(`archive: merging ${parts.length} segments of ${parts[0]?.table}`);
+      const merged = await writer.merge(parts);
+      commit(archive, merged === null ? [] : [merged], parts);
+    }
+  });
+  return archive;
+}
+
+/** The decisions of that day again and again, each time of other clients and orders, until they are as many as are searched. */
+export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archive> {
+  const { folder, decisions, searched, onProgress } = plan;
+  const days = Math.ceil(searched / decisions);
+  const archive = new Archive(join(folder, `days-of-${decisions}`));
+  const originals = day.segments(day.read(), { table: 'decisions' });
+  await writing(archive, async (writer) => {
+    for (let copy = Math.floor(decisionsIn(archive) / decisions); copy < days; copy++) {
+      onProgress(`archive: copy ${copy + 1} of ${days}`);
+      const copies: Segment[] = [];
+      for (const original of originals) {
+        const select = `SELECT * REPLACE (
+          (decided_at + INTERVAL ${copy} DAY)::TIMESTAMP_MS AS decided_at, hash(client_hash, ${copy}) AS client_hash,
+          uuid()::VARCHAR AS order_ref, uuid()::VARCHAR AS request_id) FROM ${day.source([original])}`;
+        const made = await writer.copy(select, { ...original, day: dayOf(original.from + copy * DAY_MS) });
+        if (made !== null) copies.push(made);
+      }
+      commit(archive, copies);
+    }
+  });
+  return archive;
+}
+
+export function decisionsIn(archive: Archive): number {
+  return archive
+    .segments(archive.read(), { table: 'decisions' })
+    .reduce((sum, segment) => sum + segment.rows, 0);
+}
+
+function mergeOf(archive: Archive): readonly Segment[] | null {
+  return nextMerge([...archive.read().segments.values()], '2026-01-02');
+}
+
+async function writing(archive: Archive, work: (writer: SegmentWriter) => Promise<void>): Promise<void> {
+  const temporaryFolder = join(archive.folder, 'spill');
+  const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
+  try {
+    await work(new SegmentWriter(archive, duck));
+  } finally {
+    duck.close();
+  }
+}
+
+function commit(archive: Archive, add: readonly Segment[], gone: readonly Segment[] = []): void {
+  const remove = gone.map(({ name }) => name);
+  archive.commit(archive.read(), { by: 'bench', at: MIDNIGHT, add, remove });
+}

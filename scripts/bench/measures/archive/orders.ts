@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Archive } from '../../../../src/archive/archive.ts';
+import { Duck } from '../../../../src/archive/duck.ts';
+import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import { type Figure, median } from '../../figure.ts';
+import { PLATFORM } from '../../sample.ts';
+import { type ArchivePlan, decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
+
+const part = 'orders';
+const LOOKUPS = 30;
+const target = { atMost: 300 };
+
+/** How long an order is looked for among the days of an archive; half of the orders are not there. */
+export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> {
+  const days = await madeUpDays(plan, await madeUpDay(plan));
+  const all = decisionsIn(days);
+  plan.onProgress(`orders: finding orders among ${all} decisions`);
+  const orders = await someOrders(days);
+  const reader = new ArchiveReader(days.folder, { unshippedErasures: async () => [] });
+  const times: number[] = [];
+  for (const [place, order] of [...orders, ...orders.map(() => randomUUID())].entries()) {
+    const startMs = performance.now();
+    const found = await reader.decisionsOfOrder(PLATFORM, order, 10);
+    times.push(performance.now() - startMs);
+    if (found.decisions.length > 0 !== place < orders.length)
+      throw new Error(`order ${order} was not looked up rightly`);
+  }
+  await reader.close();
+  const [first = Number.NaN, ...others] = times;
+  const name = `an order among ${all} decisions`;
+  yield { part, name: `${name}, the first of a process`, value: first, unit: 'ms', target };
+  yield {
+    part,
+    name: `${name}, slowest of the next ${others.length}`,
+    value: Math.max(...others),
+    unit: 'ms',
+    target,
+  };
+  yield { part, name: `${name}, median`, value: median(others), unit: 'ms', target: null };
+}
+
+async function someOrders(archive: Archive): Promise<readonly string[]> {
+  const duck = await Duck.open({
+    threads: 1,
+    memoryMiB: 512,
+    temporaryFolder: join(archive.folder, 'spill'),
+  });
+  try {
+    const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
+    const rows = await duck.rows(`SELECT order_ref FROM ${source} USING SAMPLE ${LOOKUPS}`);
+    return rows.map(({ order_ref }) => String(order_ref));
+  } finally {
+    duck.close();
+  }
+}
