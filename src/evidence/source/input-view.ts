@@ -15,9 +15,9 @@ export type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
  * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
- * each. Its `kind` is binding, override, score, verdict or outcome; at the same moment they come in this order, and
- * verdicts by their numbers. Columns that a kind does not have are null. A verdict has, for each window that a sharing
- * fact of the rule sets looks back over, how many clients were on the device, where others were.
+ * each. Its `kind` is binding, override, score, verdict or outcome; at the same moment they come in this order, verdicts
+ * by their numbers and outcomes by their orders. Columns that a kind does not have are null. A verdict has, for each window
+ * that a sharing fact of the rule sets looks back over, how many clients were on the device, where others were.
  */
 export async function makeInputView(
   { ask, duck, folder }: Evidence,
@@ -54,7 +54,7 @@ export async function makeInputView(
   const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
     SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
-    FROM ${inputs} ORDER BY client_hash, "at", place, seq`);
+    FROM ${inputs} ORDER BY client_hash, "at", place, seq, order_ref`);
 }
 
 /** Texts of which there are few, and where they stand: as numbers of an ENUM they are sorted and read faster. */
