@@ -12,6 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { writeRuleFolders } from './rule-folders.ts';
 import { CatchingUpClock, liveAnHour, Shop } from './shop-life.ts';
@@ -51,6 +52,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const node = await RolloutNode.start({
     fleet,
     rulesDir,
+    reader: directReader(rulesDir),
     dataDir: folder,
     firstVersion: (await LoadedRules.read(rulesDir)).all()[0]?.version ?? null,
     clock: clock.now,

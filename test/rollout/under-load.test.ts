@@ -76,6 +76,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
       RULE_VERSION: 'p2.v10',
       SIGNAL_SECRET,
       LOG_LEVEL: 'warn',
+      ARCHIVE_DIR: 'off',
     };
     nodes = [await spawnService(temporaryDirectory(), env), await spawnService(temporaryDirectory(), env)];
     const kept = { dataDir: temporaryDirectory(), redisUrl: servers.url };

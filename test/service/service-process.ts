@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { type EndedProcess, runNode, startNode } from '../processes/node-process.ts';
+import { againAfterStandstill } from '../servers/standstill.ts';
 import type { HeaderList } from './http-call.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -19,8 +20,20 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts the real process on free ports and waits for its start-up line; throws with its output if it ends. */
+/**
+ * Starts the real process on free ports and waits for its start-up line; throws with its output if it ends. One that
+ * gave up a Redis which got no processor is started again.
+ */
 export async function spawnService(dataDir: string, env: HeaderList = {}): Promise<ServiceProcess> {
+  const started = await againAfterStandstill(
+    () => tryToSpawn(dataDir, env),
+    (tried) => tried instanceof Error && tried.message.includes('Cannot start: Redis at '),
+  );
+  if (started instanceof Error) throw started;
+  return started;
+}
+
+async function tryToSpawn(dataDir: string, env: HeaderList): Promise<ServiceProcess | Error> {
   const { child, stdout, stderr, exited } = startNode([MAIN], { env: environment(dataDir, env) });
   const { promise: started, resolve } = Promise.withResolvers<RegExpExecArray>();
   child.stdout?.on('data', () => {
@@ -29,7 +42,7 @@ export async function spawnService(dataDir: string, env: HeaderList = {}): Promi
   });
   const first = await Promise.race([started, exited]);
   if (first === null || typeof first === 'number') {
-    throw new Error(`the service ended with ${first} before it was up:\n${stdout()}${stderr()}`);
+    return new Error(`the service ended with ${first} before it was up:\n${stdout()}${stderr()}`);
   }
   const [, callerUrl = '', platformUrl = ''] = first;
   return {

@@ -1,10 +1,13 @@
-import { openRedisStore } from '../../src/state/redis/store.ts';
+import { openRedisStore, type RedisStoreOptions } from '../../src/state/redis/store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from './empty-redis.ts';
 
 const PATIENCE_MS = 10_000;
+
+/** For tests of what callers are promised: only opening the store takes its time. */
+export const AS_PROMISED = { commandTimeoutMs: 200 };
 
 /** An empty store for a test, and how to get rid of it. */
 export interface TemporaryStore {
@@ -34,14 +37,14 @@ export async function temporaryRedis(): Promise<TemporaryStore> {
  * Opens Redis for tests that are not about its deadline: on a busy machine redis-server itself may get no time
  * for longer than callers are promised to wait.
  */
-export async function openPatiently(url: string): Promise<Store> {
+export async function openPatiently(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const ignore = () => {
     // A failed call tells it.
   };
   const triedFromMs = performance.now();
   for (;;) {
     try {
-      return await openRedisStore(url, ignore, { commandTimeoutMs: PATIENCE_MS });
+      return await openRedisStore(url, ignore, { commandTimeoutMs: PATIENCE_MS, ...options });
     } catch (error) {
       if (performance.now() - triedFromMs > PATIENCE_MS) throw error;
     }

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { Fleet, type NodeReport } from '../../src/rollout/fleet.ts';
-import { openStore } from '../../src/state/open-store.ts';
 import { childIds } from '../processes/child-ids.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
+import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { call, type HeaderList } from '../service/http-call.ts';
@@ -11,6 +11,7 @@ import { issueKey } from '../service/issued-key.ts';
 import { runService, type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
+import { openPatiently } from '../stores/temporary-store.ts';
 
 const WORKERS = 2;
 
@@ -39,7 +40,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     return values.reduce((sum, [, value]) => sum + Number(value), 0);
   };
   const nodes = async (): Promise<readonly NodeReport[]> => {
-    const store = await openStore({ redisUrl, dataDir: '' }, () => {});
+    const store = await openPatiently(redisUrl);
     try {
       return await new Fleet(store).nodes();
     } finally {
@@ -51,7 +52,8 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     const statuses: number[] = [];
     for (let n = 0; n < count; n++) {
       const name = `${round}-${n}`;
-      statuses.push((await shop.verdict({ clientIdKey: name, orderRef: name }, CLOSE)).status);
+      const ask = () => shop.verdict({ clientIdKey: name, orderRef: name }, CLOSE);
+      statuses.push((await askUnlessStandstill(ask)).status);
     }
     return statuses;
   };
@@ -60,7 +62,12 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     redisUrl = await emptyRedisUrl();
     const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir, redisUrl });
-    env = { REDIS_URL: redisUrl, SIGNAL_SECRET: 'x'.repeat(32), WORKERS: String(WORKERS) };
+    env = {
+      REDIS_URL: redisUrl,
+      SIGNAL_SECRET: 'x'.repeat(32),
+      WORKERS: String(WORKERS),
+      ARCHIVE_DIR: 'off',
+    };
     service = await spawnService(dataDir, env);
     shop = new Tenant(service, key);
   });

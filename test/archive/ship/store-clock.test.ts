@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { exactSystemClock } from '../../../src/clock.ts';
 import { storeClock } from '../../../src/state/clock-offset.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { newClient, verdict } from '../../state/clients.ts';
 import { emptyRedisUrl } from '../../stores/empty-redis.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -14,10 +14,10 @@ describeWithServer('redis-server', 'a node whose clock jumps two years ahead', (
     const url = await emptyRedisUrl();
     let aheadMs = 0;
     const clock = () => exactSystemClock() + aheadMs;
-    const right = await openRedisStore(url, () => {});
+    const right = await openPatiently(url);
     await verdict(right, newClient(), 'order-1', Date.now());
     await right.close();
-    const place = await ArchivedStore.open(await openRedisStore(url, () => {}, { clock }));
+    const place = await ArchivedStore.open(await openPatiently(url, { clock }));
     const shipping = { clock: storeClock(clock, place.store), keepMs: 400 * DAY_MS };
     try {
       await place.shipAll(place.shipper(shipping));

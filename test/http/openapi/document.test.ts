@@ -13,6 +13,7 @@ import { createLog } from '../../../src/log.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { directReader } from '../../../src/rules/folder/rule-reader.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -100,6 +101,7 @@ class Live {
     const node = await RolloutNode.start({
       fleet,
       rulesDir,
+      reader: directReader(rulesDir),
       dataDir: temporaryDirectory(),
       firstVersion: currentRules().version,
       clock,

@@ -16,6 +16,7 @@ import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { directReader } from '../../../src/rules/folder/rule-reader.ts';
 import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service.ts';
 import { rulesDirectory } from '../../rollout/rule-folders.ts';
@@ -58,6 +59,7 @@ describe('routes and API documents', () => {
     const node = await RolloutNode.start({
       fleet,
       rulesDir,
+      reader: directReader(rulesDir),
       dataDir: temporaryDirectory(),
       firstVersion: currentRules().version,
       clock,

@@ -6,7 +6,6 @@ import { clientKey, platformName } from '../../../src/client/client-key.ts';
 import { exactSystemClock, systemClock } from '../../../src/clock.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { storeClock } from '../../../src/state/clock-offset.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
@@ -18,17 +17,17 @@ import { SIGNAL_SECRET } from '../../service/running-service.ts';
 import { type ServiceProcess, spawnService } from '../../service/service-process.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { emptyRedisUrl } from '../../stores/empty-redis.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const IGNORED = () => {};
 
 describeWithServer('redis-server', 'a node with a wrong clock', () => {
   let url: string;
   let right: Store;
   const opened: Store[] = [];
   const openAhead = async (aheadMs: number) => {
-    const store = await openRedisStore(url, IGNORED, { clock: () => exactSystemClock() + aheadMs });
+    const store = await openPatiently(url, { clock: () => exactSystemClock() + aheadMs });
     opened.push(store);
     return store;
   };
@@ -102,7 +101,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     ];
     const issued = await scoring(issue, env);
     expect(JSON.parse(issued.stdout).platform).to.equal('shop');
-    const store = await openRedisStore(redisUrl, IGNORED);
+    const store = await openPatiently(redisUrl);
     const [text = ''] = (await store.auditLog.read(null, 1)).entries;
     await store.close();
     expect(JSON.parse(text).at).to.be.within(before - MINUTE_MS, systemClock() + MINUTE_MS);
@@ -126,7 +125,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     const second = (await there.verdict()).body;
     expect(second.verdict).to.equal('WAIT');
     expect(second.waitSeconds).to.be.above(30);
-    const store = await openRedisStore(redisUrl, IGNORED);
+    const store = await openPatiently(redisUrl);
     const { state, stamp } = await store.load(clientKey(platformName('shop'), 'payer-1'));
     await store.close();
     expect(state.lastAt).to.be.at.most(stamp.storeTimeMs);

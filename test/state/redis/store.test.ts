@@ -19,7 +19,7 @@ import { type RedisServers, startCluster, startSentinel, startStandalone } from 
 import { accepts, command } from '../../servers/redis-command.ts';
 import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { until } from '../../servers/until.ts';
-import { openPatiently } from '../../stores/temporary-store.ts';
+import { AS_PROMISED, openPatiently } from '../../stores/temporary-store.ts';
 import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
@@ -298,7 +298,7 @@ describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () =
   let store: Store;
   before(async () => {
     servers = await startCluster();
-    store = await openRedisStore(servers.url, () => {});
+    store = await openPatiently(servers.url, AS_PROMISED);
   });
   after(async () => {
     for (const node of servers.nodes) node.resume();
@@ -325,7 +325,7 @@ describeWithServer('redis-server', 'a Redis master behind Sentinel', () => {
   let store: Store;
   before(async () => {
     servers = await startSentinel();
-    store = await openRedisStore(servers.url, () => {});
+    store = await openPatiently(servers.url, AS_PROMISED);
   });
   after(async () => {
     servers.nodes[0]?.resume();

@@ -10,6 +10,7 @@ import { type RedisServers, startCluster, startSentinel, startStandalone } from 
 import { command } from '../../../servers/redis-command.ts';
 import { APPEND_ONLY } from '../../../servers/redis-process.ts';
 import { until } from '../../../servers/until.ts';
+import { AS_PROMISED, openPatiently } from '../../../stores/temporary-store.ts';
 
 const IGNORED = () => {};
 
@@ -22,7 +23,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
 
   beforeEach(async () => {
     servers = await startStandalone(APPEND_ONLY);
-    store = await openRedisStore(servers.url, IGNORED);
+    store = await openPatiently(servers.url, AS_PROMISED);
   });
   afterEach(async () => {
     for (const node of servers.nodes) node.resume();
@@ -74,7 +75,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   it('warns of settings with which the promises cannot be kept', async () => {
     await set('maxmemory-policy', 'allkeys-lru');
     await set('appendonly', 'no');
-    const another = await openRedisStore(servers.url, IGNORED);
+    const another = await openPatiently(servers.url);
     const health = await another.check();
     await another.close();
     expect(servesClients(health)).to.equal(true);
@@ -89,7 +90,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(bounded).not.to.have.property('memoryUsedShare');
     const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
     await set('maxmemory', String(Math.round(used * 1.1)));
-    const another = await openRedisStore(servers.url, IGNORED);
+    const another = await openPatiently(servers.url);
     const health = await another.check();
     await another.close();
     expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
@@ -102,11 +103,11 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
     await command(port(), user);
     const url = servers.url.replace('//', '//managed:secret@');
-    const withInfo = await openRedisStore(url, IGNORED);
+    const withInfo = await openPatiently(url);
     expect(healthTexts(await withInfo.check())).to.deep.equal([]);
     await withInfo.close();
     await command(port(), [...user, '-info']);
-    const withoutInfo = await openRedisStore(url, IGNORED);
+    const withoutInfo = await openPatiently(url);
     expect(healthTexts(await withoutInfo.check())).to.deep.equal([
       `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
     ]);
@@ -118,7 +119,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     [-600_000, 'behind'],
   ] as const) {
     it(`warns that the clock of this node is ${Math.abs(ahead) / 1000} s ${side} the store's, and corrects it`, async () => {
-      const skewed = await openRedisStore(servers.url, IGNORED, { clock: () => exactSystemClock() + ahead });
+      const skewed = await openPatiently(servers.url, { clock: () => exactSystemClock() + ahead });
       expect(skewed.clockOffsetMs()).to.be.within(-ahead - 1000, -ahead + 1);
       const [warning] = healthTexts(await skewed.check());
       const seconds = (Math.abs(ahead) / 1000).toFixed(1);
@@ -135,7 +136,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
   let store: Store;
   before(async () => {
     servers = await startCluster();
-    store = await openRedisStore(servers.url, IGNORED);
+    store = await openPatiently(servers.url, AS_PROMISED);
   });
   after(async () => {
     for (const node of servers.nodes) node.resume();
@@ -161,7 +162,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
 describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
   it('is that of the master', async () => {
     const servers = await startSentinel();
-    const store = await openRedisStore(servers.url, IGNORED);
+    const store = await openPatiently(servers.url);
     const health = await store.check();
     expect(health.map(({ server, failure }) => [server, failure])).to.deep.equal([
       ['Redis at scoring', null],
