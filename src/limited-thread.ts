@@ -22,7 +22,7 @@ export class ThreadLimitExceeded extends Error {
 export type ThreadReply<Result> = { readonly result: Result } | { readonly thrown: string };
 
 /**
- * A thread for work that must not hold up whoever asks for it: one task after the other, each within the
+ * A thread for work that must not hold up the thread that asks for it: one task after the other, each within the
  * limits. The module answers each message with one `ThreadReply`. The thread is started when it is first
  * needed, and again after a task that took too much.
  */

@@ -208,7 +208,7 @@ function stopOnSignal({ config, application, node, store, shipping, peers, log }
   });
 }
 
-/** What must be let go of in order. */
+/** What has to be closed, in this order. */
 interface Serving {
   readonly config: Config;
   readonly application: Application;

@@ -12,7 +12,7 @@ import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import { type Knowledge, knowledgeOf, OF_EVERY_REQUEST } from '../rules/proof/relations.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
-/** Something about a rule set that cannot be meant, although every file is sound by itself. */
+/** Something about a rule set that cannot be intended, although every file is sound. */
 export interface Finding extends Problem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
   /** Null for what concerns no single rule. */
@@ -50,7 +50,7 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   };
 }
 
-/** What looks like a slip in a rule that works all the same. */
+/** What looks like a slip in a rule that works. */
 function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
   return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule), ...unboundHoldout(rule)];
 }
@@ -138,7 +138,7 @@ const WHY_NEVER: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
 };
 
-/** Comparisons that never hold in a rule that matches all the same, as in an "any". */
+/** Comparisons that never hold in a rule that can still match, as in an "any". */
 function partsThatNeverHold({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
   return comparisonsIn([condition])
@@ -211,7 +211,7 @@ function partText(condition: Condition): string {
     : `the "${kind}" of line ${at.line}`;
 }
 
-/** As few of the items as are enough; leaves out each one without which `enough` still holds. */
+/** As few items as possible: leaves out each one without which `enough` still holds. */
 function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
   return items.reduce<readonly T[]>((kept, item) => {
     const rest = kept.filter((other) => other !== item);

@@ -110,7 +110,7 @@ export class Archive {
       for (const path of filesBelow(join(this.folder, table))) if (!wanted.has(path)) removeFile(path);
   }
 
-  /** Takes away the copies of whoever reads now; after a commit, they start again on what is left. */
+  /** Removes the copies that are being read; after a commit, the readers start again on what is left. */
   endReading(): void {
     for (const name of namesIn(this.staging())) if (name.startsWith(READING)) this.#endCopy(name);
   }

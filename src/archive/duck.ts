@@ -16,7 +16,7 @@ export class QueryTooSlow extends Error {
   override readonly name = 'QueryTooSlow';
 }
 
-/** The text is no statement that only reads. */
+/** The text is not a statement that only reads. */
 export class NotAQuery extends Error {
   override readonly name = 'NotAQuery';
 }

@@ -8,7 +8,7 @@ import type { Store } from '../state/store.ts';
 import { printError } from './print.ts';
 
 /**
- * Runs a command on the store that the environment names, and lets go of it whatever happens. The clock is the
+ * Runs a command on the store that the environment names, and closes it whatever happens. The clock is the
  * store's: what a command notes is dated as the nodes date theirs.
  */
 export async function withOpenStore<T>(run: (store: Store, clock: () => number) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { UsageError } from './exit.ts';
 
-/** Epoch ms of a time as people write it; null for none. Throws UsageError when the text is no time. */
+/** Epoch ms of a time as people write it; null for none. Throws UsageError when the text is not a time. */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
   const at = Date.parse(text);

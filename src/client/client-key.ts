@@ -16,7 +16,7 @@ export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);
 }
 
-/** Throws when the text is no platform name. */
+/** Throws when the text is not a platform name. */
 export function platformName(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);

@@ -18,7 +18,7 @@ export interface LadderSettings {
   readonly levelsMs: readonly number[];
   /** The waits of ladders that rules name, by name; they are like `levelsMs`. */
   readonly ladders: Readonly<Record<string, readonly number[]>>;
-  /** A client who asks for no verdict this long starts afresh. */
+  /** A client who asks for no verdict this long starts again from the beginning. */
   readonly resetAfterMs: number;
 }
 

@@ -98,7 +98,7 @@ export function decodeClientState(text: string): ClientState {
   };
 }
 
-/** The document as this version would have written it; what is no document of format 1 is left as it is. */
+/** The document as this version would have written it; what is not a document of format 1 is left as it is. */
 function upToDate(stored: Document | Document1): Document {
   if (stored[0] !== 1) return stored;
   const [, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, outcomes, hints, binding, override] =

@@ -23,7 +23,7 @@ interface HintsAfterScore {
 
 /** The client's hints with those of a score; `known` works out which of them are known to its answer. */
 export function hintsAfter(state: ClientState, request: ScoreRequest, now: number): HintsAfterScore {
-  // What the service adds is no part of what the caller said.
+  // What the service adds is not part of what the caller said.
   const { networks: _networks, former: _former, ...told } = request;
   const asked = token(JSON.stringify(Object.values(told)));
   const hints = withScore(state.hints, request, asked, now);

@@ -46,7 +46,7 @@ const NODE_TTL_MS = 10_000;
 
 /** The rollout as it is stored, for a compare-and-set. */
 export interface StoredRollout {
-  /** Null when what is stored is no rollout: damaged, or written by a version of another form. */
+  /** Null when the stored text is not a rollout: damaged, or written by a version of another form. */
   readonly rollout: Rollout | null;
   readonly raw: string;
 }

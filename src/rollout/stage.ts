@@ -7,7 +7,7 @@ export interface Stage {
   readonly since: number;
 }
 
-/** The stage that a candidate is in. Clients who changed arms with a new share are so counted afresh. */
+/** The stage that a candidate is in. Clients who changed arms with a new share are counted from zero. */
 export function stageOf({ trial, mode, percent, since, stageSince = since }: Candidate): Stage {
   return { trial: `${trial}/${mode}/${percent}`, since: stageSince };
 }

@@ -32,7 +32,7 @@ export interface TrialFigures {
 
 /** What one node saw of a trial since it began, platform by platform. */
 export interface TrialCounts {
-  /** Names the trial, its mode and its share of the clients: each counts afresh. */
+  /** Names the trial, its mode and its share of the clients: each is counted from zero. */
   readonly trial: string;
   readonly platforms: Readonly<Record<string, TrialFigures>>;
 }

@@ -6,7 +6,7 @@ import {
   UnexpectedAnswerError,
 } from './errors.ts';
 
-/** What came back over HTTP, whoever sent it. */
+/** What came back over HTTP, from the service or from something in between. */
 export interface Answer {
   readonly status: number;
   /** Of the call; the service's own log has it too. */
@@ -15,7 +15,7 @@ export interface Answer {
   header(name: string): string | null;
 }
 
-/** A load balancer without a node behind it; what it says is no problem document. */
+/** From a load balancer without a node behind it; its body is not a problem document. */
 const STRANGER: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',
@@ -35,7 +35,7 @@ export function jsonOf<T extends object>(answer: Answer, text: string = answer.t
   return value;
 }
 
-/** The error for an answer that is no success. */
+/** The error for an answer that is not a success. */
 export function refusedBy(answer: Answer): ScoringError {
   const { status, requestId } = answer;
   if (status >= 300 && status < 400) {
@@ -56,14 +56,14 @@ export function refusedBy(answer: Answer): ScoringError {
   return refusal(problem, retryAfterSeconds(answer));
 }
 
-/** Null when the answer is no problem document. */
+/** Null when the answer is not a problem document. */
 function problemMembers(answer: Answer): Readonly<Record<string, unknown>> | null {
   if (!answer.header('Content-Type')?.startsWith('application/problem+json')) return null;
   const value = parsed(answer.text);
   return isObject(value) ? value : null;
 }
 
-/** Undefined when the text is no JSON, which JSON itself cannot say. */
+/** Undefined when the text is not JSON, which JSON itself cannot say. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

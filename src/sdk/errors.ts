@@ -118,7 +118,7 @@ export class ConnectionError extends ScoringError {
   override readonly name = 'ConnectionError';
 }
 
-/** What came is no answer of the service: a proxy's page, a redirect, text that is no JSON, another shape. */
+/** What came is not an answer of the service: a proxy's page, a redirect, text that is not JSON, another shape. */
 export class UnexpectedAnswerError extends ScoringError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;

@@ -33,7 +33,7 @@ export interface TurnResult<T> {
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
 }
 
-/** More of one client's requests are waiting than is sane, or they waited too long. */
+/** Too many of one client's requests are waiting, or they waited too long. */
 export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting';
 }

@@ -11,7 +11,7 @@ export interface SignalSecrets {
 /** Which secret the HMACs in a store were made with, told by fingerprints that lead to no secret. */
 interface KnownSecret {
   readonly fingerprint: string;
-  /** Of the one before; null when there was none. */
+  /** Of the secret before; null when there was none. */
   readonly former: string | null;
   /** When the secret took the place of the former one, epoch ms. */
   readonly since: number;
@@ -24,7 +24,7 @@ export class SecretRefused extends Error {
 
 export const SECRET_REGISTER = 'signal-secret';
 
-/** So long devices are remembered, and so long a changed secret and the one before are both counted under. */
+/** How long devices are remembered, and how long both a changed secret and the one before are counted under. */
 const CHANGE_MS = RETENTION.sightingMs;
 
 /**

@@ -18,7 +18,7 @@ export interface FoundDecisions {
 /** Some thousands take a tenth of a second, and are more than a person reads. */
 export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
-/** As many as are asked for at once. The store reads a page in steps that hold up no other request (`searchSteps`). */
+/** How many are asked for at once. The store reads a page in steps that hold up no other request (`searchSteps`). */
 export const PAGE_DECISIONS_MAX = 200;
 
 /**

@@ -13,7 +13,7 @@ const REST_MS_MAX = 100;
 /** What is read of the store in one step: a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
-/** Work was given up, because whoever wanted it is gone. */
+/** Work was given up, because nobody waits for it any more. */
 export class NobodyWaits extends Error {
   override readonly name = 'NobodyWaits';
 }

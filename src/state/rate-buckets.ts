@@ -57,7 +57,7 @@ export class LocalRateBuckets implements RateBuckets {
   }
 }
 
-/** Times are fractions of a millisecond; what rounding leaves of them is no wait. */
+/** Times are fractions of a millisecond; what rounding leaves is not a wait. */
 const ROUNDING_MS = 0.01;
 
 /** One token out of a bucket that will be full at `fullAtMs`. */

@@ -32,7 +32,7 @@ export interface Store {
   /** What people and keys changed. */
   readonly auditLog: AuditLog;
 
-  /** What is kept as it is kept, for whoever mends what cannot be read. */
+  /** Stored texts as they are, for repairing what cannot be read. */
   readonly texts: StoredTexts;
 
   /** The records of the shared lists, which every node keeps a copy of. */
@@ -223,7 +223,7 @@ export type JournalEntry =
   | (EntryBase & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (EntryBase & { readonly kind: 'override'; readonly override: Override | null });
 
-/** A client was erased: whoever keeps journal entries elsewhere forgets those about it, too. */
+/** A client was erased: whoever keeps journal entries elsewhere removes those about it, too. */
 export interface ErasureEntry {
   readonly kind: 'erasure';
   readonly at: number;

@@ -22,7 +22,7 @@ export class RecordReader {
     this.#readShape = readShape;
   }
 
-  /** Throws RecordDamaged when it was stored otherwise than any version stores one. */
+  /** Throws RecordDamaged when it has a form that no version stores. */
   async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
     if (!isRow(record)) return record;

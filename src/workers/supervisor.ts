@@ -80,7 +80,7 @@ class Supervisor {
     });
     worker.once('exit', (code, signal) => this.#ended(worker, place, code, signal));
     worker.on('error', (error) => {
-      // What is said to a worker that has just died comes to nothing; its end is told by itself.
+      // A message to a worker that has just died is lost; its exit is noticed separately.
       this.#parts.log.debug({ err: error, pid: worker.process.pid }, 'a worker could not be reached');
       if (worker.process.pid === undefined) this.#ended(worker, place, null, null);
     });
@@ -175,7 +175,7 @@ class Supervisor {
     } else this.#replace(place, waitMs, death);
   }
 
-  /** Whoever starts the node is told by the exit code. A worker that ended by itself has said why. */
+  /** The exit code tells whatever started the node. A worker that ended by itself has said why. */
   #neverServed(death: Death): void {
     if (death.signal !== null)
       this.#parts.log.fatal(death, 'a worker was killed before the node served: the node ends');

@@ -74,7 +74,7 @@ const LIMITS = { cpuMs: 8000, memoryMiB: 256 } as const;
 /** A node has as many rule sets at hand for its desk as it takes; each may be a megabyte. */
 export const DESK_TURNS_MAX = 16;
 
-/** Of one platform: whoever sends slowly, or much at once, leaves room for the others. */
+/** Of one platform: one that sends slowly, or much at once, leaves room for the others. */
 export const PLATFORM_TURNS_MAX = 4;
 
 /** Too many wait for the desk already. */

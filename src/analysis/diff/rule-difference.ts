@@ -23,7 +23,7 @@ export function changed(part: DiffPart, name: string, change: string): RuleDiffe
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
-/** Null means that there is no such thing on that side. */
+/** Null means that the side has none. */
 export function valueChange(
   part: DiffPart,
   name: string,

@@ -6,7 +6,7 @@ const TIER_SEGMENTS = 10;
 /** A merged segment stays below this, so that a merge holds up shipping for seconds and no longer. */
 const SEGMENT_ROWS_MAX = 2_000_000;
 
-/** Above this, what every file costs by itself (about 12 KB) is nothing beside its rows. */
+/** Above this the fixed cost of a file (about 12 KB) is small beside its rows. */
 const QUIET_DAY_ROWS_MAX = 50_000;
 
 /**

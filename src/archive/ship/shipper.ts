@@ -15,7 +15,7 @@ import { unshippedPage } from './unshipped.ts';
 export interface ShippingLimits {
   /** As much as one commit ships: a second's work, and little to do again when it fails. */
   readonly commitEntriesMax: number;
-  /** As much of it as is in memory at once. */
+  /** How much of it is in memory at once. */
   readonly pageEntriesMax: number;
 }
 

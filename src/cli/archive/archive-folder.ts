@@ -12,7 +12,7 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
 }
 
-/** Whom the archive may still hold although they were erased; nobody where there is no store, as beside a copy of an archive. */
+/** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */
 export async function erasedNow(): Promise<ErasedClients> {
   const { redisUrl, dataDir } = readConfig();
   if (redisUrl === null && !existsSync(sqlitePath(dataDir))) return [];

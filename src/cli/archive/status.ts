@@ -29,7 +29,7 @@ interface ArchiveStatus {
   readonly gaps: readonly ArchiveGap[];
 }
 
-/** As many unshipped entries as are counted one by one. */
+/** How many unshipped entries are counted one by one. */
 const COUNTED_ENTRIES_MAX = 10_000;
 
 /** archive status: what is there, how far shipping is behind, and what was lost. */

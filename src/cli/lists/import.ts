@@ -69,7 +69,7 @@ async function* linesOf(
   }
 }
 
-/** A line as the API takes it; what is no JSON object is the value itself. */
+/** A line as the API takes it; what is not JSON object is the value itself. */
 function withDefaults(text: string, defaults: object): string {
   if (!text.trimStart().startsWith('{')) return JSON.stringify({ ...defaults, value: text.trim() });
   try {

@@ -142,7 +142,7 @@ function outcomeAt(rows: Rows, row: number): OrderOutcome {
 function bindingAt(rows: Rows, row: number): Binding | null {
   const requisiteRef = rows.maybeText('requisite_ref', row);
   if (requisiteRef === null) return null;
-  // What score answers of a binding is no part of any verdict.
+  // What a score answers about a binding is not part of any verdict.
   const acceptorKeys: readonly string[] = [];
   return {
     requisiteRef,

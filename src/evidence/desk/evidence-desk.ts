@@ -44,7 +44,7 @@ const LIMITS = { timeMs: 15 * 60_000, memoryMiB: 1024 } as const;
 /** One is worked on at a time, and this many may wait for it. */
 export const WAITING_MAX = 4;
 
-/** Of one platform, with the one that is worked on: whoever asks for much leaves room for the others. */
+/** Of one platform, with the one that is worked on: a platform that asks for much leaves room for the others. */
 export const PLATFORM_JOBS_MAX = 3;
 
 /** The same question within this time is answered with what was worked out before. */

@@ -21,7 +21,7 @@ export interface HoldoutFigures {
 export interface HoldoutReport extends HoldoutFigures {
   readonly others: {
     readonly orders: OrderCounts;
-    /** Of those with a known outcome, each order counted by itself; null for too few. */
+    /** Of those with a known outcome, each order counted once; null for too few. */
     readonly paidShare: ShareInterval | null;
   };
 }

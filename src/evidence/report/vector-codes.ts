@@ -10,7 +10,7 @@ export interface VectorCode {
   readonly sql: string;
 }
 
-/** As few codes as hold the cells of all facts; one code of nothing when there are no facts. */
+/** As few codes as the cells of all facts need; one empty code when there are no facts. */
 export function vectorCodes(facts: readonly FactCells[]): readonly VectorCode[] {
   const groups: FactCells[][] = [[]];
   let size = 1;

@@ -96,7 +96,7 @@ export class Evidence {
 
 /**
  * Opens the evidence for as long as `work` takes, and gives what that gives. When a client is erased meanwhile, `work`
- * is done once more, without the client. Throws JournalFileError when the file is no journal.
+ * is done once more, without the client. Throws JournalFileError when the file is not a journal.
  */
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
@@ -132,7 +132,7 @@ async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<
     place.kind === 'archive'
       ? await makeArchiveViews(duck, place, ask)
       : await makeJournalViews(duck, place.path, ask, folder);
-  // After the gaps were looked for: what other versions decided is no gap.
+  // After the search for gaps: what other versions decided is not a gap.
   if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
   await makeOrderViews(duck);
   const [row = {}] = await duck.rows(

@@ -17,7 +17,7 @@ import { emptyTable, makeDecisionsView, makeOutcomesView, typeOfFact, type ViewF
 /**
  * Makes the views of evidence over an exported journal. Its decisions and outcomes are written to Parquet in
  * `folder` first: they are then read as often and as partly as an archive is, in memory that does not grow with
- * the file. Throws JournalFileError when the file is no journal.
+ * the file. Throws JournalFileError when the file is not a journal.
  */
 export async function makeJournalViews(
   duck: Duck,
@@ -166,7 +166,7 @@ async function gapsBySeq(duck: Duck): Promise<Losses['gaps']> {
 const REQUEST = `STRUCT(sellPointKey VARCHAR, method VARCHAR, amount VARCHAR, currency VARCHAR, fingerprint VARCHAR,
   ip VARCHAR, jsOk BOOLEAN, honeypotTriggered BOOLEAN, userAgentPresent BOOLEAN, userAgentIsAutomated BOOLEAN)`;
 
-/** The columns of an archive's row and what each is made of; the answer of a score is no input. */
+/** The columns of an archive's row and what each is made of; the answer of a score is not an input. */
 const INPUT_ROWS: Readonly<
   Record<InputTable, { readonly members: Readonly<Record<string, string>>; readonly select: string }>
 > = {

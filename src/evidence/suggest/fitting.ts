@@ -44,7 +44,7 @@ export interface Fitting {
   readonly rejected: readonly RejectedChange[];
 }
 
-/** How often the search begins anew because something that it found does not fit. */
+/** How often the search starts again because something that it found does not fit. */
 const SEARCHES_MAX = 12;
 
 /** Changes within a budget that fit into the version, each with a case. What does not fit is looked around. */

@@ -30,7 +30,7 @@ const MADE_BY_ANSWERS: readonly string[] = [...Object.keys(COOLDOWN_FACTS), 'att
 /**
  * Facts that a suggested rule may ask: numbers and flags about what the payer did and showed. Money needs a
  * currency beside it, texts and dates invite rules about single days or shops, and what a person or a rule
- * concluded is no news. How many payers share a device would need all of them in the rule's case.
+ * concluded is nothing new. How many payers share a device would need all of them in the rule's case.
  */
 function isAskable(name: string): boolean {
   const fact = MADE_BY_ANSWERS.includes(name) ? undefined : FACTS.get(name);

@@ -123,7 +123,7 @@ const NARROWER = [1 / 2, 1 / 4, 1 / 8] as const;
 
 /**
  * What keeps to the budget when the earlier part is lived through with it. A refusal changes what comes after it, so
- * that more paid orders may be refused than the search counted: then it is made anew with less to spend.
+ * that more paid orders may be refused than the search counted: then it is made again with less to spend.
  */
 async function keepingToBudget(
   evidence: Evidence,

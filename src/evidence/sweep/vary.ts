@@ -63,7 +63,7 @@ function valuesOf(list: string, text: string): readonly string[] {
 
 /**
  * Every choice of one value of each variation, the version as it stands first. Throws BadVariation with the
- * problems of the first choice that is no sound rule set.
+ * problems of the first choice that is not a sound rule set.
  */
 export function combinationsOf(
   version: string,

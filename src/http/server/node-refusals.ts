@@ -7,7 +7,7 @@ import { HEADERS_TOO_LARGE, NO_HTTP, TOO_SLOW, UNKNOWN_EXPECTATION } from '../re
 import { requestIdOf, sharedHeaders } from './request-log.ts';
 
 /**
- * Lets the refusals that Node answers by itself carry a problem like all others: what is no HTTP (400), comes too
+ * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP (400), comes too
  * slowly (408), expects what nobody offers (417), or has headers too large (431). The server must be made with
  * `requireHostHeader: false`; a request without its Host is refused by `hasOneHost`.
  */

@@ -139,7 +139,7 @@ export class WorkLimit {
     this.#finished = 0;
     this.#tookMs = 0;
     if (!isIdle || this.#timer === null) return;
-    // An idle process has nothing to look at; it keeps no timer, and starts afresh.
+    // An idle process has nothing to look at: it keeps no timer and starts again from the beginning.
     clearInterval(this.#timer);
     this.#timer = null;
     this.#limit = WORK_UNDER_WAY_MAX;

@@ -62,7 +62,7 @@ export function writeDraft(ask: DraftAsk): string {
   return target;
 }
 
-/** The source must be sound in itself; that it was edited after its release is no obstacle. */
+/** The source must be sound; it may have been edited after its release. */
 function soundFiles({ source, shown }: DraftAsk): RuleFiles {
   const problems: Problem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Lies in the folder of a version that was rolled back; it is no part of the rules, and of no digest. */
+/** Lies in the folder of a version that was rolled back; it is not part of the rules, and of no digest. */
 export const ROLLED_BACK_FILE = 'rolled-back.json';
 
 export interface RolledBack {

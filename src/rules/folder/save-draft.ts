@@ -34,7 +34,7 @@ export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
   const lying = lyingAt({ rulesDir, version });
-  // Saved twice is saved: whoever did not hear of the first time may try again.
+  // Saving twice does no harm: a caller that did not hear of the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, draft.replaces);
   return { ok: true, version, digest };

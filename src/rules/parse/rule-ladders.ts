@@ -71,7 +71,7 @@ const MEMBERS = [...REQUIRED, 'ladders'];
 
 const NO_MEMBERS: Members = new Map();
 
-/** What stands under `ladders:`; null when that is no mapping of at most so many. */
+/** What stands under `ladders:`; null when that is not a mapping, or has too many entries. */
 function namedIn(file: YamlFile, members: Members | null): Members | null {
   const node = members?.get('ladders')?.value;
   if (node === undefined) return NO_MEMBERS;

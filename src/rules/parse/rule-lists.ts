@@ -21,7 +21,7 @@ export interface WrittenList {
 /** The lists of one rule set, `lists/NAME.yaml`; remembers which of them rules name. */
 export class RuleLists {
   readonly #lists = new Map<string, WrittenList>();
-  /** Also the lists that are not sound: naming them is no second mistake. */
+  /** Includes the lists that are not sound: naming one is not a second mistake. */
   readonly #names = new Set<string>();
   readonly #named = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();

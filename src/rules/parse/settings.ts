@@ -113,7 +113,7 @@ function readCurrency(file: YamlFile, node: Node): string | null {
   return file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
 }
 
-/** An offset such as +02:00 is no time zone: it knows no summer time. */
+/** An offset such as +02:00 is not a time zone: it has no summer time. */
 function readTimeZone(file: YamlFile, node: Node): string | null {
   const name = file.text(node, 'timeZone');
   if (name === null || isTimeZone(name)) return name;

@@ -147,7 +147,7 @@ export class YamlFile {
     return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
   }
 
-  /** The value as it stands, whatever it is. */
+  /** The value as written, of any type. */
   plain(node: Node): unknown {
     return isScalar(node)
       ? node.value

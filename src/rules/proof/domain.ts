@@ -34,7 +34,7 @@ interface TextForm {
   readonly some: (number: number) => string;
 }
 
-/** Facts of free text that have a form all the same: a value of another form never occurs. */
+/** Facts of free text that still have a form: a value of another form never occurs. */
 const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   [
     'currency',

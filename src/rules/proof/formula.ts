@@ -78,7 +78,7 @@ export class Formulas {
     return includes(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
-  /** Parts of one fact become one part; what decides by itself is all that is left. */
+  /** Parts of one fact become one part; a part that decides alone is all that is left. */
   #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();

@@ -2,7 +2,7 @@ import { type Condition, type FactRef, factsNamed } from '../condition.ts';
 import { relationRefs } from './propagate.ts';
 import type { Knowledge, Relation } from './relations.ts';
 
-/** One thing that is known about the facts, by itself. */
+/** One thing that is known about the facts, taken alone. */
 export interface Piece {
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];

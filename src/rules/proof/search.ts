@@ -215,7 +215,7 @@ function isSingle(spans: Spans): boolean {
   return lowest(spans) === highest(spans);
 }
 
-/** The least number by itself, then the rest in halves: small examples are found first. */
+/** The least number alone, then the rest in halves: small examples are found first. */
 function split(spans: Spans): readonly Spans[] {
   const low = lowest(spans);
   const high = spans[0]?.[1] ?? low;

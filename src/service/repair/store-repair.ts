@@ -12,7 +12,7 @@ import { whyUnreadable } from './unreadable.ts';
 /** A stored text that cannot be read. */
 export interface Unreadable extends TextPlace {
   readonly why: string;
-  /** Whose state it is; null of what is no state, and where no record names the client any more. */
+  /** Whose state it is; null when it is not a state, or when no record names the client any more. */
   readonly client: ClientKey | null;
 }
 

@@ -49,7 +49,7 @@ export function ownedNames(names: readonly string[]): OwnedNames {
   };
 }
 
-/** Null when it cannot be read: a client who asks to be forgotten is forgotten all the same. */
+/** Null when it cannot be read: a client who asks to be forgotten is forgotten anyway. */
 function stateOf(raw: string): ClientState | null {
   try {
     return decodeClientState(raw);

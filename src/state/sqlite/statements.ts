@@ -77,7 +77,7 @@ function decisionStatements(sql: Prepare) {
     putDecision: sql(
       'INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
-    // Once for each rule set: what is there already is never another.
+    // Once for each rule set: the same id always has the same shape.
     putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     shape: sql('SELECT shape FROM shapes WHERE id = ?'),
     /** What was shipped is kept no longer than decisions stay hot. */

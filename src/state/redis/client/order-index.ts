@@ -7,7 +7,7 @@ import type { DecisionPlace } from './decision-records.ts';
 
 /**
  * Which decisions an order had. They are noted beside each client, by the commit of the decision: a verdict asks one
- * server, and whoever looks for an order, which is seldom, asks all of them.
+ * server, and a search for an order, which is rare, asks all of them.
  */
 export class OrderIndex {
   readonly #commands: RedisCommands;

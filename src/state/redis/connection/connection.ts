@@ -69,7 +69,7 @@ const PROBE_KEY = 'probe';
 /** Enough that each master of a cluster has one of them, however small its share of the slots is. */
 const PROBE_KEYS: readonly string[] = Array.from({ length: 1000 }, (_, number) => `${PROBE_KEY}:${number}`);
 
-/** Of a server that is no longer one of ours. */
+/** Of a server that no longer belongs to the store. */
 const NO_KEYS: ScannedKeys = { cursor: '0', keys: [] };
 
 const NO_COMMAND_TIMER = { timeout: 0 };

@@ -42,7 +42,7 @@ export function Answered({ answer, children }) {
   return html`${trouble}${children(data)}`;
 }
 
-/** @param {number | undefined} status undefined of an error that is no answer of the service */
+/** @param {number | undefined} status undefined of an error that is not an answer of the service */
 function titleOf(status) {
   switch (status) {
     case 0:

@@ -16,7 +16,7 @@ import { Report } from './report.js';
  */
 
 /**
- * Backtests on the archive: one that is opened, or a form for a new one above those of late.
+ * Backtests on the archive: one that is opened, or a form for a new one above the newest ones.
  * @param {{ jobId: string }} props
  */
 export function OnArchive({ jobId }) {

@@ -32,7 +32,7 @@ export function DraftPage({ place: { item, query }, session }) {
  * @property {string} version
  * @property {RuleFolderList} list
  * @property {Session} session
- * @property {() => void} again asks for the list anew
+ * @property {() => void} again asks for the list again
  */
 
 /** What is kept in this browser, or else what lies in RULES_DIR. @param {OpenedProps} props */

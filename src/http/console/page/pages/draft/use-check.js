@@ -12,7 +12,7 @@ import { CHECK_DRAFT } from '../../questions.js';
 const TYPING_MS = 300;
 
 /**
- * What the service says of a draft as it stands, asked anew whenever its text has rested for a moment; one
+ * What the service says of a draft as it stands, asked again whenever its text has not changed for a moment; one
  * question at a time. What was said before stays until the next answer.
  * @param {WorkingCopy} copy
  * @returns {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null }}

@@ -69,7 +69,7 @@ export class CodeEditor {
   }
 
   /**
-   * Turns to a file. A text that is not what was last edited here begins afresh.
+   * Turns to a file. A text that is not what was last edited here begins a new history.
    * @param {string} path
    * @param {string} text
    */
