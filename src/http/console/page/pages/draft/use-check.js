@@ -12,8 +12,8 @@ import { CHECK_DRAFT } from '../../questions.js';
 const TYPING_MS = 300;
 
 /**
- * What the service says of a draft as it stands, asked again whenever its text has not changed for a moment; one
- * question at a time. What was said before stays until the next answer.
+ * What the service says of a draft, asked again whenever its text has not changed for a moment; one question
+ * at a time. What was said before stays until the next answer.
  * @param {WorkingCopy} copy
  * @returns {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null }}
  */

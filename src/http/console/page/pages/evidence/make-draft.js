@@ -19,7 +19,7 @@ import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
  */
 
 /**
- * A draft with what was found: kept in RULES_DIR where the key and the node allow it, otherwise in this browser,
+ * A draft with what was found: kept in RULES_DIR where key and node allow it, otherwise in this browser,
  * where it can be worked on and downloaded.
  * @param {{ session: Session, found: Found }} props
  */
