@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { scoring } from '../cli/scoring.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
+import { MEMORY_ONLY } from '../servers/redis-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
@@ -93,6 +94,19 @@ describe('starting the service', () => {
       expect(stderr).to.match(/^Cannot start: /);
       return stderr;
     };
+
+    describeWithServer('redis-server', 'with a Redis', () => {
+      it('that takes no writes, and says in its words why', async () => {
+        const redis = await startStandalone([...MEMORY_ONLY, '--min-replicas-to-write', '1']);
+        try {
+          expect(await refused({ REDIS_URL: redis.url })).to.match(
+            /^Cannot start: Redis at 127\.0\.0\.1:\d+ could not answer: NOREPLICAS Not enough good replicas to write/,
+          );
+        } finally {
+          await redis.stop();
+        }
+      });
+    });
 
     it('for a PORT that is none', async () => {
       expect(await refused({ PORT: 'http' })).to.equal(

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { rawStatus } from '../http/raw-exchange.ts';
+import { freePort } from '../servers/free-port.ts';
 import { usableMsSince, watchStandstills } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
@@ -39,6 +42,36 @@ describe('stopping the service', () => {
       await again.stop();
     });
   }
+
+  it('on SIGTERM to npm start leaves nothing behind', async () => {
+    const platformPort = await freePort();
+    const npm = spawn('npm', ['start'], {
+      cwd: join(import.meta.dirname, '..', '..'),
+      detached: true,
+      stdio: 'ignore',
+      env: {
+        ...process.env,
+        DATA_DIR: temporaryDirectory(),
+        HOST: '127.0.0.1',
+        PORT: '0',
+        PLATFORM_PORT: String(platformPort),
+        DRAIN_GRACE: '0',
+      },
+    });
+    const isReady = () =>
+      call('GET', `http://127.0.0.1:${platformPort}/readyz`, {}).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    const group = -(npm.pid ?? expect.fail('npm did not start'));
+    try {
+      await until('the service is ready', isReady, 60_000);
+      npm.kill('SIGTERM');
+      await until('no process of its group is left', async () => !isAlive(group));
+    } finally {
+      if (isAlive(group)) process.kill(group, 'SIGKILL');
+    }
+  });
 
   it('waits for the rest of a request whose beginning it has', async () => {
     const dataDir = temporaryDirectory();
@@ -108,3 +141,13 @@ describe('stopping the service', () => {
     await Promise.all(callers);
   });
 });
+
+/** Of a process, or of a group of them by its negative number. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
