@@ -63,7 +63,8 @@ describeConsole("the console's page Decisions", (tab) => {
     while ((await tab.button('Show older ones').count()) > 0) {
       const rows = await shownRows();
       await tab.button('Show older ones').click();
-      await until('there are more rows', async () => (await shownRows()) > rows);
+      // The browser's processes are none of ours: what they stood still does not lengthen the wait.
+      await until('there are more rows', async () => (await shownRows()) > rows, 120_000);
     }
     const links = await tab.page.locator('.decisions tbody a[href^="#/decisions/"]').all();
     const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
