@@ -183,6 +183,15 @@ export interface FoundDecisions {
     readonly backTo: number | null;
     readonly complete: boolean;
   };
+  readonly outcomes:
+    | readonly {
+        readonly clientIdKey: string;
+        readonly orderRef: string;
+        readonly outcome: 'PAID' | 'UNPAID';
+        readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+        readonly occurredAt: number;
+      }[]
+    | null;
 }
 
 /** Issue a new requisite */

@@ -10,6 +10,7 @@ import { type ClientKey, clientKey, type PlatformName } from '../client/client-k
 import { type ClientState, momentFor } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
+import type { OrderOutcome } from '../client/order.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
@@ -21,6 +22,7 @@ import { verdictRequest } from '../decision/requests.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
+import { searchSteps } from '../state/paced-steps.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
 import { seeDevices } from './device-sightings.ts';
 
@@ -47,6 +49,18 @@ export interface ClientView {
   readonly decisions: readonly Decision[];
   /** The moment of the view, epoch ms. */
   readonly now: number;
+}
+
+/** An order with the outcome that holds. */
+export interface ReportedOrder extends OrderOutcome {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+}
+
+interface OrderOfClient {
+  readonly client: ClientKey;
+  readonly clientIdKey: string;
+  readonly orderRef: string;
 }
 
 const RECENT_DECISIONS_MAX = 20;
@@ -144,7 +158,21 @@ export class Records {
     return this.#decisions.find(platform, filter, limit);
   }
 
-  /** The same for orders that came to this; null where this node has no archive to tell it from. */
+  /** What was reported about the orders of some decisions; those of which nothing was are left out. */
+  async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
+    const orders = new Map(
+      decisions.map(({ platform, clientIdKey, orderRef }) => {
+        const client = clientKey(platform, clientIdKey);
+        return [`${client.hash} ${orderRef}`, { client, clientIdKey, orderRef }] as const;
+      }),
+    );
+    const known = await searchSteps.map([...orders.values()], (some) =>
+      Promise.all(some.map((order) => this.#reported(order))),
+    );
+    return known.flat();
+  }
+
+  /** As `findDecisions`, of orders that came to this; null where this node has no archive to tell it from. */
   findDecisionsByFate(
     platform: PlatformName,
     filter: DecisionFilter,
@@ -152,6 +180,13 @@ export class Records {
     limit: number,
   ): Promise<FoundDecisions | null> {
     return this.#decisions.findByFate(platform, filter, fate, limit);
+  }
+
+  async #reported({ client, clientIdKey, orderRef }: OrderOfClient): Promise<readonly ReportedOrder[]> {
+    const { order } = await this.#parts.store.load(client, { orderRef });
+    if (order === null) return [];
+    const { outcome, cause, occurredAt } = order;
+    return [{ clientIdKey, orderRef, outcome, cause, occurredAt }];
   }
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {

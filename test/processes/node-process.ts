@@ -24,11 +24,14 @@ export interface NodeSettings {
   /** The whole environment; nothing is taken from ours but what is given. */
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** A program with arguments that is to run Node, like `setpriv --no-new-privs`. */
+  readonly under?: readonly string[];
 }
 
 /** Starts it. Like everything that belongs to this process, it goes with it and never keeps it alive. */
-export function startNode(args: readonly string[], { env, cwd }: NodeSettings): NodeProcess {
-  const child = spawn(process.execPath, args, {
+export function startNode(args: readonly string[], { env, cwd, under = [] }: NodeSettings): NodeProcess {
+  const [program = process.execPath, ...all] = [...under, process.execPath, ...args];
+  const child = spawn(program, all, {
     env: { NODE_COMPILE_CACHE: COMPILED_MODULES, ...env },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -24,17 +24,25 @@ export interface ServiceProcess {
  * Starts the real process on free ports and waits for its start-up line; throws with its output if it ends. One that
  * gave up a Redis which got no processor is started again.
  */
-export async function spawnService(dataDir: string, env: HeaderList = {}): Promise<ServiceProcess> {
+export async function spawnService(
+  dataDir: string,
+  env: HeaderList = {},
+  under: readonly string[] = [],
+): Promise<ServiceProcess> {
   const started = await againAfterStandstill(
-    () => tryToSpawn(dataDir, env),
+    () => tryToSpawn(dataDir, env, under),
     (tried) => tried instanceof Error && tried.message.includes('Cannot start: Redis at '),
   );
   if (started instanceof Error) throw started;
   return started;
 }
 
-async function tryToSpawn(dataDir: string, env: HeaderList): Promise<ServiceProcess | Error> {
-  const { child, stdout, stderr, exited } = startNode([MAIN], { env: environment(dataDir, env) });
+async function tryToSpawn(
+  dataDir: string,
+  env: HeaderList,
+  under: readonly string[],
+): Promise<ServiceProcess | Error> {
+  const { child, stdout, stderr, exited } = startNode([MAIN], { env: environment(dataDir, env), under });
   const { promise: started, resolve } = Promise.withResolvers<RegExpExecArray>();
   child.stdout?.on('data', () => {
     const line = /callers (\S+), platform (\S+), store .*\n/.exec(stdout());

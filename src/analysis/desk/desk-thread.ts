@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { ThreadReply } from '../../limited-thread.ts';
 import { constantsOf } from '../../rules/folder/constant.ts';
-import { draftOf } from '../../rules/folder/draft.ts';
+import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { DraftRefused } from '../../rules/folder/draft-refused.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
@@ -14,7 +14,7 @@ import { RuleDiffs } from '../diff/rule-diffs.ts';
 import type { KnownList } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';
 import { releaseObstacle, writeRelease } from './release-version.ts';
-import type { CheckedDraft, DeskReply, DeskTask, DraftText, OpenedFolder, RulesSource } from './rule-desk.ts';
+import type { CheckedDraft, DeskReply, DeskTask, OpenedFolder, RulesSource } from './rule-desk.ts';
 
 /** What goes to the other thread, and from there to a page, stays small whatever lies on the disk. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
@@ -87,7 +87,8 @@ async function open(folder: string): Promise<OpenedFolder | null> {
 async function check(draft: DraftText, lists: readonly KnownList[]): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
   const made = draftOf(draft.version, files);
-  if (!made.ok) return { digest: null, problems: firstOf(made.problems), notes: [], coverage: null };
+  if (!made.ok)
+    return { digest: null, problems: firstOf(made.problems), notes: [], coverage: null, constants: [] };
   const { ruleSet } = made;
   const { problems, notes } = examine(ruleSet, files, lists);
   return {
@@ -95,6 +96,7 @@ async function check(draft: DraftText, lists: readonly KnownList[]): Promise<Che
     problems: firstOf(problems),
     notes: firstOf(notes),
     coverage: shortened(await coverages.of(ruleSet, files)),
+    constants: constantsOf(files),
   };
 }
 

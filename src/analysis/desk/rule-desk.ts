@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { LimitedThread } from '../../limited-thread.ts';
 import type { Constant } from '../../rules/folder/constant.ts';
+import type { DraftText } from '../../rules/folder/draft.ts';
 import { DraftRefused } from '../../rules/folder/draft-refused.ts';
 import type { DraftToSave, SavedDraft } from '../../rules/folder/save-draft.ts';
 import type { Problem } from '../../rules/problem.ts';
@@ -27,12 +28,6 @@ export interface OpenedFolder {
   readonly constants: readonly Constant[];
 }
 
-/** A rule set that lies in no folder: somebody is at work on it. */
-export interface DraftText {
-  readonly version: string;
-  readonly files: readonly (readonly [path: string, text: string])[];
-}
-
 /** What is to be told about a draft as it stands. */
 export interface CheckedDraft {
   /** Null when it is not sound file by file; a node would refuse it. */
@@ -42,6 +37,8 @@ export interface CheckedDraft {
   readonly notes: readonly Remark[];
   /** Null when it is not sound. */
   readonly coverage: RuleCoverage | null;
+  /** What may be varied, as it is written; empty when it is not sound. */
+  readonly constants: readonly Constant[];
 }
 
 export type DeskTask =

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { isRuleVersion, type RuleSet, type RuleVersion } from '../../rules/rule-set.ts';
+import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
@@ -12,26 +13,26 @@ import { suggest } from '../suggest/suggest.ts';
 import { sweep } from '../sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
-import type { EvidenceFolders, EvidenceResult, EvidenceTask, NamedRuleSet } from './evidence-task.ts';
+import type { EvidenceResult, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
 import { workInProcess } from './limited-process.ts';
 
 /** The process of `EvidenceDesk`. One thread of the engine leaves the other cores to those who answer callers. */
-workInProcess(({ task, folders }: { task: EvidenceTask; folders: EvidenceFolders }, onProgress) => {
-  const { from, to, platform, kind, rules } = task;
+workInProcess((work: EvidenceWork, onProgress) => {
+  const { from, to, platform, kind, rules } = work.task;
   const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
-  const place = { kind: 'archive', folder: folders.archiveDir, erased: folders.erased } as const;
+  const { archiveDir, erased } = work.folders;
+  const place = { kind: 'archive', folder: archiveDir, erased } as const;
   const ask = { place, from, to, platform, threads: 1, ...decidedBy };
-  return withEvidence(ask, (evidence) => answer(task, evidence, folders, onProgress));
+  return withEvidence(ask, (evidence) => answer(work.task, evidence, rulesFor(work), onProgress));
 });
 
 async function answer(
   task: EvidenceTask,
   evidence: Evidence,
-  { archiveDir, rulesDir }: EvidenceFolders,
+  { rulesOf, filesOf }: TaskRules,
   onProgress: (done: number, of: number) => void,
 ): Promise<EvidenceResult> {
   if (task.kind === 'drift') return drift(evidence, null, onProgress);
-  const rulesOf = keptRules(archiveDir, rulesDir);
   const rules = required(rulesOf, task.rules);
   const { version } = rules;
   switch (task.kind) {
@@ -51,7 +52,7 @@ async function answer(
       });
     }
     case 'sweep': {
-      const files = filesOf(rulesDir, version);
+      const files = filesOf(task.rules);
       const variations = task.vary.map((text) => parseVariation(files, text));
       const combinations = combinationsOf(version, files, variations);
       const { outcomes } = task;
@@ -60,7 +61,7 @@ async function answer(
     case 'calibration':
       return calibrate(evidence, { rules, platform: task.platform, splitAt: null, onProgress });
     case 'suggestion': {
-      const files = filesOf(rulesDir, version);
+      const files = filesOf(task.rules);
       const found = await suggest(evidence, { version, files, budget: task.budget, onProgress });
       const changed = [...(found.files ?? [])].filter(([path, text]) => files.get(path) !== text);
       return { ...found.suggestion, files: found.files === null ? null : Object.fromEntries(changed) };
@@ -70,8 +71,28 @@ async function answer(
   }
 }
 
-function filesOf(rulesDir: string, version: RuleVersion): RuleFiles {
-  return readRuleFiles(join(rulesDir, version), []) ?? new Map();
+/** The rule sets that a task names, wherever they are. */
+interface TaskRules {
+  readonly rulesOf: RulesOf;
+  readonly filesOf: (named: NamedRuleSet) => RuleFiles;
+}
+
+/** A draft that came along with the task goes before what lies in RULES_DIR under its name. */
+function rulesFor({ folders: { archiveDir, rulesDir }, draft }: EvidenceWork): TaskRules {
+  const kept = keptRules(archiveDir, rulesDir);
+  const brought = draft === null ? null : broughtRules(draft);
+  const isBrought = ({ digest }: Pick<NamedRuleSet, 'digest'>) => brought?.rules.digest === digest;
+  return {
+    rulesOf: (named) => (isBrought(named) ? (brought?.rules ?? null) : kept(named)),
+    filesOf: (named) =>
+      (isBrought(named) ? brought?.files : readRuleFiles(join(rulesDir, named.ruleVersion), [])) ?? new Map(),
+  };
+}
+
+function broughtRules({ version, files: texts }: DraftText): { rules: RuleSet; files: RuleFiles } | null {
+  const files = new Map(texts);
+  const made = draftOf(version, files);
+  return made.ok ? { rules: made.ruleSet, files } : null;
 }
 
 function required(rulesOf: RulesOf, named: NamedRuleSet): RuleSet {

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { type AccessKey, INSTALLATION } from '../../access/access-keys.ts';
 import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Store } from '../../state/store.ts';
 import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
-import type { EvidenceFolders, EvidenceResult, EvidenceTask } from './evidence-task.ts';
+import type { EvidenceFolders, EvidenceResult, EvidenceTask, EvidenceWork } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
 import { runInProcess } from './limited-process.ts';
 
@@ -36,6 +37,8 @@ export class NoArchive extends Error {
 interface Entry {
   job: EvidenceJob;
   readonly asker: EvidenceAsker;
+  /** A rule set that lies in no folder stays in the memory of this node, for as long as the work takes. */
+  readonly draft: DraftText | null;
   readonly stopping: AbortController;
 }
 
@@ -68,8 +71,11 @@ export class EvidenceDesk {
     this.shelf = new JobShelf(parts.store.documents, parts.clock);
   }
 
-  /** The job for a task: a new one, or one that is under way or was done just now. Throws EvidenceDeskBusy or NoArchive. */
-  async ask(asker: EvidenceAsker, task: EvidenceTask): Promise<EvidenceJob> {
+  /**
+   * The job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of the task
+   * where it lies in no folder. Throws EvidenceDeskBusy or NoArchive.
+   */
+  async ask(asker: EvidenceAsker, task: EvidenceTask, draft: DraftText | null = null): Promise<EvidenceJob> {
     const now = this.#parts.clock();
     const before = await this.#before(asker, task, now);
     if (before !== null) return before;
@@ -89,7 +95,7 @@ export class EvidenceDesk {
       progress: null,
       trouble: null,
     };
-    const entry: Entry = { job, asker, stopping: new AbortController() };
+    const entry: Entry = { job, asker, draft, stopping: new AbortController() };
     this.#entries.push(entry);
     await this.shelf.add(asker.platform, job).catch((error: unknown) => {
       // It would have no end, and keep its place for ever.
@@ -163,6 +169,7 @@ export class EvidenceDesk {
 
   async #work(entry: Entry): Promise<void> {
     const { clock } = this.#parts;
+    const { draft } = entry;
     const { task, jobId } = entry.job;
     const { signal } = entry.stopping;
     entry.job = { ...entry.job, state: 'running', startedAt: clock() };
@@ -171,7 +178,7 @@ export class EvidenceDesk {
     };
     try {
       await this.#tell(entry);
-      const work = { task, folders: await this.#folders() };
+      const work: EvidenceWork = { task, folders: await this.#folders(), draft };
       const result: EvidenceResult = await runInProcess(PROCESS, work, LIMITS, { onProgress, signal });
       entry.job = { ...entry.job, state: await this.#keep(entry, result) };
     } catch (error) {

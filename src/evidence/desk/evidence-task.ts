@@ -1,5 +1,6 @@
 import type { ErasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import type { DraftText } from '../../rules/folder/draft.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
@@ -102,4 +103,12 @@ export interface EvidenceFolders {
   /** Whom the archive may still hold although they were erased. */
   readonly erased: ErasedClients;
   readonly rulesDir: string;
+}
+
+/** A task with all that it takes. */
+export interface EvidenceWork {
+  readonly task: EvidenceTask;
+  readonly folders: EvidenceFolders;
+  /** The rule set of the task, where it lies in no folder. */
+  readonly draft: DraftText | null;
 }

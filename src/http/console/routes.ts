@@ -101,7 +101,25 @@ function ownPaths(): readonly string[] {
 }
 
 function ownFile(path: string): ConsoleFile {
-  return fileOf(path, readFileSync(join(PAGE, path), 'utf8'));
+  const text = readFileSync(join(PAGE, path), 'utf8');
+  return fileOf(path, path === INDEX ? withPreloads(text) : text);
+}
+
+/** The page with its modules named at once: otherwise a browser learns of each only after it read the one before. */
+function withPreloads(index: string): string {
+  const links = [...modulesOf('app.js')].map((path) => `<link rel="modulepreload" href="console/${path}">`);
+  return index.replace('</head>', `  ${links.join('\n    ')}\n  </head>`);
+}
+
+/** A module of the page with all that it imports before it runs; the editor comes later, when a draft is opened. */
+function modulesOf(path: string, known: Set<string> = new Set()): ReadonlySet<string> {
+  if (known.has(path)) return known;
+  known.add(path);
+  if (path.startsWith('packages/')) return known;
+  const text = readFileSync(join(PAGE, path), 'utf8');
+  for (const [, imported = ''] of text.matchAll(/^(?:import|export|\}) .*?from '([^']+\.js)';$/gm))
+    modulesOf(posix.join(posix.dirname(path), imported), known);
+  return known;
 }
 
 /** Browsers resolve no package names, and an import map would be an inline script: a name becomes a path. */

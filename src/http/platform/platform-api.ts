@@ -38,7 +38,7 @@ export interface PlatformApiParts extends LastHourParts {
   readonly rulesDir?: string | undefined;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  /** Works out what rules were worth; absent: nobody may ask. */
+  /** Works out what the rules of `rulesDir` were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -65,13 +65,10 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     const rolloutParts = { ...parts, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);
     const { evidence } = parts;
-    if (evidence !== undefined) addOperations(router, withEvidence, { ...rolloutParts, evidence }, listener);
     if (rulesDir !== undefined) {
-      const folderParts = {
-        ...rolloutParts,
-        desk: new RuleDesk(rulesDir),
-      };
+      const folderParts = { ...rolloutParts, desk: new RuleDesk(rulesDir) };
       addOperations(router, withRuleFolders, folderParts, listener);
+      if (evidence !== undefined) addOperations(router, withEvidence, { ...folderParts, evidence }, listener);
     }
   }
   mountRoutes(app, router, docsRoutes(platformDocument, ''), consoleRoutes());

@@ -10,6 +10,12 @@ import { digestOf } from './release.ts';
 import { ROLLED_BACK_FILE } from './rolled-back.ts';
 import { formatProblems, RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
 
+/** A rule set that lies in no folder: somebody is at work on it. */
+export interface DraftText {
+  readonly version: RuleVersion;
+  readonly files: readonly (readonly [path: string, text: string])[];
+}
+
 export type DraftResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };

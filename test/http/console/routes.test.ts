@@ -102,9 +102,24 @@ describe('the console over HTTP', () => {
       ]);
     });
 
-    it('are all that the page has, and each of them is asked for by another', async () => {
+    it('name at once all modules that the page begins with, and none of the editor, which comes with a draft', async () => {
       const index = (await file('')).body;
-      const used = [...index.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map(([, path]) => path);
+      const named = [...index.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(([, path = '']) => path);
+      const begun = new Set<string>();
+      const walk = async (path: string): Promise<void> => {
+        if (begun.has(path)) return;
+        begun.add(path);
+        const { body } = await file(path);
+        for (const [, name = ''] of codeOf(body).matchAll(/\bfrom\s*["']([^"'\s]+)["']/g))
+          await walk(posix.join(posix.dirname(path), name));
+      };
+      await walk('console/app.js');
+      expect(named.toSorted()).to.deep.equal([...begun].toSorted());
+      expect(named.filter((path) => path.includes('/editor/'))).to.deep.equal([]);
+    });
+
+    it('are all that the page has, and each of them is asked for by another', async () => {
+      const used = ['console/app.js'];
       for (const path of modules()) {
         const { body } = await file(path);
         const imports = [...codeOf(body).matchAll(IMPORTED)];

@@ -491,11 +491,13 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
   ...withBody('askWhatIf', WHAT_IF),
   ...ofEvidence('askRuleReport', RULE_REPORT),
-  ...ofEvidence('askSweep', SWEEP),
+  ...ofEvidence('askSweep', SWEEP, TOO_LARGE_FOR_DRAFT),
+  { operationId: 'askSweep', status: 422, ask: withDraft(SWEEP) },
   ...ofEvidence('askCalibration', CALIBRATION),
   ...ofEvidence('askDrift', DRIFT),
   ...ofEvidence('askSuggestion', SUGGESTION),
-  ...ofEvidence('askBacktest', BACKTEST),
+  ...ofEvidence('askBacktest', BACKTEST, TOO_LARGE_FOR_DRAFT),
+  { operationId: 'askBacktest', status: 422, ask: withDraft(BACKTEST) },
   { operationId: 'readEvidence', status: 200, ask: async (live) => get(await evidenceJob(live)) },
   { operationId: 'readEvidence', status: 404, ask: get(`${EVIDENCE}/nothing`) },
   ...sharedByKey('readEvidence', get(`${EVIDENCE}/nothing`)),
@@ -539,7 +541,7 @@ async function judged(live: Live): Promise<string> {
 }
 
 /** What everything that is worked out from the archive answers alike; the first one finds no archive. */
-function ofEvidence(operationId: string, good: Ask): readonly Case[] {
+function ofEvidence(operationId: string, good: Ask, tooLarge?: string): readonly Case[] {
   const when = (isThere: boolean) => async (live: Live) => {
     await dropJobs(live);
     if (isThere) mkdirSync(ARCHIVE, { recursive: true });
@@ -552,8 +554,13 @@ function ofEvidence(operationId: string, good: Ask): readonly Case[] {
     { operationId, status: 200, ask: when(true) },
     { operationId, status: 400, ask: about('p2.v12') },
     { operationId, status: 404, ask: about('p2.v99') },
-    ...withBody(operationId, good, sharedByKey),
+    ...withBody(operationId, good, sharedByKey, tooLarge),
   ];
+}
+
+/** About a draft that comes along, and is not sound. */
+function withDraft(good: Ask): Ask {
+  return { ...good, body: { ...objectOf(good.body), ...DRAFT } };
 }
 
 /** A node takes a few jobs at once, and these tests wait for no result: each is ended before the next one is asked for. */

@@ -68,7 +68,7 @@ const SHAPES: {
   readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
   readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
   readonly following: Same<Static<typeof FollowingSchema>, FollowReport>;
-  readonly foundDecisions: Same<Static<typeof DecisionListSchema>, FoundDecisions>;
+  readonly foundDecisions: Same<Omit<Static<typeof DecisionListSchema>, 'outcomes'>, FoundDecisions>;
   readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
   readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
   readonly ruleDiff: Same<Static<typeof RuleDiffSchema>, RuleDiff>;

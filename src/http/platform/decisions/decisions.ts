@@ -7,7 +7,7 @@ import { list, named, nullable, shape } from '../../../shapes.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
 import { DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
-import { count, epochMs, yesNo } from '../../openapi/words.ts';
+import { count, epochMs, outcome, outcomeCause, word, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -34,6 +34,18 @@ export const DecisionListSchema = named(
       backTo: nullable(epochMs('The oldest of them; null when there was none')),
       complete: yesNo('Nothing older is kept that could fit; otherwise there may be more before `backTo`'),
     }),
+    outcomes: nullable(
+      list(
+        shape('An order with the outcome that holds', {
+          clientIdKey: word('Whose it is'),
+          orderRef: word('The order'),
+          outcome,
+          cause: nullable(outcomeCause),
+          occurredAt: epochMs('When it became final'),
+        }),
+        'Of the orders of these decisions, those of which one was reported; null unless it is asked for',
+      ),
+    ),
   }),
 );
 
@@ -54,6 +66,11 @@ const OUTCOME = queryChoice(
 );
 const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
 const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');
+const INCLUDE = queryChoice(
+  'include',
+  ['outcomes'],
+  'Also what was reported about the orders that are listed',
+);
 const FROM = queryInstant('from', 'Only decisions from this time on');
 const TO = queryInstant('to', 'Only decisions before this time; the time of the last one listed leads on');
 const LIMIT = queryLimit(DECISIONS_LISTED);
@@ -90,13 +107,19 @@ export const listDecisions = operation<DecisionParts>({
     FROM,
     TO,
     LIMIT,
+    INCLUDE,
   ],
   answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
     decisions: [DECISION_EXAMPLE],
     lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
+    outcomes: null,
   }),
   refusals: [],
-  answer: ({ ctx, key }, parts) => listed(ctx, key.platform, parts),
+  answer: async ({ ctx, key }, parts) => {
+    const found = await listed(ctx, key.platform, parts);
+    const isAsked = INCLUDE.read(ctx) !== null;
+    return { ...found, outcomes: isAsked ? await parts.records.outcomesOf(found.decisions) : null };
+  },
 });
 
 export const readDecision = operation<DecisionParts>({

@@ -2,11 +2,12 @@ import { Type } from 'typebox';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
 import { choice, text } from '../../../shapes.ts';
-import { jsonBody } from '../../operation/request-body.ts';
+import { draftBody } from '../rules/drafts/draft-body.ts';
+import { TRIED_MEMBERS } from './brought-draft.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const BacktestBodySchema = Type.Object({
-  version: text(32, 'The candidate, draft or released, like p2.v11'),
+  ...TRIED_MEMBERS,
   against: Type.Optional(text(32, 'Compare with this version instead of with what was recorded')),
   mode: Type.Optional(choice(BACKTEST_MODES, 'Absent: recorded')),
   outcomes: Type.Optional(
@@ -20,7 +21,8 @@ export const askBacktest = evidenceQuestion({
   operationId: 'askBacktest',
   summary: 'What a version would have decided',
   asksFor: 'what "rules backtest" prints',
-  body: jsonBody('BacktestBody', BacktestBodySchema, {
+  takesDraft: true,
+  body: draftBody('BacktestBody', BacktestBodySchema, {
     version: 'p2.v11',
     mode: 'closed-loop',
     from: '2026-11-01T00:00:00Z',

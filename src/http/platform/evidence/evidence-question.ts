@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
+import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import {
   EvidenceDeskBusy,
@@ -8,11 +9,15 @@ import {
   WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceTask, NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
+import type { DraftText } from '../../../rules/folder/draft.ts';
 import { instant } from '../../../shapes.ts';
 import { jsonAnswer, type Operation, operation } from '../../operation/operation.ts';
 import { malformed, malformedAt, type RequestBody } from '../../operation/request-body.ts';
 import { HttpProblem, refusal, unavailable } from '../../request/problems.ts';
+import { BAD_DRAFT_NAME, DRAFT_UNSOUND } from '../rules/drafts/draft-body.ts';
+import { atDesk, DESK_FULL } from '../rules/drafts/draft-turn.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from '../rules/rule-version.ts';
+import { broughtDraft, type TriedBody } from './brought-draft.ts';
 import { type EvidenceParts, shownJob } from './evidence-jobs.ts';
 import { EvidenceJobSchema, JOB_EXAMPLE, type ShownJob } from './evidence-shapes.ts';
 
@@ -53,6 +58,10 @@ type WithoutSpan<Task> = Task extends EvidenceTask ? Omit<Task, keyof Span> : ne
 /** The rule set of a version as it is on this node now; throws when the body's member names none. */
 type RulesNamed = (version: string, member: string) => NamedRuleSet;
 
+interface QuestionParts extends EvidenceParts {
+  readonly desk: RuleDesk;
+}
+
 interface EvidenceQuestion<Body> {
   /** What the path ends with. */
   readonly kind: EvidenceTask['kind'];
@@ -61,21 +70,24 @@ interface EvidenceQuestion<Body> {
   /** What the job comes to; a sentence without its end. */
   readonly asksFor: string;
   readonly body: RequestBody<Body>;
+  /** The body may bring the files of a draft along, as `files`. */
+  readonly takesDraft?: boolean;
   /** In what the job of the example is unlike that of a report. */
   readonly example: Partial<ShownJob>;
   readonly task: (body: Body, rulesNamed: RulesNamed) => WithoutSpan<EvidenceTask>;
 }
 
 /** Declares a question that the archive answers: asking it gives a job, and the job has a result in the end. */
-export function evidenceQuestion<Body extends SpanBody>({
+export function evidenceQuestion<Body extends SpanBody & TriedBody>({
   kind,
   operationId,
   summary,
   asksFor,
   body: requestBody,
+  takesDraft = false,
   example,
   task,
-}: EvidenceQuestion<Body>): Operation<EvidenceParts> {
+}: EvidenceQuestion<Body>): Operation<QuestionParts> {
   return operation({
     method: 'post',
     path: `/v1/platform/evidence/${kind}`,
@@ -91,14 +103,26 @@ export function evidenceQuestion<Body extends SpanBody>({
       by: null,
       ...example,
     }),
-    refusals: [malformed(...SPAN_BACKWARDS), UNSOUND_VERSION, UNKNOWN_VERSION, NO_ARCHIVE, DESK_BUSY],
-    answer: async ({ key, body }, parts: EvidenceParts) => {
-      const asked = await body();
-      const question = task(asked, (version, member) => {
-        const { version: ruleVersion, digest } = soundVersion(version, member, parts.loadedRules);
-        return { ruleVersion, digest };
-      });
-      return jobFor(key, { ...question, ...spanOf(key, asked) }, parts);
+    refusals: [
+      malformed(...SPAN_BACKWARDS),
+      UNSOUND_VERSION,
+      UNKNOWN_VERSION,
+      NO_ARCHIVE,
+      DESK_BUSY,
+      ...(takesDraft ? [BAD_DRAFT_NAME, DRAFT_UNSOUND, DESK_FULL] : []),
+    ],
+    answer: ({ key, body }, parts: QuestionParts) => {
+      const job = async () => {
+        const asked = await body();
+        const brought = takesDraft ? await broughtDraft(asked, parts.desk) : null;
+        const question = task(asked, (version, member) => {
+          if (brought !== null && member === 'version') return brought.rules;
+          const { version: ruleVersion, digest } = soundVersion(version, member, parts.loadedRules);
+          return { ruleVersion, digest };
+        });
+        return jobFor(key, { ...question, ...spanOf(key, asked) }, parts, brought?.draft ?? null);
+      };
+      return takesDraft ? atDesk(parts.desk, key, job) : job();
     },
   });
 }
@@ -110,9 +134,14 @@ function spanOf({ platform }: AccessKey, { from, to }: SpanBody): Span {
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
-async function jobFor(key: AccessKey, task: EvidenceTask, { evidence }: EvidenceParts): Promise<ShownJob> {
+async function jobFor(
+  key: AccessKey,
+  task: EvidenceTask,
+  { evidence }: EvidenceParts,
+  draft: DraftText | null,
+): Promise<ShownJob> {
   try {
-    return shownJob(await evidence.ask(key, task));
+    return shownJob(await evidence.ask(key, task, draft));
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem();
     throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
 import { choice, text } from '../../../shapes.ts';
-import { jsonBody } from '../../operation/request-body.ts';
+import { draftBody } from '../rules/drafts/draft-body.ts';
+import { TRIED_MEMBERS } from './brought-draft.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const SweepBodySchema = Type.Object({
-  version: text(32, 'A rule set, like p2.v11'),
+  ...TRIED_MEMBERS,
   vary: Type.Array(text(200, 'PATH=VALUES, as the command takes them'), { minItems: 1, maxItems: 3 }),
   outcomes: Type.Optional(choice(OUTCOME_ASSUMPTIONS, 'Which recorded outcomes happen; absent: granted')),
   ...SPAN_MEMBERS,
@@ -19,7 +20,8 @@ export const askSweep = evidenceQuestion({
   summary: 'What other values of a constant would have done',
   asksFor:
     'what "rules sweep" prints; a constant or value that cannot be tried is told as the trouble of the job',
-  body: jsonBody('SweepBody', SweepBodySchema, { version: 'p2.v11', vary: VARY_EXAMPLE }),
+  takesDraft: true,
+  body: draftBody('SweepBody', SweepBodySchema, { version: 'p2.v11', vary: VARY_EXAMPLE }),
   example: { vary: VARY_EXAMPLE },
   task: ({ version, vary, outcomes = 'granted' }, rulesNamed) => ({
     kind: 'sweep',

@@ -97,6 +97,14 @@ export const CoverageSchema = shape('What the cases of the version say', {
   }),
 });
 
+export const ConstantSchema = shape('A constant that a sweep may vary', {
+  path: word('Like ladder.levels[0]'),
+  file: word('Where it is written'),
+  text: word('As written'),
+  from: count('Characters of the file before it'),
+  to: count('Characters of the file up to its end'),
+});
+
 export const OpenedRuleFolderSchema = named(
   'OpenedRuleFolder',
   shape('A rule set with its files', {
@@ -134,16 +142,7 @@ export const OpenedRuleFolderSchema = named(
       }),
       'What may be given as `facts` to what-if',
     ),
-    constants: list(
-      shape('A constant that a sweep may vary', {
-        path: word('Like ladder.levels[0]'),
-        file: word('Where it is written'),
-        text: word('As written'),
-        from: count('Characters of the file before it'),
-        to: count('Characters of the file up to its end'),
-      }),
-      'In the order of the files',
-    ),
+    constants: list(ConstantSchema, 'In the order of the files'),
     coverage: nullable(CoverageSchema),
   }),
 );

@@ -99,7 +99,7 @@ describeConsole("the console's page Backtest", (tab) => {
         expect(await waits.allTextContents()).to.deep.equal(
           [...report.ladder.base, ...report.ladder.candidate].map((level) => english(level.waits)),
         );
-        expect(await tab.seriousFindings()).to.deep.equal([]);
+        expect(await tab.axeFindings()).to.deep.equal([]);
         expect(tab.complaints).to.deep.equal([]);
       });
     }

@@ -20,7 +20,7 @@ describeConsole("the console's page Client", (tab) => {
     await tab.button('Set the override …').click();
     const dialog = tab.page.getByRole('dialog');
     await dialog.getByText('a stolen card').waitFor();
-    expect(await tab.seriousFindings()).to.deep.equal([]);
+    expect(await tab.axeFindings()).to.deep.equal([]);
     expect((await tab.shop.client('doubtful-dora')).body.override).to.equal(null);
     await tab.button('Block the client').click();
     await tab.page.getByText(/BLOCKED.*since.*by.*ann.*a stolen card/).waitFor();
@@ -121,7 +121,7 @@ describeConsole("the console's page Client", (tab) => {
       expect(await scores.getAttribute('aria-pressed')).to.equal('false');
       expect(await tab.page.locator('.moment-score').count()).to.equal(0);
       expect(await tab.page.locator('.moment-verdict').count()).to.equal(11);
-      expect(await tab.seriousFindings()).to.deep.equal([]);
+      expect(await tab.axeFindings()).to.deep.equal([]);
       await tab.button('verdicts 11').click();
       expect(await tab.page.getByText('wait of level 1 over').count()).to.equal(0);
       await scores.focus();

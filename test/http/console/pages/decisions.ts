@@ -15,7 +15,7 @@ describeConsole("the console's page Decisions", (tab) => {
     expect(await tab.page.evaluate('location.hash')).to.equal(
       '#/decisions?verdict=BLOCK&rule=client-blocked',
     );
-    const rules = await tab.page.locator('.decisions tbody td:nth-child(7)').allTextContents();
+    const rules = await tab.page.locator('.decisions tbody td:nth-child(8)').allTextContents();
     expect(rules.length).to.be.above(0);
     expect(new Set(rules)).to.deep.equal(new Set(['client-blocked']));
   });
@@ -72,20 +72,26 @@ describeConsole("the console's page Decisions", (tab) => {
     expect(new Set(addresses).size).to.equal(addresses.length);
   });
 
-  it('are found by group, signal, amount, day and what became of the order', async () => {
+  it('are found by group, signal, amount, time and what became of the order', async () => {
     await tab.open('#/decisions');
     const { page } = tab;
     await page.locator('select[name=clientGroup]').selectOption('NEW');
     await page.getByLabel('amount from').fill('100');
     await page.getByLabel('amount to').fill('120.00');
     await page.locator('select[name=outcome]').selectOption('UNPAID');
-    await page.getByLabel('from day').fill(new Date(Date.now() - 86_400_000).toISOString().slice(0, 10));
+    // The browser's clock is in UTC, like these minutes.
+    const minutesAgo = (minutes: number) =>
+      new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 16);
+    await page.getByLabel('from', { exact: true }).fill(minutesAgo(24 * 60));
+    await page.getByLabel('to', { exact: true }).fill(minutesAgo(0));
     await tab.button('Show').click();
     await page.getByText(/^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)$/).waitFor();
     const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
     for (const amount of amounts) expect(Number.parseFloat(amount)).to.be.within(100, 120);
-    const groups = await page.locator('.decisions tbody td:nth-child(9)').allTextContents();
+    const groups = await page.locator('.decisions tbody td:nth-child(10)').allTextContents();
     for (const group of groups) expect(group).to.match(/^NEW/);
+    const outcomes = await page.locator('.decisions tbody td:nth-child(7)').allTextContents();
+    for (const outcome of outcomes) expect(outcome.trim()).to.equal('UNPAID');
     await tab.visit('#/decisions?signal=honeypot');
     await page.getByRole('link', { name: 'trap-tom' }).first().waitFor();
   });
@@ -118,7 +124,7 @@ describeConsole("the console's page Decisions", (tab) => {
       expect(await verdict.getByText('client-blocked', { exact: true }).isVisible()).to.equal(false);
       await verdict.getByText(/^\d rules did not match/).click();
       await verdict.getByText('client-blocked', { exact: true }).waitFor();
-      await tab.expectNothingSerious();
+      await tab.expectNoFindings();
     });
 
     it('are asked of another version, with the client as it was then', async () => {
@@ -144,6 +150,7 @@ describeConsole("the console's page Decisions", (tab) => {
 
   it('are saved as they are shown, with no text that a spreadsheet would run', async () => {
     await tab.shop.verdict({ clientIdKey: '=1+1', orderRef: 'a "quoted", order' });
+    await tab.shop.outcome('=1+1', 'a "quoted", order', 'UNPAID', { cause: 'DECLINED' });
     await tab.open(`#/decisions?${new URLSearchParams({ clientIdKey: '=1+1' })}`);
     const { page } = tab;
     const saved = async (name: string) => {
@@ -153,7 +160,11 @@ describeConsole("the console's page Decisions", (tab) => {
     const [head = '', row = ''] = (await saved('Save these as CSV')).split('\r\n');
     expect(head).to.match(/^decidedAt,decisionId,orderRef,clientIdKey,/);
     expect(row).to.contain(`,"a ""quoted"", order",'=1+1,`);
+    expect(row).to.contain(',UNPAID DECLINED,GET_NEW,');
     const lines = (await saved('Save these as NDJSON')).trimEnd().split('\n');
-    expect(lines.map((line) => JSON.parse(line).clientIdKey)).to.deep.equal(['=1+1']);
+    const exported = lines.map((line) => JSON.parse(line));
+    expect(exported.map(({ clientIdKey, outcome }) => [clientIdKey, outcome.cause])).to.deep.equal([
+      ['=1+1', 'DECLINED'],
+    ]);
   });
 });

@@ -17,7 +17,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByRole('option', { name: 'clientsOnFingerprint' }).waitFor();
     await page.getByText(/^Different clients of the platform/).waitFor();
     await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
-    await tab.expectNothingSerious();
+    await tab.expectNoFindings();
     await page.reload();
     await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
     expect(await page.locator('.cm-content').textContent()).to.include('- { fact: clientsOnF');
@@ -34,6 +34,31 @@ describeConsole("the console's page Draft", (tab) => {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.type('t');
     await page.getByText('Every node would take this version.').waitFor();
+  });
+
+  it('tries it on what happened before it is saved, and takes a value that a sweep found', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v33');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    await tab.button('Backtest').click();
+    await page.getByText(/^[1-9]\d* decisions were compared/).waitFor({ timeout: 60_000 });
+    await page.getByRole('link', { name: 'sweep', exact: true }).click();
+    await page.getByText('p2.v33 as it stands', { exact: false }).waitFor();
+    await page.getByLabel('constant').selectOption('ladder.levels[0]');
+    await page.getByLabel('values to try').fill('60s');
+    await tab.button('Sweep').click();
+    await page.getByRole('heading', { name: 'All values' }).waitFor({ timeout: 60_000 });
+    await page.getByLabel('value', { exact: true }).fill('1');
+    await tab.button('Put levels[0] = 60s into p2.v33').click();
+    await page
+      .getByRole('group', { name: 'Files' })
+      .getByRole('button', { name: 'ladder.yaml' })
+      .first()
+      .click();
+    await page.locator('.cm-content').getByText('60s').waitFor();
+    expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
   });
 
   it('lets a key of one platform check and download, and says who may save', async () => {

@@ -16,7 +16,7 @@ describeConsole("the console's page Lists", (tab) => {
     const row = page.getByRole('row', { name: /a ring of accounts/ });
     expect(await row.textContent()).to.match(/^hmac:[\w-]{22}/);
     expect(await page.locator('main').textContent()).not.to.include('device-of-a-ring');
-    await tab.expectNothingSerious();
+    await tab.expectNoFindings();
     await row.getByRole('button', { name: 'Remove …' }).click();
     await tab.button('Take it off the list').click();
     await page.getByText('Nothing is on the list blocked-devices').waitFor();

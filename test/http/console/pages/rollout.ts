@@ -62,7 +62,7 @@ describeConsole("the console's page Rollout", (tab) => {
     await effects.getByText('p2.v11 decides for 25 % of the clients, always the same ones.').waitFor();
     await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
     await effects.getByText(/^The history names key [0-9a-f]{12} of maria, and the reason\.$/).waitFor();
-    await tab.expectNothingSerious();
+    await tab.expectNoFindings();
   });
 
   it('lets a key of one platform look, and says which key may change', async () => {

@@ -10,7 +10,7 @@ describeConsole("the console's page What if", (tab) => {
     await page.getByText('p2.v11 and p2.v10 answer alike.').waitFor();
     expect(await page.getByLabel('orderRef').inputValue()).to.equal('order-ivan-4');
     expect(await page.getByLabel('amountRequested').inputValue()).to.equal('25');
-    await tab.expectNothingSerious();
+    await tab.expectNoFindings();
   });
 
   it('shows the facts that decide about verdict and group, with what they are now; others are added', async () => {
@@ -36,7 +36,7 @@ describeConsole("the console's page What if", (tab) => {
     await tab.button('Ask').click();
     await page.getByRole('heading', { name: /^p2\.v11 .*GET_NEW/ }).waitFor();
     await page.getByText('p2.v11 and p2.v10 differ in: verdict, wait, rule.').waitFor();
-    await tab.expectNothingSerious();
+    await tab.expectNoFindings();
   });
 
   it('answers a name that nobody knows as a first request', async () => {

@@ -1,9 +1,13 @@
 import { expect } from 'chai';
+import type { Static } from 'typebox';
 import type { Decision } from '../../../../src/decision/decision.ts';
+import type { DecisionListSchema } from '../../../../src/http/platform/decisions/decisions.ts';
 import type { FoundDecisions } from '../../../../src/state/decision-search.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+
+type DecisionList = Static<typeof DecisionListSchema>;
 
 const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.';
 
@@ -75,6 +79,18 @@ describeOnStores('looking for decisions', (store) => {
       expect(ids(one.decisions)).to.deep.equal(ids(ann.slice(-1)));
       expect(one.lookedAt).to.deep.equal({ decisions: ann.length, backTo: ann.at(-1)?.at, complete: true });
     }
+  });
+
+  it('tells on demand what was reported about the orders, each once, and of the others nothing', async () => {
+    const occurredAt = service.clock.now();
+    await shop.outcome('ann', 'order-ann', 'UNPAID', { cause: 'EXPIRED', occurredAt });
+    // Of another client, the same order is another one.
+    await shop.outcome('dora', 'order-bob', 'PAID');
+    const asked = await shop.ask<DecisionList>('GET', 'decisions?include=outcomes');
+    expect(asked.body.outcomes).to.deep.equal([
+      { clientIdKey: 'ann', orderRef: 'order-ann', outcome: 'UNPAID', cause: 'EXPIRED', occurredAt },
+    ]);
+    expect((await shop.ask<DecisionList>('GET', 'decisions')).body.outcomes).to.equal(null);
   });
 
   it('needs sound parameters', async () => {

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import type { BacktestReport } from '../../../../src/evidence/backtest/backtest.ts';
 import type { Report } from '../../../../src/evidence/report/rule-report.ts';
+import type { SweepReport } from '../../../../src/evidence/sweep/sweep.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
+import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
 describe('POST /v1/platform/evidence', () => {
@@ -57,6 +60,78 @@ describe('POST /v1/platform/evidence', () => {
       null,
     ]);
     expect(backtest.compared).to.be.above(300);
+  });
+
+  describe('of a draft that lies nowhere, whose files come along', () => {
+    const folder = join(import.meta.dirname, '../../../../rules/p2.v10');
+    const filesOf = (version: string, ...edits: readonly (readonly [string, string, string])[]) => {
+      const files = Object.fromEntries(readRuleFiles(folder, []) ?? []);
+      for (const [path, from, to] of [['ruleset.yaml', 'p2.v10', version], ...edits]) {
+        const text = files[path] ?? '';
+        expect(text).to.contain(from);
+        files[path] = text.replace(from, to);
+      }
+      return files;
+    };
+
+    it('backtests it, and keeps nothing of it but its name and digest', async () => {
+      const files = filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']);
+      const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
+        version: 'p2.v20',
+        files,
+        against: 'p2.v10',
+        mode: 'closed-loop',
+      });
+      expect([status, body.rules?.ruleVersion]).to.deep.equal([200, 'p2.v20']);
+      const backtest = await worked<BacktestReport>(body);
+      expect([backtest.ruleVersion, backtest.against]).to.deep.equal(['p2.v20', 'p2.v10']);
+      expect(backtest.waits?.longer).to.be.above(0);
+      expect((await shop.ask('GET', 'rules/versions/p2.v20')).status).to.equal(404);
+      expect(JSON.stringify((await shop.ask('GET', `evidence/${body.jobId}`)).body)).not.to.contain(
+        'levels:',
+      );
+    });
+
+    it('sweeps it', async () => {
+      const { body } = await shop.ask<ShownJob>('POST', 'evidence/sweep', {
+        version: 'p2.v20',
+        files: filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']),
+        vary: ['ladder.levels[0]=20s,60s'],
+      });
+      const sweep = await worked<SweepReport>(body);
+      expect(sweep.combinations.map(({ values }) => values)).to.deep.equal([
+        { 'ladder.levels[0]': '45s' },
+        { 'ladder.levels[0]': '20s' },
+        { 'ladder.levels[0]': '60s' },
+      ]);
+    });
+
+    it('goes before what lies in RULES_DIR under its name', async () => {
+      const { body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
+        version: 'p2.v11',
+        files: filesOf('p2.v11'),
+        mode: 'recorded',
+      });
+      const backtest = await worked<BacktestReport>(body);
+      expect([backtest.ruleVersion, backtest.changed]).to.deep.equal(['p2.v11', 0]);
+    });
+
+    it('says what is wrong with it before anything is worked out', async () => {
+      const unsound = await shop.ask('POST', 'evidence/backtest', {
+        version: 'p2.v20',
+        files: filesOf('p2.v20', ['verdicts.yaml', 'fact: attemptOpen', 'fact: atemptOpen']),
+      });
+      expect([unsound.status, unsound.body.detail]).to.deep.equal([
+        422,
+        'p2.v20 is not tried, because it is not sound:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
+      ]);
+      const badName = await shop.ask('POST', 'evidence/sweep', {
+        version: '../p2',
+        files: {},
+        vary: ['ladder.levels[0]=20s'],
+      });
+      expect([badName.status, badName.body.errors?.[0]?.pointer]).to.deep.equal([400, '/version']);
+    });
   });
 
   it("sees the key's own platform alone, and the installation's key all of them", async () => {

@@ -7,7 +7,7 @@ import { formatExample } from '../../../../rules/proof/example.ts';
 import { list, named, nullable, type Shape, shape } from '../../../../shapes.ts';
 import { location, word, yesNo } from '../../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { CoverageSchema } from '../rule-folder-shapes.ts';
+import { ConstantSchema, CoverageSchema } from '../rule-folder-shapes.ts';
 import { withinLimits } from '../rule-version.ts';
 import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
@@ -32,6 +32,7 @@ export const CheckedDraftSchema = named(
     problems: list(RemarkSchema, 'In what it is not sound; otherwise what stands in the way of its release'),
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(CoverageSchema),
+    constants: list(ConstantSchema, 'What a sweep may vary; empty when it is not sound'),
   }),
 );
 
@@ -57,19 +58,23 @@ export const checkDraft = operation({
     ],
     notes: [],
     coverage: null,
+    constants: [],
   }),
   refusals: [BAD_DRAFT_NAME, DESK_FULL],
   answer: ({ body, key }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, key, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock());
-      const { digest, problems, notes, coverage } = await withinLimits(() => desk.check(draft, known));
+      const { digest, problems, notes, coverage, constants } = await withinLimits(() =>
+        desk.check(draft, known),
+      );
       return {
         sound: digest !== null,
         digest,
         problems: problems.map(told),
         notes: notes.map(told),
         coverage,
+        constants,
       };
     }),
 });

@@ -1,8 +1,10 @@
 import { type TSchema, Type } from 'typebox';
-import type { DraftText } from '../../../../analysis/desk/rule-desk.ts';
-import { isRuleVersion, RULE_VERSION_FORM } from '../../../../rules/rule-set.ts';
+import type { DraftText } from '../../../../rules/folder/draft.ts';
+import { formatProblem, type Problem } from '../../../../rules/problem.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
 import { type Shape, text } from '../../../../shapes.ts';
 import { jsonBody, malformed, malformedAt } from '../../../operation/request-body.ts';
+import { HttpProblem, refusal } from '../../../request/problems.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
@@ -30,6 +32,29 @@ export const DRAFT_EXAMPLE = {
 const BAD_VERSION = ['/version', `must be ${RULE_VERSION_FORM}`] as const;
 
 export const BAD_DRAFT_NAME = malformed(...BAD_VERSION);
+
+export const DRAFT_UNSOUND = refusal(
+  'draftUnsound',
+  'It has problems; only what is sound is kept, or tried.',
+  (version: string, done: string, problems: string) =>
+    new HttpProblem(
+      422,
+      'draft not sound',
+      `${version} is not ${done}, because it is not sound:\n${problems}`,
+    ),
+  'p2.v11',
+  'kept',
+  'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
+);
+
+/** What a draft that is not sound is answered with, after what was wanted of it. */
+export function draftUnsound(
+  version: RuleVersion,
+  done: 'kept' | 'tried',
+  problems: readonly Problem[],
+): HttpProblem {
+  return DRAFT_UNSOUND.problem(version, done, problems.map(formatProblem).join('\n'));
+}
 
 /** A body that brings the files of a draft along, so that it may be larger than others. */
 export function draftBody<S extends TSchema>(name: string, schema: S, example: Shape<S>) {

@@ -6,7 +6,6 @@ import type { Fleet } from '../../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
 import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
-import { formatProblem } from '../../../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
 import { named, type Shape, shape, text } from '../../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
@@ -16,7 +15,7 @@ import { pathText } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
 import { withinLimits } from '../rule-version.ts';
 import { isTakenUp } from '../taken-up.ts';
-import { DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
+import { DRAFT_EXAMPLE, DRAFT_FILES, DRAFT_UNSOUND, draftBody, draftUnsound } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
 
 export interface SaveDraftParts {
@@ -55,15 +54,6 @@ const DRAFT_REFUSED = refusal(
   'It may not be kept like this; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'draft refused', detail),
   'p2.v11 is released and never changes; choose another version',
-);
-
-const DRAFT_UNSOUND = refusal(
-  'draftUnsound',
-  'It has problems; only what is sound is kept.',
-  (version: string, problems: string) =>
-    new HttpProblem(422, 'draft not sound', `${version} is not kept, because it is not sound:\n${problems}`),
-  'p2.v11',
-  'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
 );
 
 const BAD_VERSION_IN_PATH = refusal(
@@ -105,7 +95,7 @@ export const saveDraft = operation({
       await refuseOnTrial(version, fleet);
       return { saved: await kept(() => desk.save(draft)), before: draft.replaces };
     });
-    if (!saved.ok) throw DRAFT_UNSOUND.problem(version, saved.problems.map(formatProblem).join('\n'));
+    if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
     const { digest } = saved;
     await audit.note({
       who: actorOfKey(key),

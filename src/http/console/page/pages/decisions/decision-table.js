@@ -2,9 +2,13 @@ import { html } from '../../html.js';
 import { dateTime, factText } from '../../parts/format.js';
 import { toClient, toDecision, toOrder } from '../../parts/links.js';
 import { numbers, Table } from '../../parts/table.js';
+import { outcomeText } from '../../parts/time-line/moment.js';
+import { outcomeTone } from '../../parts/time-line/sign.js';
 import { Pill, Verdict } from '../../parts/verdict.js';
 
-/** @import { Decision } from '../../answers.d.ts' */
+/** @import { Decision, FoundDecisions } from '../../answers.d.ts' */
+
+/** @typedef {NonNullable<FoundDecisions['outcomes']>[number]} OrderOutcome */
 
 const COLUMNS = [
   'time',
@@ -13,6 +17,7 @@ const COLUMNS = [
   'client',
   ...numbers('amount'),
   'method',
+  'outcome',
   'rule',
   'version',
   'group',
@@ -21,16 +26,28 @@ const COLUMNS = [
 
 /**
  * Decisions as rows, each leading to its explanation.
- * @param {{ decisions: readonly Decision[] }} props
+ * @param {{ found: FoundDecisions }} props
  */
-export function DecisionTable({ decisions }) {
+export function DecisionTable({ found: { decisions, outcomes } }) {
   return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions">
-    ${decisions.map((decision) => html`<${Row} key=${decision.decisionId} decision=${decision} />`)}
+    ${decisions.map((decision) => {
+      const outcome = outcomeOf(decision, outcomes);
+      return html`<${Row} key=${decision.decisionId} decision=${decision} outcome=${outcome} />`;
+    })}
   <//>`;
 }
 
-/** @param {{ decision: Decision }} props */
-function Row({ decision }) {
+/**
+ * What was reported about the order of a decision.
+ * @param {Decision} decision
+ * @param {FoundDecisions['outcomes']} outcomes
+ */
+export function outcomeOf({ clientIdKey, orderRef }, outcomes) {
+  return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
+}
+
+/** @param {{ decision: Decision, outcome: OrderOutcome | null }} props */
+function Row({ decision, outcome }) {
   const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
   const [day = '', time = ''] = dateTime(at).split(' ');
   return html`<tr>
@@ -42,6 +59,9 @@ function Row({ decision }) {
     <td class="key"><a href=${toClient(clientIdKey)}>${clientIdKey}</a></td>
     <td class="num">${amountOf(decision)}</td>
     <td class="key">${methodOf(decision)}</td>
+    <td>
+      ${outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`}
+    </td>
     <td>${rule}</td>
     <td>${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}</td>
     <td>${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}</td>

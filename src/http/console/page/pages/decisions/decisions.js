@@ -32,6 +32,7 @@ function DecisionList({ query, session }) {
   const filter = filterOf(query);
   const question = asked(filter);
   question.set('limit', String(PAGE_DECISIONS));
+  question.set('include', 'outcomes');
   const answer = useAnswer(decisions(question));
   const page = { key: question.toString(), question, filtered: filter.size > 0 };
   const listed = (/** @type {FoundDecisions} */ found) => html`<${Pages} ...${page} first=${found} />`;
@@ -68,7 +69,8 @@ function together(pages) {
   const byId = new Map(pages.flatMap((page) => page.decisions.map((one) => [one.decisionId, one])));
   const { backTo = null, complete = true } = pages.at(-1)?.lookedAt ?? {};
   const lookedAt = pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0);
-  return { decisions: [...byId.values()], lookedAt: { decisions: lookedAt, backTo, complete } };
+  const outcomes = pages.flatMap((page) => page.outcomes ?? []);
+  return { decisions: [...byId.values()], lookedAt: { decisions: lookedAt, backTo, complete }, outcomes };
 }
 
 /**
@@ -83,7 +85,8 @@ function Newest({ found: { decisions }, session }) {
 }
 
 /** @param {{ found: FoundDecisions, filtered: boolean, older: () => void }} props */
-function Matching({ found: { decisions, lookedAt }, filtered, older }) {
+function Matching({ found, filtered, older }) {
+  const { decisions, lookedAt } = found;
   if (decisions.length === 0 && !filtered && lookedAt.complete)
     return html`<${Empty} title="No decision yet">
       Each POST /v1/client/verdict becomes one, and is kept for 90 days.
@@ -92,8 +95,8 @@ function Matching({ found: { decisions, lookedAt }, filtered, older }) {
     return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
       ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
   return html`<p class="faint" role="status">${howMany(decisions.length, filtered, lookedAt)}</p>
-    <${DecisionTable} decisions=${decisions} />
-    <${Export} decisions=${decisions} />
+    <${DecisionTable} found=${found} />
+    <${Export} found=${found} />
     ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
 }
 

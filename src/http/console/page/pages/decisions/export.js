@@ -1,10 +1,17 @@
 import { html } from '../../html.js';
 import { saveFile } from '../../parts/save-file.js';
-import { amountOf, methodOf } from './decision-table.js';
+import { outcomeText } from '../../parts/time-line/moment.js';
+import { amountOf, methodOf, outcomeOf } from './decision-table.js';
 
-/** @import { Decision } from '../../answers.d.ts' */
+/**
+ * @import { Decision, FoundDecisions } from '../../answers.d.ts'
+ * @import { OrderOutcome } from './decision-table.js'
+ */
 
-/** @type {readonly (readonly [name: string, pick: (decision: Decision) => unknown])[]} */
+/** A decision with what was reported about its order. */
+/** @typedef {Decision & { readonly outcome: OrderOutcome | null }} ExportedDecision */
+
+/** @type {readonly (readonly [name: string, pick: (decision: ExportedDecision) => unknown])[]} */
 const COLUMNS = [
   ['decidedAt', ({ at }) => new Date(at).toISOString()],
   ['decisionId', ({ decisionId }) => decisionId],
@@ -13,6 +20,7 @@ const COLUMNS = [
   ['sellPointKey', ({ sellPointKey }) => sellPointKey],
   ['amount', amountOf],
   ['method', methodOf],
+  ['outcome', ({ outcome }) => (outcome === null ? '' : outcomeText(outcome))],
   ['verdict', ({ verdict }) => verdict],
   ['waitSeconds', ({ waitSeconds }) => waitSeconds ?? ''],
   ['rule', ({ rule }) => rule],
@@ -25,18 +33,19 @@ const COLUMNS = [
 
 /**
  * The decisions that are shown, as a file.
- * @param {{ decisions: readonly Decision[] }} props
+ * @param {{ found: FoundDecisions }} props
  */
-export function Export({ decisions }) {
-  const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(decisions));
-  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', ndjsonOf(decisions));
+export function Export({ found: { decisions, outcomes } }) {
+  const shown = decisions.map((one) => ({ ...one, outcome: outcomeOf(one, outcomes) }));
+  const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(shown));
+  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', ndjsonOf(shown));
   return html`<div class="buttons">
     <button type="button" onClick=${csv}>Save these as CSV</button>
     <button type="button" onClick=${ndjson}>Save these as NDJSON</button>
   </div>`;
 }
 
-/** @param {readonly Decision[]} decisions */
+/** @param {readonly ExportedDecision[]} decisions */
 function csvOf(decisions) {
   const head = COLUMNS.map(([name]) => name).join(',');
   const rows = decisions.map((decision) => COLUMNS.map(([, pick]) => cell(pick(decision))).join(','));
@@ -53,7 +62,7 @@ function cell(value) {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** @param {readonly Decision[]} decisions */
+/** @param {readonly ExportedDecision[]} decisions */
 function ndjsonOf(decisions) {
   return decisions.map((decision) => `${JSON.stringify(decision)}\n`).join('');
 }

@@ -28,7 +28,7 @@ const NAMES = /** @type {const} */ ([
 
 const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
 
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /**
  * The filter in an address; what the API does not know is left out.
@@ -44,22 +44,22 @@ export function filterOf(query) {
 }
 
 /**
- * The filter as the API takes it: days become the moments at which they begin and end, in the reader's time
- * zone.
+ * The filter as the API takes it: minutes become the moments at which they begin and end, in the reader's
+ * time zone.
  * @param {Filter} filter
  */
 export function asked(filter) {
   const query = new URLSearchParams([...filter]);
   const [from, to] = [startOf(filter.get('from')), startOf(filter.get('to'))];
   if (from !== null) query.set('from', String(from));
-  if (to !== null) query.set('to', String(to + DAY_MS));
+  if (to !== null) query.set('to', String(to + MINUTE_MS));
   return query;
 }
 
-/** @param {string | undefined} day */
-function startOf(day) {
-  const at = Date.parse(`${day}T00:00`);
-  return day === undefined || Number.isNaN(at) ? null : at;
+/** @param {string | undefined} minute */
+function startOf(minute) {
+  const at = Date.parse(minute ?? '');
+  return Number.isNaN(at) ? null : at;
 }
 
 /** @param {{ filter: Filter, session: Session, reload: () => void }} props */
@@ -96,8 +96,8 @@ export function Filters({ filter, session, reload }) {
     <//>
     <${Field} label="amount from"><input ...${name('amountMin')} ...${AMOUNT} /><//>
     <${Field} label="amount to"><input ...${name('amountMax')} ...${AMOUNT} /><//>
-    <${Field} label="from day"><input type="date" ...${name('from')} /><//>
-    <${Field} label="to day"><input type="date" ...${name('to')} /><//>
+    <${Field} label="from"><input type="datetime-local" ...${name('from')} /><//>
+    <${Field} label="to"><input type="datetime-local" ...${name('to')} /><//>
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>

@@ -4,33 +4,31 @@ import { useJob, WorkedOut } from '../../parts/evidence/worked.js';
 import { count, counted } from '../../parts/format.js';
 
 /**
- * @import { BacktestReport, RuleFolderList, Worked } from '../../answers.d.ts'
+ * @import { BacktestReport, CheckedDraft, RuleFolderList, Worked } from '../../answers.d.ts'
  * @import { Answer } from '../../api.js'
  * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
  */
 
 /**
- * What the draft would have decided on what happened. It is worked out of the files in RULES_DIR.
- * @param {{ copy: WorkingCopy, list: RuleFolderList }} props
+ * What the draft would have decided on what happened, as it stands here: what is not saved goes along with
+ * the question.
+ * @param {{ copy: WorkingCopy, checked: CheckedDraft | null, list: RuleFolderList }} props
  */
-export function TryOut({ copy: { version, saved, from }, list }) {
+export function TryOut({ copy: { version, files, saved, from }, checked, list }) {
   const [jobId, setJobId] = useState(/** @type {string | null} */ (null));
   const sound = list.versions.filter((one) => one.sound && one.version !== version);
   const against = sound.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`);
-  const button = html`<button type="submit" disabled=${!saved}>Backtest</button>`;
+  const isSound = saved || checked?.sound === true;
+  const button = html`<button type="submit" disabled=${!isSound}>Backtest</button>`;
+  const draft = saved ? { version } : { version, files };
   const sweep = `#/evidence/sweep?${new URLSearchParams({ version, days: '30' })}`;
   return html`<section class="card" aria-label="Backtest">
     <h2>Try it on what happened</h2>
-    ${
-      saved
-        ? html`<p class="faint">
-            Other values of a threshold or a wait are tried by a <a href=${sweep}>sweep</a>.
-          </p>`
-        : html`<p class="faint">Save it first: a backtest is of what lies in RULES_DIR.</p>`
-    }
-    <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId }}>
-      <input type="hidden" name="version" value=${version} />
-    <//>
+    <p class="faint">
+      ${!saved && 'As it stands here: its files go along with the question, and are kept for that alone. '}
+      Other values of a threshold or a wait are tried by a <a href=${sweep}>sweep</a>.
+    </p>
+    <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId, rules: draft }} />
     ${jobId && html`<${Backtest} key=${jobId} jobId=${jobId} />`}
   </section>`;
 }

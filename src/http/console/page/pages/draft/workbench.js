@@ -1,6 +1,7 @@
 import { may } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Cases } from '../../parts/rules/cases.js';
+import { useCheck } from '../../parts/rules/use-check.js';
 import { withFile } from '../../parts/rules/working-copy.js';
 import { Compare } from './compare.js';
 import { FileEditor } from './file-editor.js';
@@ -8,7 +9,6 @@ import { Keep } from './keep.js';
 import { Release } from './release.js';
 import { Remarks } from './remarks.js';
 import { TryOut } from './try-out.js';
-import { useCheck } from './use-check.js';
 
 /**
  * @import { CheckedDraft, RuleFolderList, Session } from '../../answers.d.ts'
@@ -43,6 +43,6 @@ export function Workbench({ copy, change, discard, list, session, again }) {
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
     ${checked?.coverage && html`<${Cases} run=${checked.coverage} />`}
     <${Compare} copy=${copy} checked=${checked} list=${list} />
-    <${TryOut} copy=${copy} list=${list} />
+    <${TryOut} copy=${copy} checked=${checked} list=${list} />
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;
 }

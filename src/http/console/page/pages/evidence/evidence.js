@@ -3,6 +3,7 @@ import { html } from '../../html.js';
 import { REACHES } from '../../parts/evidence/span.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Answered, Empty } from '../../parts/notice.js';
+import { unsavedCopy } from '../../parts/rules/working-copy.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
 import { Reliability } from './reliability.js';
 import { RulesOnOutcomes } from './rules-report.js';
@@ -43,6 +44,9 @@ export function EvidencePage({ place, session }) {
       return html`<${Empty} title="No rule set on this node">
         Set RULES_DIR to the folder of rule sets.
       <//>`;
+    // A draft may be swept as it stands in this browser.
+    const versionsShown =
+      sound.includes(version) || unsavedCopy(version) === null ? sound : [version, ...sound];
     const query = new URLSearchParams({ version, days });
     return html`
       <nav class="tabs" aria-label="Evidence">
@@ -54,7 +58,8 @@ export function EvidencePage({ place, session }) {
           >`,
         )}
       </nav>
-      <${Choice} key=${`${tab.item} ${query}`} versions=${sound} ...${{ version, days, item: tab.item }} />
+      <${Choice} key=${`${tab.item} ${query}`} versions=${versionsShown}
+        ...${{ version, days, item: tab.item }} />
       ${status.data && html`<${tab.view} key=${tab.item} ...${{ ...given, version, days }} />`}`;
   };
   return html`<${Answered} answer=${folders}>${shown}<//>`;

@@ -2,7 +2,7 @@ import { ask, may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
-import { copyOf, keepCopy, keptCopy } from '../../parts/rules/working-copy.js';
+import { copyOf, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
 import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
 
 /**
@@ -74,24 +74,9 @@ function workOn(folder, version, { values = {}, files = {} }) {
   const missing = Object.keys(values).find((path) => folder.constants.every((one) => one.path !== path));
   if (missing !== undefined)
     throw new Error(`${folder.version} does not write ${missing}; add it to the draft by hand.`);
-  const changed = folder.files.map((file) => ({ ...file, text: withValues(folder, file, values) }));
-  const copy = copyOf({ ...folder, files: changed }, version);
+  // The places of the constants are those in the texts under the old name.
+  const same = withValues(copyOf(folder, folder.version), folder.constants, values);
+  const copy = renamedCopy(same, version);
   keepCopy({ ...copy, files: { ...copy.files, ...files } });
   location.hash = `#/draft/${version}`;
-}
-
-/**
- * A file with other values of its constants; all else stays as it is.
- * @param {OpenedRuleFolder} folder
- * @param {OpenedRuleFolder['files'][number]} file
- * @param {Readonly<Record<string, string>>} values
- */
-function withValues({ constants }, { path, text }, values) {
-  // From the end to the beginning, so that no replacement moves the place of the next.
-  return constants
-    .filter((one) => one.file === path && values[one.path] !== undefined)
-    .toSorted((a, b) => b.from - a.from)
-    .reduce((edited, { path: constant, from, to }) => {
-      return edited.slice(0, from) + values[constant] + edited.slice(to);
-    }, text);
 }

@@ -3,7 +3,9 @@ import { html, useState } from '../../html.js';
 import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
-import { Answered, Empty } from '../../parts/notice.js';
+import { Answered, Empty, Loading, Trouble } from '../../parts/notice.js';
+import { useCheck } from '../../parts/rules/use-check.js';
+import { unsavedCopy } from '../../parts/rules/working-copy.js';
 import { ruleFolder, SWEEP } from '../../questions.js';
 import { TradeOffCurve } from './trade-off.js';
 
@@ -11,6 +13,7 @@ import { TradeOffCurve } from './trade-off.js';
  * @import { OpenedRuleFolder, Session, SweepReport } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
+ * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
  * @typedef {OpenedRuleFolder['constants'][number]} Constant
  */
 
@@ -18,21 +21,63 @@ import { TradeOffCurve } from './trade-off.js';
 const FIRST_PATH = /unpaidChain$/;
 
 /**
- * What other values of a constant would have done to orders.
- * @param {{ version: string, days: string, query: URLSearchParams, session: Session }} props
+ * @typedef {object} SweepProps
+ * @property {string} version
+ * @property {string} days
+ * @property {URLSearchParams} query
+ * @property {Session} session
  */
-export function SweepOf({ version, days, query, session }) {
-  const folder = useAnswer(ruleFolder(version));
+
+/**
+ * What other values of a constant would have done to orders: of a version in RULES_DIR, or of a draft as it
+ * stands in this browser.
+ * @param {SweepProps} props
+ */
+export function SweepOf(props) {
+  const [copy] = useState(() => unsavedCopy(props.version));
+  return copy === null
+    ? html`<${SweepOfFolder} ...${props} />`
+    : html`<${SweepOfCopy} ...${props} copy=${copy} />`;
+}
+
+/** @param {SweepProps} props */
+function SweepOfFolder(props) {
+  const folder = useAnswer(ruleFolder(props.version));
+  const shown = (/** @type {OpenedRuleFolder} */ { constants }) =>
+    html`<${Sweep} ...${props} constants=${constants} copy=${null} />`;
+  return html`<${Answered} answer=${folder}>${shown}<//>`;
+}
+
+/** @param {SweepProps & { copy: WorkingCopy }} props */
+function SweepOfCopy({ copy, ...props }) {
+  const { checked, error } = useCheck(copy);
+  if (error) return html`<${Trouble} error=${error} />`;
+  if (checked === null) return html`<${Loading} />`;
+  if (!checked.sound)
+    return html`<${Empty} title="${copy.version} is not sound yet">
+      <a href=${`#/draft/${copy.version}`}>Mend its problems</a>, then its constants can be varied.
+    <//>`;
+  return html`<p class="faint">
+      ${copy.version} as it stands <a href=${`#/draft/${copy.version}`}>in this browser</a>; its files go
+      along with the question, and are kept for that alone.
+    </p>
+    <${Sweep} ...${props} constants=${checked.constants} copy=${copy} />`;
+}
+
+/** @param {SweepProps & { constants: readonly Constant[], copy: WorkingCopy | null }} props */
+function Sweep({ version, days, query, session, constants, copy }) {
   const [path, values] = [query.get('path'), query.get('values')];
+  const rules = copy === null ? { version } : { version, files: copy.files };
   const body =
-    path === null || values === null ? null : { version, from: sinceDays(days), vary: [`${path}=${values}`] };
+    path === null || values === null
+      ? null
+      : { ...rules, from: sinceDays(days), vary: [`${path}=${values}`] };
   /** @type {Evidence<SweepReport>} */
   const evidence = useEvidence(SWEEP, body);
+  const draft = copy === null ? null : { copy, constants };
   const shown = (/** @type {SweepReport} */ report) =>
-    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} session=${session} />`;
-  const form = (/** @type {OpenedRuleFolder} */ { constants }) =>
-    html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, days, path, values }} />`;
-  return html`<${Answered} answer=${folder}>${form}<//>
+    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} session=${session} draft=${draft} />`;
+  return html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, days, path, values }} />
     ${
       body === null
         ? html`<${Empty} title="Choose a constant and its values">

@@ -2,6 +2,7 @@ import { html, useState } from '../../html.js';
 import { intervalText, OrdersBar } from '../../parts/evidence/orders.js';
 import { Gaps } from '../../parts/evidence/span.js';
 import { count, dateTime } from '../../parts/format.js';
+import { keepCopy, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
 import { MakeDraft } from './make-draft.js';
@@ -9,6 +10,7 @@ import { MakeDraft } from './make-draft.js';
 /**
  * @import { Session, SweepReport, SweptCombination, TradeOff } from '../../answers.d.ts'
  * @import { InputEvent } from '../../parts/form.js'
+ * @import { Constant, WorkingCopy } from '../../parts/rules/working-copy.js'
  */
 
 /** What a value costs and saves, as the columns say it. */
@@ -19,11 +21,14 @@ const EFFECTS = /** @type {const} */ ([
   ['paidHeldBack', 'paid orders held back'],
 ]);
 
+/** A draft in this browser that was swept, with what may be varied in it. */
+/** @typedef {{ readonly copy: WorkingCopy, readonly constants: readonly Constant[] }} SweptDraft */
+
 /**
  * The trade-off of all values on the later part of the time, with a slider over them.
- * @param {{ report: SweepReport, session: Session }} props
+ * @param {{ report: SweepReport, session: Session, draft: SweptDraft | null }} props
  */
-export function TradeOffCurve({ report, session }) {
+export function TradeOffCurve({ report, session, draft }) {
   const swept = inOrder(report.combinations);
   const present = swept.findIndex((one) => one.present);
   const [place, setPlace] = useState(Math.max(0, present));
@@ -51,7 +56,7 @@ export function TradeOffCurve({ report, session }) {
             aria-valuetext=${valuesText(chosen)} />
         </label>
         <${Effects} chosen=${chosen} present=${swept[present] ?? chosen} />
-        <${Draft} key=${valuesText(chosen)} version=${report.version} chosen=${chosen} session=${session} />
+        <${Draft} key=${valuesText(chosen)} version=${report.version} ...${{ chosen, session, draft }} />
       </section>
     </div>
     <section class="card">
@@ -98,9 +103,22 @@ function signed(difference) {
   return difference > 0 ? `+${count(difference)}` : count(difference);
 }
 
-/** @param {{ version: string, chosen: SweptCombination, session: Session }} props */
-function Draft({ version, chosen, session }) {
+/**
+ * @param {{
+ *   version: string, chosen: SweptCombination, session: Session, draft: SweptDraft | null,
+ * }} props
+ */
+function Draft({ version, chosen, session, draft }) {
   if (chosen.present) return null;
+  if (draft !== null) {
+    const take = () => {
+      keepCopy(withValues(draft.copy, draft.constants, chosen.values));
+      location.hash = `#/draft/${version}`;
+    };
+    return html`<div class="buttons">
+      <button type="button" onClick=${take}>Put ${valuesText(chosen)} into ${version}</button>
+    </div>`;
+  }
   return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;
 }
 

@@ -52,7 +52,8 @@ export function VerdictFigures({ slots, name }) {
 export function VerdictCharts({ slots, note, marks }) {
   const at = useMemo(() => slots.map((slot) => slot.at), [slots]);
   const props = { at, slots, all: verdictsIn(slots), note, marks };
-  return html`<div class="charts charts-two">
+  return html`<h2 class="only-read">What was answered</h2>
+    <div class="charts charts-two">
       <${VerdictMix} ...${props} />
     <${BotShare} ...${props} />
     <${Groups} ...${props} />

@@ -9,6 +9,7 @@ import { REACHES, sinceDays } from './span.js';
  * @import { Refusal } from '../../api.js'
  * @import { ComponentChildren } from '../../packages/preact.js'
  * @import { FormEvent } from '../form.js'
+ * @import { WorkingCopy } from '../rules/working-copy.js'
  */
 
 const MODES = /** @type {const} */ ([
@@ -17,22 +18,24 @@ const MODES = /** @type {const} */ ([
 ]);
 
 /**
- * Asks for a backtest on the archive. The children name the version that is asked; `against` are the options
- * for what it is compared with, `mode` is the one that is chosen at first.
+ * Asks for a backtest on the archive. The children name the version that is asked, or `rules` are a draft as
+ * it stands; `against` are the options for what it is compared with, `mode` is chosen at first.
  * @param {{
- *   children: ComponentChildren,
+ *   children?: ComponentChildren,
+ *   rules?: { readonly version: string, readonly files?: WorkingCopy['files'] },
  *   against: ComponentChildren,
  *   mode: 'recorded' | 'closed-loop',
  *   button: ComponentChildren,
  *   onJob: (jobId: string) => void,
  * }} props
  */
-export function BacktestForm({ children, against, mode, button, onJob }) {
+export function BacktestForm({ children, rules, against, mode, button, onJob }) {
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const run = (/** @type {FormEvent} */ event) => {
     const { days = '', ...values } = formValues(event);
     setError(null);
-    ask('POST', BACKTEST, { ...values, from: sinceDays(days) }).then(({ jobId }) => onJob(jobId), setError);
+    const body = { ...rules, ...values, from: sinceDays(days) };
+    ask('POST', BACKTEST, body).then(({ jobId }) => onJob(jobId), setError);
   };
   return html`<form class="filters" onSubmit=${run}>
       ${children}

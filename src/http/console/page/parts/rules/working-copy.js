@@ -1,5 +1,7 @@
 /** @import { OpenedRuleFolder } from '../../answers.d.ts' */
 
+/** @typedef {OpenedRuleFolder['constants'][number]} Constant */
+
 /**
  * A rule set that somebody works on in this browser. It is kept there with every change, and nowhere else
  * until it is saved.
@@ -34,6 +36,15 @@ export function keptCopy(version) {
   } catch {
     return null;
   }
+}
+
+/**
+ * What is here and nowhere else of a version.
+ * @param {string} version
+ */
+export function unsavedCopy(version) {
+  const copy = keptCopy(version);
+  return copy === null || copy.saved ? null : copy;
 }
 
 /** @param {WorkingCopy} copy */
@@ -91,6 +102,23 @@ export function renamedCopy(copy, version) {
  */
 export function withFile(copy, path, text) {
   return { ...copy, files: { ...copy.files, [path]: text }, saved: false, editedAt: Date.now() };
+}
+
+/**
+ * The draft with other values of constants, by their paths; all else stays as it is.
+ * @param {WorkingCopy} copy
+ * @param {readonly Constant[]} constants
+ * @param {Readonly<Record<string, string>>} values
+ */
+export function withValues(copy, constants, values) {
+  // From the end to the beginning, so that no replacement moves the place of the next.
+  return constants
+    .filter(({ path }) => values[path] !== undefined)
+    .toSorted((a, b) => b.from - a.from)
+    .reduce((edited, { path, file, from, to }) => {
+      const text = edited.files[file] ?? '';
+      return withFile(edited, file, text.slice(0, from) + values[path] + text.slice(to));
+    }, copy);
 }
 
 /**

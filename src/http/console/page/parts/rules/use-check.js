@@ -5,7 +5,7 @@ import { CHECK_DRAFT } from '../../questions.js';
 /**
  * @import { CheckedDraft } from '../../answers.d.ts'
  * @import { Refusal } from '../../api.js'
- * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
+ * @import { WorkingCopy } from './working-copy.js'
  */
 
 /** Long enough for a word to be typed to its end. */
