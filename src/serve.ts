@@ -14,7 +14,7 @@ import type { RuleSet } from './rules/rule-set.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
-import type { Store } from './state/store.ts';
+import { type Store, StoreUnavailable } from './state/store.ts';
 import type { Peers } from './workers/peers.ts';
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */
@@ -64,7 +64,11 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     await peers.ready(announcement(application, store, node.active));
     if (!peers.leads) return;
     warnAboutSecret(config, log);
-    await greetNewcomer(application, config, store, clock);
+    await greetNewcomer(application, config, store, clock).catch((error: unknown) => {
+      // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
+      if (!(error instanceof StoreUnavailable)) throw error;
+      log.warn({ err: error }, 'whether there is an access key could not be looked up');
+    });
   } catch (error) {
     await store.close();
     throw error;

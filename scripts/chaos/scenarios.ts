@@ -6,6 +6,7 @@ import { redisKills } from './accidents/redis-kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { serviceKills } from './accidents/service-kills.ts';
+import { sharedLists } from './accidents/shared-lists.ts';
 import { workerKills } from './accidents/worker-kills.ts';
 import { busyEvidence } from './attacks/busy-evidence.ts';
 import { busySearches } from './attacks/busy-searches.ts';
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   redisKills,
   archiveKills,
   redisStopped,
+  sharedLists,
   failover,
   linearizability,
   overload,

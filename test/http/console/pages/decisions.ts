@@ -66,8 +66,8 @@ describeConsole("the console's page Decisions", (tab) => {
       // The browser's processes are none of ours: what they stood still does not lengthen the wait.
       await until('there are more rows', async () => (await shownRows()) > rows, 120_000);
     }
-    const links = await tab.page.locator('.decisions tbody a[href^="#/decisions/"]').all();
-    const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
+    const links = tab.page.locator('.decisions tbody a[href^="#/decisions/"]');
+    const addresses = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
     expect(addresses.length).to.be.above(400);
     expect(new Set(addresses).size).to.equal(addresses.length);
   });

@@ -1,0 +1,63 @@
+import type { ServiceNode } from '../processes/service-node.ts';
+
+/** A line of a bulk change. */
+export type ImportLine =
+  | { readonly value: string; readonly kind: string; readonly reason: string }
+  | { readonly value: string; readonly remove: true };
+
+/** What is done once so many lines were answered. */
+export interface Interruption {
+  readonly lines: number;
+  readonly interrupt: () => Promise<void>;
+}
+
+/** Sends a bulk change and gives the values that were answered as done, up to its end or its interruption. */
+export async function importLines(
+  { platformUrl, key }: ServiceNode,
+  list: string,
+  lines: readonly object[],
+  interruption?: Interruption,
+): Promise<readonly string[]> {
+  const done: string[] = [];
+  try {
+    const answer = await fetch(`${platformUrl}/v1/platform/lists/${list}/entries`, {
+      method: 'POST',
+      headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/x-ndjson' },
+      body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    });
+    for await (const line of linesOf(answer)) {
+      const { value, result }: { value: string; result?: string } = JSON.parse(line);
+      if (result !== undefined) done.push(value);
+      if (done.length === interruption?.lines) await interruption.interrupt();
+    }
+  } catch (error) {
+    // Whoever is killed says nothing more; what it said until then was read.
+    if (interruption === undefined || done.length < interruption.lines) throw error;
+  }
+  return done;
+}
+
+async function* linesOf(answer: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of answer.body ?? []) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+/** All values of a list as a node has them; empty where there is no such list. */
+export async function listedValues({ shop }: ServiceNode, list: string): Promise<ReadonlySet<string>> {
+  const values = new Set<string>();
+  for (let before = ''; ; ) {
+    const { body } = await shop.ask<{
+      readonly entries?: readonly { readonly value: string; readonly change: number }[];
+      readonly complete?: boolean;
+    }>('GET', `lists/${list}/entries?limit=500${before}`);
+    for (const { value } of body.entries ?? []) values.add(value);
+    const last = body.entries?.at(-1);
+    if (last === undefined || body.complete !== false) return values;
+    before = `&before=${last.change}`;
+  }
+}
