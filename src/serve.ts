@@ -94,13 +94,13 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
 }
 
 function evidenceDesk(
-  { archiveDir, rulesDir }: Config,
+  { archiveDir, rulesDir, signalSecret }: Config,
   store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
   const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
-  return new EvidenceDesk({ archiveDir, rulesDir, store, clock, onTrouble });
+  return new EvidenceDesk({ archiveDir, rulesDir, signalSecret, store, clock, onTrouble });
 }
 
 function startNode(

@@ -67,6 +67,7 @@ export function backtestResult(): BacktestReport {
       base: [{ level: 1, waits: 1_800, clients: 1_400, cameBack: 610, paid: 220 }],
       candidate: [{ level: 1, waits: 2_710, clients: 1_930, cameBack: 840, paid: 290 }],
     },
+    heldOut: { base: [], candidate: [] },
     undecidable: { count: 0, facts: [] },
     reproduced: null,
     emptyLists: [],

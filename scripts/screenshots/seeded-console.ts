@@ -61,7 +61,8 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const archiveDir = join(folder, 'archive');
   const archive = new ArchiveReader(archiveDir, store);
   const onTrouble = (message: string) => console.error(message);
-  const desk = { archiveDir, rulesDir, store, clock: clock.now, onTrouble };
+  const { signalSecret } = SETTINGS;
+  const desk = { archiveDir, rulesDir, signalSecret, store, clock: clock.now, onTrouble };
   const application = await startApplication({
     ...SETTINGS,
     store,

@@ -3,7 +3,7 @@ import { linkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, READING } from './archive.ts';
-import { type ArchiveState, codeOf, writeState } from './archive-log.ts';
+import { type ArchiveState, codeOf, writePassingState } from './archive-log.ts';
 
 /**
  * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away. `work`
@@ -32,7 +32,7 @@ function link(archive: Archive, state: ArchiveState, copy: string): boolean {
       makeOwnFolder(dirname(path));
       linkSync(archive.pathOf(segment), path);
     }
-    writeState(copy, state);
+    writePassingState(copy, state);
     return true;
   } catch (error) {
     if (CANNOT_LINK.has(codeOf(error) ?? '')) return false;

@@ -37,6 +37,22 @@ export function holdoutDraw(secret: string): HoldoutDraw {
   };
 }
 
+/** The rules of a rule set that hold out, by file and name, and the share of the clients that each does. */
+export function holdoutShares({ groups, signals, verdicts }: RuleSet): ReadonlyMap<string, number> {
+  const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
+    groups: groups.rules,
+    'bot-signals': signals.rules,
+    verdicts: verdicts.rules,
+  };
+  return new Map(
+    Object.entries(files).flatMap(([file, rules]) =>
+      rules.flatMap(({ name, holdout }) =>
+        holdout === undefined ? [] : [[`${file}/${name}`, holdout.share] as const],
+      ),
+    ),
+  );
+}
+
 /** Who was held out when a decision was recorded. */
 export function heldOutThen(holdout: readonly HeldOut[] = []): IsHeldOut {
   const rules = new Set(holdout.map(({ rule }) => rule));

@@ -11,6 +11,7 @@ import { makeInputView } from '../source/input-view.ts';
 import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderSums } from './aftermath.ts';
 import { AnswerTable } from './answer-table.ts';
 import { type AnswerComparison, compare, Examples, type WaitChanges } from './comparison.ts';
+import { type HeldOutCount, HeldOutTally, recordedHoldouts } from './held-out.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
@@ -68,6 +69,8 @@ export interface BacktestReport extends AnswerComparison {
     readonly base: readonly LadderLevelReport[];
     readonly candidate: readonly LadderLevelReport[];
   };
+  /** Whom the rules of each side held out of a rule that matched, as in live traffic. */
+  readonly heldOut: { readonly base: readonly HeldOutCount[]; readonly candidate: readonly HeldOutCount[] };
   /** Decisions whose records lack a fact that a rule set asks, and the labels of these facts. */
   readonly undecidable: { readonly count: number; readonly facts: readonly string[] };
   /**
@@ -112,9 +115,12 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
   const table = await AnswerTable.create(evidence.duck, 2);
   const examples = new Examples();
   const missing = new Set<string>();
+  const tallies = { base: new HeldOutTally(ask.against), candidate: new HeldOutTally(ask.candidate) };
   const undecidable = await decideAgain(ask, evidence, missing, (request, base, candidate, orderRef) => {
     table.add(request, [base, candidate]);
     examples.note(base, candidate, request.at, orderRef);
+    tallies.base.note(base.heldOut, request.clientHash);
+    tallies.candidate.note(candidate.heldOut, request.clientHash);
   });
   table.close();
   const aftermath = await Aftermath.join(evidence.duck, table, 2);
@@ -123,6 +129,10 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
     assumption: null,
     waits: null,
     otherwise: null,
+    heldOut: {
+      base: ask.against === null ? await recordedHoldouts(evidence.duck) : tallies.base.counts(),
+      candidate: tallies.candidate.counts(),
+    },
     undecidable: { count: undecidable, facts: [...missing].toSorted() },
     reproduced: null,
     emptyLists: [],
@@ -139,14 +149,15 @@ type Visit = (
 /** Gives the number of decisions whose records lack a fact. */
 async function decideAgain(
   { candidate, against, onProgress, signal }: Backtest,
-  { duck, span }: Evidence,
+  { duck, span, holdoutDraw }: Evidence,
   missing: Set<string>,
   visit: Visit,
 ): Promise<number> {
-  const redecider = new Redecider(candidate);
-  const base = against === null ? null : new Redecider(against);
+  const redecider = new Redecider(candidate, holdoutDraw);
+  const base = against === null ? null : new Redecider(against, holdoutDraw);
   const labels = redecider.labels.union(base?.labels ?? new Set<string>());
-  const sql = await recordedDecisions(duck, labels);
+  const withClients = redecider.holdsOut || base?.holdsOut === true;
+  const sql = await recordedDecisions(duck, labels, { withClients });
   const lacking = (label: string) => missing.add(label);
   let [done, undecidable] = [0, 0];
   for await (const batch of duck.batches(sql)) {
@@ -199,7 +210,7 @@ async function liveAgain(
   assumptions: readonly OutcomeAssumption[],
   table: AnswerTable,
   examples: Examples,
-): Promise<Pick<BacktestReport, 'reproduced' | 'emptyLists'>> {
+): Promise<Pick<BacktestReport, 'heldOut' | 'reproduced' | 'emptyLists'>> {
   const { candidate, against, rulesOf, signal, onProgress } = ask;
   const decided = new Set([candidate]);
   const rulesThen: RulesOfRequest = (asked) => {
@@ -211,7 +222,8 @@ async function liveAgain(
     { rulesOf: rulesThen, outcomes },
     { rulesOf: () => candidate, outcomes },
   ]);
-  const lives = new Lives(sides, rulesThen);
+  const lives = new Lives(sides, rulesThen, evidence.holdoutDraw);
+  const tallies = { base: new HeldOutTally(against), candidate: new HeldOutTally(candidate) };
   const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
   let reproduced = 0;
   await makeInputView(evidence, await rulesToLive(ask, evidence));
@@ -222,11 +234,17 @@ async function liveAgain(
       if (input.kind !== 'verdict' || answers === null) continue;
       table.add(input, answers);
       examples.note(answers[BASE], answers[CANDIDATE], input.at, () => input.orderRef);
+      tallies.base.note(answers[BASE]?.heldOut ?? [], input.clientHash);
+      tallies.candidate.note(answers[CANDIDATE]?.heldOut ?? [], input.clientHash);
       if (answers[baseWithAll]?.verdict === input.verdict) reproduced++;
     }
     onProgress?.(table.rows, evidence.span.decisions);
   }
-  return { reproduced, emptyLists: [...new Set([...decided].flatMap(sharedListsOf))] };
+  return {
+    heldOut: { base: tallies.base.counts(), candidate: tallies.candidate.counts() },
+    reproduced,
+    emptyLists: [...new Set([...decided].flatMap(sharedListsOf))],
+  };
 }
 
 /** All rule sets that decide in a life. */
@@ -240,7 +258,7 @@ async function rulesToLive(
 
 type SameInBothModes = Omit<
   BacktestReport,
-  'assumption' | 'waits' | 'otherwise' | 'undecidable' | 'reproduced' | 'emptyLists'
+  'assumption' | 'waits' | 'otherwise' | 'heldOut' | 'undecidable' | 'reproduced' | 'emptyLists'
 >;
 
 async function reportOf(

@@ -8,6 +8,7 @@ import type { KnownOrder } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
+import type { HeldOut, HoldoutDraw } from '../../decision/holdout.ts';
 import { stateAfterScore } from '../../decision/score-hints.ts';
 import type { FactValue, Sightings } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
@@ -43,6 +44,8 @@ export interface LifeAnswer {
   readonly waitSeconds: number | null;
   /** As a number with four decimals. */
   readonly paymentScore: number;
+  /** Rules that matched and were skipped. */
+  readonly heldOut: readonly HeldOut[];
 }
 
 /** The same with what the rules saw. */
@@ -80,14 +83,16 @@ const ORDERS_MAX = 100;
 export class Lives {
   readonly #lives: readonly Life[];
   readonly #currencyThen: (asked: AskedInput) => string;
+  readonly #holdoutDraw: HoldoutDraw;
   #payer: Payer | null = null;
 
   /**
    * `rulesThen` decided when the inputs were recorded: a request with its currency is taken to have named none,
    * so that each life gives it its own.
    */
-  constructor(lives: readonly Life[], rulesThen: RulesOfRequest) {
+  constructor(lives: readonly Life[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
     this.#lives = lives;
+    this.#holdoutDraw = holdoutDraw;
     this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
   }
 
@@ -151,6 +156,7 @@ export class Lives {
         paidCount + unpaidCount,
         settingsOf(rules, client.platform).smoothing,
       ),
+      heldOut: bothOf(assessment.heldOut, concluded.heldOut),
     };
     const made = { rules, state, answer, nextState };
     judged.push(made);
@@ -169,6 +175,7 @@ export class Lives {
     return (rules: RuleSet): Omit<Standing, 'state'> => ({
       client: key,
       sightings: { fingerprint: seen('fingerprint', rules), ip: seen('ip', rules) },
+      holdoutDraw: this.#holdoutDraw,
       now: at,
     });
   }
@@ -207,6 +214,12 @@ export class Lives {
     forgetOldest(orders, ORDERS_MAX);
     return order;
   }
+}
+
+/** The two lists as one; mostly neither has anything, and nothing is made for that. */
+export function bothOf(one: readonly HeldOut[], other: readonly HeldOut[]): readonly HeldOut[] {
+  if (other.length === 0) return one;
+  return one.length === 0 ? other : [...one, ...other];
 }
 
 /** A request as one rule set judged it from one state. */

@@ -3,25 +3,30 @@ import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/rows.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
-import { isPlatformName } from '../../client/client-key.ts';
+import { clientKey, isPlatformName } from '../../client/client-key.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
+import { type HoldoutDraw, holdoutShares, type IsHeldOut, NOBODY_HELD_OUT } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
 import { columnsOf, enumOf } from '../source/views.ts';
-import type { LifeAnswer } from './lives.ts';
+import { bothOf, type LifeAnswer } from './lives.ts';
 
 /** Answers one row of a batch; null when its record lacks a fact that the rules ask. */
 export type RowAnswer = (row: number) => LifeAnswer | null;
 
 /**
- * SQL: what decisions are made again from, with the facts of these labels as far as they were recorded. Texts of
- * which there are few come as ENUM, whose numbers are read faster than texts.
+ * SQL: what decisions are made again from, with the facts of these labels as far as they were recorded, and whom they
+ * are about where that is needed. Texts of which there are few come as ENUM, whose numbers are read faster than texts.
  */
-export async function recordedDecisions(duck: Duck, labels: ReadonlySet<string>): Promise<string> {
+export async function recordedDecisions(
+  duck: Duck,
+  labels: ReadonlySet<string>,
+  { withClients }: { readonly withClients: boolean },
+): Promise<string> {
   for (const column of ['platform', 'rule'])
     await duck.run(`CREATE TYPE ${column}_name AS ENUM (SELECT DISTINCT ${column} FROM decisions)`);
   const recorded = new Set(await columnsOf(duck, 'decisions'));
@@ -29,6 +34,7 @@ export async function recordedDecisions(duck: Duck, labels: ReadonlySet<string>)
   const select = [
     'client_hash',
     `${ORDER_KEY_SQL} AS order_key`,
+    ...(withClients ? ['client_id_key'] : []),
     'order_ref',
     'epoch_ms(decided_at)::DOUBLE AS decided_ms',
     'platform::platform_name AS platform',
@@ -71,6 +77,8 @@ export function recordedAnswers(batch: DuckBatch): RowAnswer {
       level: verdict === 'WAIT' ? (levels[row] ?? 0) : 0,
       waitSeconds: null,
       paymentScore: scores[row] ?? 0.5,
+      // `HeldOutTally` counts what was recorded without looking at each row.
+      heldOut: [],
     };
   };
 }
@@ -83,13 +91,21 @@ export class Redecider {
    * rules conclude the value again.
    */
   readonly #asked: readonly (string | null)[];
+  /** Null where no rule holds anybody out. */
+  readonly #holdoutDraw: HoldoutDraw | null;
 
-  constructor(rules: RuleSet) {
+  constructor(rules: RuleSet, holdoutDraw: HoldoutDraw) {
     this.#rules = rules;
+    this.#holdoutDraw = holdoutShares(rules).size === 0 ? null : holdoutDraw;
     const asked = askedFacts(rules);
     this.#asked = rules.facts.map(({ label, fact }) =>
       fact.kind !== 'concluded' && asked.has(label) ? label : null,
     );
+  }
+
+  /** Whether it has to be told whom a decision is about. */
+  get holdsOut(): boolean {
+    return this.#holdoutDraw !== null;
   }
 
   /** Labels of the facts that a record must have. */
@@ -103,6 +119,7 @@ export class Redecider {
     const columns = this.#asked.map((_, place) => this.#column(batch, place));
     const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
     const [levels, scoreOf] = [batch.numbers('level_before'), scores(batch)];
+    const heldOutIn = this.#heldOutIn(batch);
     return (row) => {
       const values = valuesOf(columns, row);
       if (values === null) {
@@ -111,8 +128,10 @@ export class Redecider {
         return null;
       }
       // A verdict counts its own request, so its client is never new any more.
-      const { values: concluded, clientGroup, isBot } = conclude(rules, values, false);
-      const { rule, params } = verdictRule(rules, concluded);
+      const isHeldOut = heldOutIn(row);
+      const assessment = conclude(rules, values, false, isHeldOut);
+      const { clientGroup, isBot } = assessment;
+      const { rule, params, heldOut } = verdictRule(rules, assessment.values, isHeldOut);
       const settings = settingsOf(rules, platforms[row] ?? '');
       const before = { level: levels[row] ?? 0, attemptOpen: false, waitUntil: null };
       const levelsMs = levelsOf(settings.ladder, params.ladder);
@@ -126,7 +145,20 @@ export class Redecider {
         level,
         waitSeconds: null,
         paymentScore: score,
+        heldOut: bothOf(assessment.heldOut, heldOut),
       };
+    };
+  }
+
+  /** Who is held out of what, row by row. */
+  #heldOutIn(batch: DuckBatch): (row: number) => IsHeldOut {
+    const draw = this.#holdoutDraw;
+    if (draw === null) return () => NOBODY_HELD_OUT;
+    const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
+    return (row) => {
+      const platform = platforms[row] ?? '';
+      if (!isPlatformName(platform)) return NOBODY_HELD_OUT;
+      return draw(clientKey(platform, batch.text('client_id_key', row)), times[row] ?? 0);
     };
   }
 

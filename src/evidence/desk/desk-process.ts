@@ -22,7 +22,7 @@ workInProcess((work: EvidenceWork, onProgress) => {
   const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
   const { archiveDir, erased } = work.folders;
   const place = { kind: 'archive', folder: archiveDir, erased } as const;
-  const ask = { place, from, to, platform, threads: 1, ...decidedBy };
+  const ask = { place, from, to, platform, threads: 1, holdoutSecret: work.holdoutSecret, ...decidedBy };
   return withEvidence(ask, (evidence) => answer(work.task, evidence, rulesFor(work), onProgress));
 });
 

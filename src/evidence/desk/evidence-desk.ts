@@ -14,6 +14,8 @@ export interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
   readonly archiveDir: string | null;
   readonly rulesDir: string;
+  /** Of the fleet: it says which clients are held out of which rules. */
+  readonly signalSecret: string;
   readonly store: Pick<Store, 'documents' | 'unshippedErasures'>;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -178,7 +180,8 @@ export class EvidenceDesk {
     };
     try {
       await this.#tell(entry);
-      const work: EvidenceWork = { task, folders: await this.#folders(), draft };
+      const { signalSecret: holdoutSecret } = this.#parts;
+      const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
       const result: EvidenceResult = await runInProcess(PROCESS, work, LIMITS, { onProgress, signal });
       entry.job = { ...entry.job, state: await this.#keep(entry, result) };
     } catch (error) {

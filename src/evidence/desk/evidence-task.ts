@@ -111,4 +111,6 @@ export interface EvidenceWork {
   readonly folders: EvidenceFolders;
   /** The rule set of the task, where it lies in no folder. */
   readonly draft: DraftText | null;
+  /** The SIGNAL_SECRET of the fleet. */
+  readonly holdoutSecret: string;
 }

@@ -1,4 +1,5 @@
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { CLUSTERED_ORDERS_MIN, type ClusterCount, clusteredShare } from '../../statistics/clustered-share.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
@@ -38,14 +39,9 @@ export function besideOthers(held: HoldoutFigures, matched: OrderCounts): Holdou
 /** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */
 export async function holdoutFigures(
   { duck }: Evidence,
-  { groups, signals, verdicts }: RuleSet,
+  rules: RuleSet,
 ): Promise<ReadonlyMap<string, HoldoutFigures>> {
-  const files = { groups: groups.rules, 'bot-signals': signals.rules, verdicts: verdicts.rules };
-  const shares = Object.entries(files).flatMap(([file, rules]) =>
-    rules.flatMap(({ name, holdout }) =>
-      holdout === undefined ? [] : [[`${file}/${name}`, holdout.share] as const],
-    ),
-  );
+  const shares = [...holdoutShares(rules)];
   const tallies = new Map<string, HeldOrders>(shares.map(([rule]) => [rule, new HeldOrders()]));
   if (shares.length > 0 && (await columnsOf(duck, 'decisions')).includes('held_out'))
     for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);

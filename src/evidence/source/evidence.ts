@@ -7,6 +7,7 @@ import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews } from '../../archive/read/order-views.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { makeArchiveViews } from './archive-views.ts';
 import { makeJournalViews } from './journal-views.ts';
 
@@ -31,6 +32,11 @@ export interface EvidenceAsk {
   readonly decidedBy?: string;
   /** Of the engine: the cores of the machine, unless told otherwise. */
   readonly threads?: number;
+  /**
+   * The SIGNAL_SECRET of the fleet: what is decided again then holds out the clients that live traffic does. Absent:
+   * nobody is held out.
+   */
+  readonly holdoutSecret?: string;
 }
 
 /** What a figure is taken from, for the reader of the figure. */
@@ -70,6 +76,8 @@ export class Evidence {
   readonly ask: EvidenceAsk;
   readonly duck: Duck;
   readonly span: EvidenceSpan;
+  /** Who is held out where decisions are made again. */
+  readonly holdoutDraw: HoldoutDraw;
   /** For temporary files of work on the evidence; removed at the end. */
   readonly folder: string;
 
@@ -78,6 +86,7 @@ export class Evidence {
     this.duck = duck;
     this.span = span;
     this.folder = folder;
+    this.holdoutDraw = ask.holdoutSecret === undefined ? NO_HOLDOUTS : holdoutDraw(ask.holdoutSecret);
   }
 
   /** The rule sets that decided, the last one first. */

@@ -1,5 +1,6 @@
 import type { Duck } from '../../archive/duck.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
+import { NO_HOLDOUTS } from '../../decision/holdout.ts';
 import type { ScoreRequest } from '../../decision/requests.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { type Input, inputsOf } from '../backtest/input.ts';
@@ -57,7 +58,7 @@ export async function exampleCase(
 
 /** Without outcomes of orders that the version grants nothing for: nobody pays, or fails to, what was not shown. */
 function asGranted(inputs: readonly Input[], rules: RuleSet): readonly Input[] {
-  const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules);
+  const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules, NO_HOLDOUTS);
   const granted = new Map<string, boolean>();
   return inputs.filter((input) => {
     if (input.kind === 'outcome' && granted.get(input.orderRef) === false) return false;

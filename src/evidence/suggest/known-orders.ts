@@ -52,7 +52,7 @@ export async function learningOrders(
   signal?: AbortSignal,
 ): Promise<LearningOrders> {
   const gathered = new Gathered(rules, await knownFates(evidence, splitAt));
-  const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules);
+  const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules, evidence.holdoutDraw);
   for await (const inputs of inputsOf(evidence.duck, `"at" < ${splitAt}`)) {
     signal?.throwIfAborted();
     for (const input of inputs) {

@@ -1,6 +1,8 @@
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { sharedListsOf } from '../../rules/rule-set.ts';
+import type { Estimate } from '../../statistics/bootstrap.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
+import type { HeldOutCount } from '../backtest/held-out.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
@@ -30,7 +32,14 @@ export type SuggestedChange = (
     }
 ) & {
   /** Orders of the later part that it blocks and that were not blocked without it. */
-  readonly later: { readonly unpaid: number; readonly paid: number };
+  readonly later: {
+    readonly unpaid: number;
+    /** Of all unpaid orders of the later part, with its interval by client. */
+    readonly unpaidShare: Estimate | null;
+    readonly paid: number;
+    /** Of all paid ones. */
+    readonly paidShare: Estimate | null;
+  };
   /** Cases of the version that say otherwise, by name; somebody has to change or drop them. */
   readonly contradicts: readonly string[];
 };
@@ -55,6 +64,8 @@ export interface Suggestion {
   readonly effects: readonly SuggestedEffect[];
   /** Why nothing is suggested; null when something is. */
   readonly nothing: string | null;
+  /** Whom the version held out of a rule that matched, as in live traffic. */
+  readonly heldOut: readonly HeldOutCount[];
   /** Shared lists that its rules ask about and that nobody was on, because inputs do not tell. */
   readonly emptyLists: readonly string[];
 }
@@ -103,6 +114,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     rejected: found.rejected,
     effects: found.trials.flatMap((trial) => effectOf(trial, found.chosen.length)),
     nothing,
+    heldOut: granted?.result.heldOut[0] ?? [],
     emptyLists: sharedListsOf(present),
   };
   return { suggestion, files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null };
@@ -185,11 +197,14 @@ function suggested(
 }
 
 function addedBy(result: TrialResult | undefined, side: number): SuggestedChange['later'] {
-  const [before, after] = [result?.tradeOffs[side - 1]?.later, result?.tradeOffs[side]?.later];
-  if (before === undefined || after === undefined) return { unpaid: 0, paid: 0 };
+  const added = result?.added[side];
+  if (added === undefined) return { unpaid: 0, unpaidShare: null, paid: 0, paidShare: null };
+  const { unpaidBlocked, paidRefused } = added;
   return {
-    unpaid: after.unpaidBlocked.orders - before.unpaidBlocked.orders,
-    paid: after.paidRefused.orders - before.paidRefused.orders,
+    unpaid: unpaidBlocked.orders,
+    unpaidShare: unpaidBlocked.share,
+    paid: paidRefused.orders,
+    paidShare: paidRefused.share,
   };
 }
 

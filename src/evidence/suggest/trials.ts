@@ -35,6 +35,7 @@ export async function tryUnderBoth(
       present: ruleSets[0],
       outcomes,
       splitAt,
+      growing: true,
       onProgress: (done) => onProgress?.(before + done, all),
       ...(signal === undefined ? {} : { signal }),
     });

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { OnProgress } from '../backtest/backtest.ts';
+import type { HeldOutCount } from '../backtest/held-out.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import type { SweepNews, ThreadTask } from './sweep-thread.ts';
@@ -17,6 +18,8 @@ export interface SweptCombination {
   readonly later: TradeOff;
   /** No other combination is better in everything, in that part. */
   readonly onFront: Readonly<Record<PartName, boolean>>;
+  /** Whom its rules held out of a rule that matched, as in live traffic. */
+  readonly heldOut: readonly HeldOutCount[];
 }
 
 /** What `rules sweep --json` prints. */
@@ -58,6 +61,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
   const [first] = results;
   if (first === undefined) throw new Error('a sweep needs at least one combination');
   const tried = results.flatMap(({ tradeOffs }) => tradeOffs);
+  const heldOut = results.flatMap((result) => result.heldOut);
   const [earlier, later] = [
     paretoFront(tried.map((one) => one.earlier)),
     paretoFront(tried.map((one) => one.later)),
@@ -74,7 +78,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
       if (combination === undefined) return [];
       const { values, present } = combination;
       const onFront = { earlier: earlier[place] === true, later: later[place] === true };
-      return [{ values, present, ...tradeOff, onFront }];
+      return [{ values, present, ...tradeOff, onFront, heldOut: heldOut[place] ?? [] }];
     }),
   };
 }

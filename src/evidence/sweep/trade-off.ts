@@ -1,5 +1,5 @@
 import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
-import { bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
+import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
 import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ByOutcome } from '../backtest/aftermath.ts';
 
@@ -82,6 +82,47 @@ export async function tradeOffs(
   }));
 }
 
+/** What a rule set does to orders that the one before it did not do to them. */
+export interface AddedEffect {
+  readonly unpaidBlocked: AddedOrders;
+  readonly paidRefused: AddedOrders;
+}
+
+export interface AddedOrders {
+  /** Less than 0 where the one before it did it to more of them. */
+  readonly orders: number;
+  /** Of all unpaid, or paid, orders of the part, by a bootstrap over clients; null without such orders. */
+  readonly share: Estimate | null;
+}
+
+/** What each side adds to the side before it in a part; the first one adds all that it does. */
+export async function addedEffects(
+  duck: Duck,
+  part: PartName,
+  splitAt: number,
+  sides: number,
+): Promise<readonly AddedEffect[]> {
+  const clients = await clientSums(duck, inPart(part, splitAt), sides);
+  return Array.from({ length: sides }, (_, side) => ({
+    unpaidBlocked: addedOrders(clients, 'unpaidBlocked', side),
+    paidRefused: addedOrders(clients, 'paidRefused', side),
+  }));
+}
+
+function addedOrders({ clients, columns }: ClientSums, name: keyof TradeOff, side: number): AddedOrders {
+  const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
+  const [before, after, all] = [
+    column(`${name}_${side - 1}`),
+    column(`${name}_${side}`),
+    column(EFFECTS[name][0]),
+  ];
+  const added = after.map((orders, client) => orders - (before[client] ?? 0));
+  const share = isTooFew(added, all)
+    ? clusteredInterval(countsOf(added, all))
+    : bootstrapInterval(clients, (drawn) => totalShare(added, all, drawn));
+  return { orders: sumOf(added), share };
+}
+
 /** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
 interface ClientSums {
   readonly clients: number;
@@ -131,10 +172,10 @@ function effectOf({ clients, currencies, columns }: ClientSums, name: keyof Trad
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
-  const [share = null, ...amounts] = bootstrapIntervals(clients, (drawn) => {
-    const whole = total(all, drawn);
-    return [whole === 0 ? null : total(orders, drawn) / whole, ...money.map((sums) => total(sums, drawn))];
-  });
+  const [share = null, ...amounts] = bootstrapIntervals(clients, (drawn) => [
+    totalShare(orders, all, drawn),
+    ...money.map((sums) => total(sums, drawn)),
+  ]);
   const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
     const estimate = amounts[place];
     return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
@@ -151,6 +192,8 @@ const RESAMPLED_MIN = 10;
 
 function isTooFew(orders: Float64Array, all: Float64Array): boolean {
   const [part, whole] = [sumOf(orders), sumOf(all)];
+  // Where one rule set blocks what another one does not and the other way round, there is no share of successes.
+  if (orders.some((count) => count < 0)) return false;
   return Math.min(part, whole - part) < RESAMPLED_MIN;
 }
 
@@ -160,6 +203,11 @@ function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCo
 
 function sumOf(column: Float64Array): number {
   return column.reduce((sum, value) => sum + value, 0);
+}
+
+function totalShare(orders: Float64Array, all: Float64Array, drawn: Uint32Array): number | null {
+  const whole = total(all, drawn);
+  return whole === 0 ? null : total(orders, drawn) / whole;
 }
 
 function total(column: Float64Array, drawn: Uint32Array): number {

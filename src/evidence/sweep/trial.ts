@@ -2,11 +2,20 @@ import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { Aftermath } from '../backtest/aftermath.ts';
 import { AnswerTable } from '../backtest/answer-table.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
+import { type HeldOutCount, HeldOutTally } from '../backtest/held-out.ts';
 import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import { type PartName, type TimePart, type TradeOff, timePart, tradeOffs } from './trade-off.ts';
+import {
+  type AddedEffect,
+  addedEffects,
+  type PartName,
+  type TimePart,
+  type TradeOff,
+  timePart,
+  tradeOffs,
+} from './trade-off.ts';
 
 export interface Trial {
   /** They are tried side by side, on the same inputs. */
@@ -16,6 +25,8 @@ export interface Trial {
   readonly outcomes: OutcomeAssumption;
   /** Epoch ms; orders that were first asked for before it are the earlier part. */
   readonly splitAt: number;
+  /** Each rule set adds something to the one before it, and what that adds is asked for. */
+  readonly growing?: true;
   readonly onProgress?: OnProgress;
   readonly signal?: AbortSignal;
 }
@@ -24,6 +35,10 @@ export interface TrialResult {
   readonly parts: Readonly<Record<PartName, TimePart>>;
   /** In the order of the rule sets. */
   readonly tradeOffs: readonly Readonly<Record<PartName, TradeOff>>[];
+  /** In the order of the rule sets: what each adds in the later part to the one before it; empty unless they grow. */
+  readonly added: readonly AddedEffect[];
+  /** In the order of the rule sets: whom each held out of a rule that matched, as in live traffic. */
+  readonly heldOut: readonly (readonly HeldOutCount[])[];
   /** Shared lists that the present rules ask about and that nobody was on, because inputs do not tell. */
   readonly emptyLists: readonly string[];
 }
@@ -33,7 +48,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
   const { duck } = evidence;
   const sides = trial.ruleSets.length;
   const table = await AnswerTable.create(duck, sides);
-  await liveThrough(evidence, trial, table);
+  const heldOut = await liveThrough(evidence, trial, table);
   table.close();
   await Aftermath.join(duck, table, sides);
   const earlier = await tradeOffs(duck, 'earlier', trial.splitAt, sides);
@@ -47,6 +62,8 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
       const after = later[side];
       return after === undefined ? [] : [{ earlier: before, later: after }];
     }),
+    added: trial.growing === true ? await addedEffects(duck, 'later', trial.splitAt, sides) : [],
+    heldOut,
     emptyLists: sharedListsOf(trial.present),
   };
 }
@@ -55,20 +72,26 @@ async function liveThrough(
   evidence: Evidence,
   { ruleSets, present, outcomes, onProgress, signal }: Trial,
   table: AnswerTable,
-): Promise<void> {
+): Promise<TrialResult['heldOut']> {
   const lives = new Lives(
     ruleSets.map((rules) => ({ rulesOf: () => rules, outcomes })),
     () => present,
+    evidence.holdoutDraw,
   );
+  const tallies = ruleSets.map((rules) => new HeldOutTally(rules));
   await makeInputView(evidence, [...ruleSets, present]);
   for await (const inputs of inputsOf(evidence.duck)) {
     signal?.throwIfAborted();
     for (const input of inputs) {
       const answers = lives.live(input);
-      if (input.kind === 'verdict' && answers !== null) table.add(input, answers);
+      if (input.kind !== 'verdict' || answers === null) continue;
+      table.add(input, answers);
+      for (const [side, tally] of tallies.entries())
+        tally.note(answers[side]?.heldOut ?? [], input.clientHash);
     }
     onProgress?.(table.rows, evidence.span.decisions);
   }
+  return tallies.map((tally) => tally.counts());
 }
 
 /** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */

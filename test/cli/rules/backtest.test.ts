@@ -115,6 +115,7 @@ describe('rules backtest', () => {
       'waits',
       'otherwise',
       'undecidable',
+      'heldOut',
       'reproduced',
       'emptyLists',
     ]);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Simulation } from '../../../src/analysis/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import { NO_HOLDOUTS } from '../../../src/decision/holdout.ts';
 import type { AskedInput, Input } from '../../../src/evidence/backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
 import { ShownDevices } from '../../../src/evidence/source/shared-devices.ts';
@@ -65,6 +66,7 @@ function verdicts(inputs: readonly Input[], ...assumptions: readonly OutcomeAssu
   const lives = new Lives(
     assumptions.map((outcomes) => ({ rulesOf: () => RULES, outcomes })),
     () => RULES,
+    NO_HOLDOUTS,
   );
   return inputs.flatMap((input) => {
     const answers = lives.live(input);

@@ -39,6 +39,7 @@ describe('the evidence desk', () => {
       return new EvidenceDesk({
         archiveDir,
         rulesDir: place.rulesDir,
+        signalSecret: 'a secret that holds nobody out here',
         store: of,
         clock: () => now,
         onTrouble,

@@ -78,7 +78,13 @@ describe('rules suggest, where a threshold is all that is wrong', () => {
       { kind: 'edit', path: 'groups.blocked-by-unpaid-chain.unpaidChain', from: '4', to: '3' },
       [],
     ]);
-    expect(later).to.deep.equal({ unpaid: 24, paid: 0 });
+    expect([later.unpaid, later.paid]).to.deep.equal([24, 0]);
+    // None of the paid orders, which does not show that it never happens.
+    expect(later.paidShare).to.include({ value: 0, low: 0 });
+    for (const share of [later.unpaidShare, later.paidShare]) {
+      expect(share.low).to.be.at.most(share.value);
+      expect(share.high).to.be.above(share.value);
+    }
     const test = await place.scoring('rules', 'test', 'p2.v20');
     expect(contradicts).not.to.deep.equal([]);
     for (const name of contradicts) expect(test.stdout).to.include(name);

@@ -115,6 +115,7 @@ class Live {
       evidence: new EvidenceDesk({
         archiveDir: ARCHIVE,
         rulesDir,
+        signalSecret: SIGNAL_SECRET,
         store,
         clock,
         onTrouble: () => {},

@@ -103,6 +103,7 @@ describe('routes and API documents', () => {
       evidence: new EvidenceDesk({
         archiveDir: null,
         rulesDir,
+        signalSecret: SIGNAL_SECRET,
         store,
         clock,
         onTrouble: () => {},

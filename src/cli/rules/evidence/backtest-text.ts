@@ -9,6 +9,7 @@ import {
   amountText,
   countText,
   emptyListsText,
+  heldOutText,
   ordersText,
   section,
   shareText,
@@ -75,7 +76,11 @@ function notes(report: BacktestReport, unseen: readonly string[]): readonly stri
     found.push(
       `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts (${percent(reproduced, compared)}): the history does not begin with an empty state, clients were erased, or entries were lost.`,
     );
-  found.push(...emptyListsText(report.emptyLists));
+  found.push(
+    ...heldOutText(against ?? 'what was recorded', report.heldOut.base),
+    ...heldOutText(report.ruleVersion, report.heldOut.candidate),
+    ...emptyListsText(report.emptyLists),
+  );
   return found.length === 0 ? [] : [found.map((text) => `Note: ${text}`).join('\n')];
 }
 

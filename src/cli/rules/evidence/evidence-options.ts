@@ -78,6 +78,7 @@ async function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions
     to: parseTime(to, '--to'),
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
+    holdoutSecret: readConfig().signalSecret,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { HeldOutCount } from '../../../evidence/backtest/held-out.ts';
 import type { OrderCounts } from '../../../evidence/report/rule-report.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
 import { listText } from '../../../rules/condition-text.ts';
@@ -54,6 +55,14 @@ export function timeText(at: number): string {
 export function section(title: string, body: string): string {
   const lines = body.split('\n').map((line) => `  ${line}`);
   return [title, ...lines].join('\n');
+}
+
+/** Whom a side held out of its rules, so that its figures are those of live traffic; nothing when no rule holds out. */
+export function heldOutText(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
+  return heldOut.map(
+    ({ rule, share, decisions, clients }) =>
+      `As in live traffic, ${side} holds ${Number((100 * share).toFixed(4))} % of the clients out of ${rule}: it matched and was skipped in ${countText(decisions)} decisions about ${countText(clients)} clients.`,
+  );
 }
 
 /** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */

@@ -4,6 +4,7 @@ import { table } from '../../table.ts';
 import {
   countText,
   emptyListsText,
+  heldOutText,
   ordersText,
   section,
   shareText,
@@ -13,15 +14,15 @@ import {
 
 /** A suggestion for people; every figure is of the later part. */
 export function suggestionText(suggestion: Suggestion): string {
-  const { version, budget, span, splitAt, parts, changes, rejected, effects, nothing, emptyLists } =
-    suggestion;
+  const { version, budget, span, splitAt, parts, changes, rejected, effects, nothing } = suggestion;
   return [
     [
       `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`,
       ...spanText(span),
       `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
       `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,
-      ...emptyListsText(emptyLists),
+      ...heldOutText(version, suggestion.heldOut),
+      ...emptyListsText(suggestion.emptyLists),
     ].join('\n'),
     ...(nothing === null ? [] : [nothing]),
     ...(changes.length === 0
@@ -48,10 +49,13 @@ function changesTable(changes: readonly SuggestedChange[]): string {
   const rows = changes.map((change) => [
     change.kind === 'rule' ? change.name : change.path,
     countText(change.later.unpaid),
+    shareText(change.later.unpaidShare),
     countText(change.later.paid),
+    shareText(change.later.paidShare),
     change.kind === 'rule' ? `blocks where ${change.conditions}` : `${change.to} instead of ${change.from}`,
   ]);
-  return table(['CHANGE', 'UNPAID BLOCKED', 'PAID REFUSED', ''], rows, { right: [1, 2] });
+  const headings = ['CHANGE', 'UNPAID BLOCKED', '95 %', 'PAID REFUSED', '95 %', ''];
+  return table(headings, rows, { right: [1, 2, 3, 4] });
 }
 
 /** A changed constant leaves the cases that pin it as they are: what they say is for a person to change. */

@@ -4,6 +4,7 @@ import { table } from '../../table.ts';
 import {
   countText,
   emptyListsText,
+  heldOutText,
   ordersText,
   section,
   shareText,
@@ -19,6 +20,7 @@ export function sweepText(report: SweepReport): string {
       `${version} with other constants, each lived through from an empty state; outcomes: ${outcomes}`,
       ...spanText(span),
       `Varied: ${pathsOf(combinations).join(', ')}`,
+      ...heldOutText(`${version} as it is`, combinations.find(({ present }) => present)?.heldOut ?? []),
       ...emptyListsText(emptyLists),
     ].join('\n'),
     ...PARTS.map((part) => section(partTitle(part, parts[part]), effectsTable(combinations, part))),

@@ -1,4 +1,5 @@
 import { html } from '../../html.js';
+import { Gaps, heldOutText } from '../../parts/evidence/span.js';
 import { count, dateTime, share, shortDigest } from '../../parts/format.js';
 import { SampleOrders } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
@@ -21,6 +22,7 @@ export function Report({ report }) {
     <section class="card">
       <h2>${report.ruleVersion} against ${base}</h2>
       <${Figures} items=${figuresOf(report)} />
+      <${Gaps} gaps=${report.journal.gaps} />
       ${notes.length > 0 && html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}
     </section>
     ${
@@ -84,7 +86,11 @@ function notesOn({ journal, undecidable, mode, reproduced, compared, against, as
   if (reproduced !== null && against === null && reproduced < compared)
     notes.push(`Lived through again, the recorded versions ${repeated}: ${NOT_FROM_THE_START}`);
   // Results that an earlier version printed do not tell.
-  const { emptyLists = [] } = report;
+  const { emptyLists = [], heldOut = { base: [], candidate: [] } } = report;
+  notes.push(
+    ...heldOut.base.map((one) => heldOutText(against ?? 'what was recorded', one)),
+    ...heldOut.candidate.map((one) => heldOutText(report.ruleVersion, one)),
+  );
   if (emptyLists.length > 0)
     notes.push(`Nobody is on a shared list (${emptyLists.join(', ')}): the inputs do not tell who was.`);
   return notes;

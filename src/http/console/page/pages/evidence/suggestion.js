@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
-import { Span, sinceDays } from '../../parts/evidence/span.js';
+import { HeldOut, Span, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
 import { count, dateTime } from '../../parts/format.js';
@@ -54,6 +54,7 @@ function Found({ found, session }) {
   const { earlier, later } = parts;
   return html`
     <${Span} span=${span} />
+    <${HeldOut} side=${version} heldOut=${found.heldOut} />
     <p class="faint">
       Looked for on ${count(earlier.orders.paid)} paid, ${count(earlier.orders.unpaid)} unpaid and
       ${' '}${count(earlier.orders.unknown)} unknown orders before ${dateTime(found.splitAt)};
@@ -68,7 +69,15 @@ function Found({ found, session }) {
 
 /** @param {{ changes: readonly SuggestedChange[] }} props */
 function Changes({ changes }) {
-  const columns = ['change', '', ...numbers('unpaid blocked', 'paid refused'), 'cases that say otherwise'];
+  const columns = [
+    'change',
+    '',
+    ...numbers('unpaid blocked'),
+    '95 %',
+    ...numbers('paid refused'),
+    '95 %',
+    'cases that say otherwise',
+  ];
   return html`<section class="card">
     <h2>Changes, with what each adds to those before it</h2>
     <${Table} name="Changes" columns=${columns}>
@@ -83,7 +92,9 @@ function Changes({ changes }) {
             }
           </td>
           <td class="num">${count(change.later.unpaid)}</td>
+          <td class="when">${intervalText(change.later.unpaidShare)}</td>
           <td class="num">${count(change.later.paid)}</td>
+          <td class="when">${intervalText(change.later.paidShare)}</td>
           <td>${change.contradicts.join(', ')}</td>
         </tr>`,
       )}

@@ -1,6 +1,6 @@
 import { html, useState } from '../../html.js';
 import { intervalText, OrdersBar } from '../../parts/evidence/orders.js';
-import { Gaps } from '../../parts/evidence/span.js';
+import { Gaps, HeldOut } from '../../parts/evidence/span.js';
 import { count, dateTime } from '../../parts/format.js';
 import { keepCopy, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
@@ -42,6 +42,7 @@ export function TradeOffCurve({ report, session, draft }) {
       ${count(later.orders.paid)} paid, ${count(later.orders.unpaid)} unpaid,
       ${' '}${count(later.orders.unknown)} unknown. Intervals are of 95 %, by a bootstrap over clients.
     </p>
+    <${HeldOut} side=${`${report.version} as it is`} heldOut=${swept[present]?.heldOut ?? []} />
     <${Gaps} gaps=${report.span.gaps} />
     <div class="two">
       <section class="card">
@@ -60,7 +61,7 @@ export function TradeOffCurve({ report, session, draft }) {
       </section>
     </div>
     <section class="card">
-      <h2>All values</h2>
+      <h2>All values, with the share of the paid or unpaid orders</h2>
       <${AllValues} swept=${swept} />
     </section>`;
 }
@@ -130,7 +131,12 @@ function AllValues({ swept }) {
     ${swept.map(
       (one) => html`<tr>
         <th scope="row" class="when">${valuesText(one)}</th>
-        ${EFFECTS.map(([member]) => html`<td class="num">${count(one.later[member].orders)}</td>`)}
+        ${EFFECTS.map(([member]) => {
+          const { orders, share } = one.later[member];
+          return html`<td class="num">
+            ${count(orders)} <span class="faint when">${intervalText(share)}</span>
+          </td>`;
+        })}
         <td>
           <${OrdersBar}
             orders=${{ paid: 0, unpaid: one.later.unpaidStopped.orders, unknown: 0 }}

@@ -1,7 +1,7 @@
 import { html } from '../../html.js';
 import { count, dateTime } from '../format.js';
 
-/** @import { RulesReport } from '../../answers.d.ts' */
+/** @import { RulesReport, SweptCombination } from '../../answers.d.ts' */
 
 /**
  * From when to when something was counted, and what within that is lost.
@@ -23,6 +23,24 @@ export function Gaps({ gaps }) {
       About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
     </p>`,
   )}`;
+}
+
+/**
+ * Whom a side held out of its rules, so that its figures are those of live traffic.
+ * @param {{ side: string, heldOut: SweptCombination['heldOut'] }} props
+ */
+export function HeldOut({ side, heldOut }) {
+  return html`${heldOut.map((one) => html`<p class="faint">${heldOutText(side, one)}</p>`)}`;
+}
+
+/**
+ * @param {string} side
+ * @param {SweptCombination['heldOut'][number]} heldOut
+ */
+export function heldOutText(side, { rule, share, decisions, clients }) {
+  const part = `${Number((100 * share).toFixed(4))} %`;
+  const skipped = `${count(decisions)} decisions about ${count(clients)} clients`;
+  return `As in live traffic, ${side} holds ${part} of the clients out of ${rule}: it matched and was skipped in ${skipped}.`;
 }
 
 const DAY_MS = 86_400_000;

@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { type BacktestMode, type BacktestReport, backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { SIGNAL_SECRET, startService } from '../../service/running-service.ts';
+import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+import { Workplace } from './backtest-history.ts';
+
+const PAYERS = 12;
+const RULE = 'groups/blocked-by-unpaid-chain';
+
+describe('what is decided again under rules that hold clients out', () => {
+  let place: Workplace;
+  let lived: LivedEvidence;
+  /** Payers with four unpaid orders whom the service did not block: it held them out. */
+  let heldOut = 0;
+
+  before(async () => {
+    place = new Workplace();
+    place.draft('p2.v20', {
+      file: 'groups.yaml',
+      from: '    priority: 80\n',
+      to: '    priority: 80\n    holdout: 50%\n',
+    });
+    lived = await livedEvidence(async (store) => {
+      const service = await startService({ store, rules: place.rules('p2.v20') });
+      try {
+        const shop = await service.tenant();
+        for (let n = 0; n < PAYERS; n++) {
+          const clientIdKey = `payer-${n}`;
+          for (const order of ['a', 'b', 'c', 'd'])
+            await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+          service.clock.moveSeconds(1);
+          const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}`, amountRequested: '10.00' });
+          if (body['verdict'] === 'GET_NEW') heldOut++;
+          service.clock.moveSeconds(1);
+          await shop.outcome(clientIdKey, `e-${n}`, 'UNPAID');
+        }
+      } finally {
+        await service.stop();
+      }
+    });
+    expect(heldOut).to.be.within(1, PAYERS - 1);
+  });
+  after(() => place.end());
+
+  /** The same rules again, on what they decided: whatever comes out otherwise is not as in live traffic. */
+  const again = (evidence: Evidence, mode: BacktestMode): Promise<BacktestReport> =>
+    backtest(evidence, {
+      candidate: place.rules('p2.v20'),
+      against: null,
+      mode,
+      outcomes: 'granted',
+      rulesOf: () => place.rules('p2.v20'),
+    });
+
+  for (const mode of ['recorded', 'closed-loop'] as const) {
+    it(`holds out whom live traffic held out, and says how many (${mode})`, async () => {
+      for (const where of [lived.archive, lived.journal]) {
+        const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
+        const report = await withEvidence(ask, (evidence) => again(evidence, mode));
+        const skipped = { rule: RULE, share: 0.5, decisions: heldOut, clients: heldOut };
+        expect(report.heldOut).to.deep.equal({ base: [skipped], candidate: [skipped] });
+        expect(report.changed).to.equal(0);
+        expect(report.outcomes.candidate.blocked.orders.unpaid).to.equal(PAYERS - heldOut);
+        if (mode === 'closed-loop') expect(report.reproduced).to.equal(PAYERS);
+      }
+    });
+  }
+
+  it('holds nobody out without the secret by which clients are drawn', async () => {
+    const report = await withEvidence(all(lived.archive), (evidence) => again(evidence, 'recorded'));
+    expect(report.changed).to.equal(heldOut);
+    expect(report.heldOut.candidate).to.deep.equal([{ rule: RULE, share: 0.5, decisions: 0, clients: 0 }]);
+  });
+
+  it('sweeps with the clients held out of every combination that would skip them', async () => {
+    const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
+    const chain = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=3,6');
+    const combinations = combinationsOf('p2.v20', files, [chain]);
+    const ask = { ...all(lived.archive), holdoutSecret: SIGNAL_SECRET };
+    const { combinations: swept } = await withEvidence(ask, (evidence) =>
+      sweep(evidence, { version: 'p2.v20', combinations, outcomes: 'granted', threads: 1 }),
+    );
+    const figures = swept.map(({ values, earlier, later, heldOut: [skipped] }) => [
+      Object.values(values)[0],
+      earlier.unpaidBlocked.orders + later.unpaidBlocked.orders,
+      skipped?.decisions,
+    ]);
+    expect(figures).to.deep.equal([
+      ['4', PAYERS - heldOut, heldOut],
+      ['3', PAYERS - heldOut, heldOut],
+      ['6', 0, 0],
+    ]);
+  });
+
+  it('is told by the command for people', async () => {
+    const { code, stdout, stderr } = await place.scoring(
+      'rules',
+      'backtest',
+      'p2.v20',
+      '--against',
+      'p2.v10',
+      '--journal',
+      lived.journal.kind === 'journal' ? lived.journal.path : '',
+    );
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.include(
+      `Note: As in live traffic, p2.v20 holds 50 % of the clients out of ${RULE}: it matched and was skipped in ${heldOut} decisions about ${heldOut} clients.`,
+    );
+    expect(stdout).to.include('paid orders blocked 0 -> 0');
+  });
+});
