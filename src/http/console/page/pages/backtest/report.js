@@ -1,6 +1,8 @@
 import { html } from '../../html.js';
+import { intervalText } from '../../parts/evidence/orders.js';
+import { shareOf } from '../../parts/evidence/share-of.js';
 import { Gaps, heldOutText } from '../../parts/evidence/span.js';
-import { count, dateTime, share, shortDigest } from '../../parts/format.js';
+import { count, dateTime, shortDigest } from '../../parts/format.js';
 import { SampleOrders } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
@@ -45,7 +47,10 @@ function figuresOf(report) {
   return [
     ['mode', report.mode],
     ['compared', count(compared)],
-    ['changed', html`${count(changed)} <span class="faint">${share(changed, compared)}</span>`],
+    [
+      'changed',
+      html`${count(changed)} <span class="faint">${intervalText(shareOf(changed, compared))}</span>`,
+    ],
     [
       'bot flags',
       html`${count(bots.base)} → ${count(bots.candidate)}${' '}
@@ -166,7 +171,9 @@ function Outcomes({ outcomes, base, candidate }) {
   ]);
   const fates = /** @type {const} */ (['paid', 'unpaid', 'unknown']);
   const part = (/** @type {number} */ some, /** @type {number} */ all) =>
-    html`<td class="num">${count(some)} <span class="faint">${share(some, all)}</span></td>`;
+    html`<td class="num">
+      ${count(some)} <span class="faint when">${intervalText(shareOf(some, all))}</span>
+    </td>`;
   return html`<${Table} name="Outcomes" columns=${['', 'outcome', ...numbers(base, candidate)]}>
       ${rows.flatMap(([name, effect]) =>
         fates.map((fate) => {
@@ -177,7 +184,8 @@ function Outcomes({ outcomes, base, candidate }) {
       )}
     <//>
     <p class="faint">
-      Of ${count(orders.paid)} paid, ${count(orders.unpaid)} unpaid and ${count(orders.unknown)} unknown.
+      Of ${count(orders.paid)} paid, ${count(orders.unpaid)} unpaid and ${count(orders.unknown)} unknown, with
+      ${' '}95 % intervals. Orders of one client hang together: read them as somewhat wider.
     </p>`;
 }
 
@@ -194,8 +202,8 @@ function AfterWait({ ladder, names }) {
         <td class="num">${level}</td>
         <td class="num">${count(waits)}</td>
         <td class="num">${count(clients)}</td>
-        <td class="num">${share(cameBack, clients)}</td>
-        <td class="num">${share(paid, clients)}</td>
+        <td class="num when">${intervalText(shareOf(cameBack, clients))}</td>
+        <td class="num when">${intervalText(shareOf(paid, clients))}</td>
       </tr>`,
     )}
   <//>`;

@@ -1,5 +1,6 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
+import { shareOf } from '../../parts/evidence/share-of.js';
 import { Gaps, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { count, dateTime } from '../../parts/format.js';
@@ -31,7 +32,7 @@ export function Reliability({ version, days, session }) {
 
 /** @param {{ found: Calibration, session: Session }} props */
 function Found({ found, session }) {
-  const { before, after, change, orders, holds, splitAt, from, to, gaps } = found;
+  const { before, after, change, orders, holds, splitAt, from, to, gaps, newClients } = found;
   if (before.orders === 0)
     return html`<${Empty} title="No order with an outcome in the later part of this time">
       Outcomes come by POST /v1/platform/outcomes. Choose a longer time, or wait for more of them.
@@ -43,6 +44,7 @@ function Found({ found, session }) {
       ${' '}${count(orders.unknown)} nothing is known. Intervals are of 95 %, by a bootstrap over clients.
     </p>
     <${Gaps} gaps=${gaps} />
+    <${NewClients} of=${newClients} all=${orders.later} />
     <div class="two">
       <${Side} title=${`${found.version} as it is`} quality=${before} />
       ${after && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
@@ -67,15 +69,31 @@ function Found({ found, session }) {
     }`;
 }
 
+/**
+ * The part of the calibration error that no smoothing moves.
+ * @param {{ of: Calibration['newClients'], all: number }} props
+ */
+function NewClients({ of: { paid, unpaid }, all }) {
+  const some = paid + unpaid;
+  if (some === 0) return null;
+  return html`<p class="faint">
+    ${count(some)} of the later orders are of clients without a final outcome, whose score is 0.5000 by the
+    ${' '}interface; ${intervalText(shareOf(paid, some))} of them were paid. That alone is
+    ${' '}${(Math.abs(paid - some / 2) / Math.max(1, all)).toFixed(4)} of calibration error, and no smoothing
+    ${' '}moves it.
+  </p>`;
+}
+
 /** @param {{ title: string, quality: SmoothingQuality }} props */
 function Side({ title, quality }) {
-  const { smoothing, brier, auc, calibrationError, reliability } = quality;
+  const { smoothing, brier, auc, calibrationError, calibrationErrorOfKnown, reliability } = quality;
   const items = [
     ['prior', String(smoothing.prior)],
     ['weight', String(smoothing.weight)],
     ['Brier score', estimateText(brier)],
     ['AUC', estimateText(auc)],
     ['calibration error', estimateText(calibrationError)],
+    ['of clients with an outcome', estimateText(calibrationErrorOfKnown)],
   ];
   return html`<section class="card">
     <h2>${title}</h2>
