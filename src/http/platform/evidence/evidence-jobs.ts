@@ -55,7 +55,10 @@ export const readEvidence = operation({
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, key }, parts: EvidenceParts) => {
     const job = await requiredJob(ctx, key, parts);
-    return { job: shownJob(job), result: await parts.evidence.shelf.result(key.platform, job.jobId) };
+    // It is kept a moment before its job is done, and who saw it then would cancel the job where it should be forgotten.
+    const isDone = job.state === 'done';
+    const result = isDone ? await parts.evidence.shelf.result(key.platform, job.jobId) : null;
+    return { job: shownJob(job), result };
   },
 });
 
