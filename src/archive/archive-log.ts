@@ -194,7 +194,7 @@ function writeState(archiveDir: string, state: ArchiveState): void {
  */
 export function writePassingState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeOwnFolder(folder);
   writeFileSync(join(folder, snapshotFile(state.version)), snapshotText(state), { flag: 'wx', mode: 0o600 });
 }
 
