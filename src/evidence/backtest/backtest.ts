@@ -11,7 +11,7 @@ import { makeInputView } from '../source/input-view.ts';
 import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderSums } from './aftermath.ts';
 import { AnswerTable } from './answer-table.ts';
 import { type AnswerComparison, compare, Examples, type WaitChanges } from './comparison.ts';
-import { type HeldOutCount, HeldOutTally, recordedHoldouts } from './held-out.ts';
+import { type HeldOutCount, HeldOutTallies, recordedHoldouts } from './held-out.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
@@ -115,12 +115,11 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
   const table = await AnswerTable.create(evidence.duck, 2);
   const examples = new Examples();
   const missing = new Set<string>();
-  const tallies = { base: new HeldOutTally(ask.against), candidate: new HeldOutTally(ask.candidate) };
+  const tallies = new HeldOutTallies(ask.against, ask.candidate);
   const undecidable = await decideAgain(ask, evidence, missing, (request, base, candidate, orderRef) => {
     table.add(request, [base, candidate]);
     examples.note(base, candidate, request.at, orderRef);
-    tallies.base.note(base.heldOut, request.clientHash);
-    tallies.candidate.note(candidate.heldOut, request.clientHash);
+    tallies.note(base, candidate, request.clientHash);
   });
   table.close();
   const aftermath = await Aftermath.join(evidence.duck, table, 2);
@@ -130,8 +129,8 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
     waits: null,
     otherwise: null,
     heldOut: {
-      base: ask.against === null ? await recordedHoldouts(evidence.duck) : tallies.base.counts(),
-      candidate: tallies.candidate.counts(),
+      ...tallies.counts(),
+      ...(ask.against === null ? { base: await recordedHoldouts(evidence.duck) } : {}),
     },
     undecidable: { count: undecidable, facts: [...missing].toSorted() },
     reproduced: null,
@@ -223,7 +222,7 @@ async function liveAgain(
     { rulesOf: () => candidate, outcomes },
   ]);
   const lives = new Lives(sides, rulesThen, evidence.holdoutDraw);
-  const tallies = { base: new HeldOutTally(against), candidate: new HeldOutTally(candidate) };
+  const tallies = new HeldOutTallies(against, candidate);
   const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
   let reproduced = 0;
   await makeInputView(evidence, await rulesToLive(ask, evidence));
@@ -234,14 +233,13 @@ async function liveAgain(
       if (input.kind !== 'verdict' || answers === null) continue;
       table.add(input, answers);
       examples.note(answers[BASE], answers[CANDIDATE], input.at, () => input.orderRef);
-      tallies.base.note(answers[BASE]?.heldOut ?? [], input.clientHash);
-      tallies.candidate.note(answers[CANDIDATE]?.heldOut ?? [], input.clientHash);
+      tallies.note(answers[BASE], answers[CANDIDATE], input.clientHash);
       if (answers[baseWithAll]?.verdict === input.verdict) reproduced++;
     }
     onProgress?.(table.rows, evidence.span.decisions);
   }
   return {
-    heldOut: { base: tallies.base.counts(), candidate: tallies.candidate.counts() },
+    heldOut: tallies.counts(),
     reproduced,
     emptyLists: [...new Set([...decided].flatMap(sharedListsOf))],
   };

@@ -2,6 +2,7 @@ import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { columnsOf } from '../source/views.ts';
+import type { LifeAnswer } from './lives.ts';
 
 /** How often a rule matched and was skipped, because its client is held out of it. */
 export interface HeldOutCount {
@@ -45,6 +46,26 @@ export class HeldOutTally {
     const none = { share, decisions: 0, clients: new Set<bigint>() };
     this.#rules.set(rule, none);
     return none;
+  }
+}
+
+/** The same of both sides of a comparison. */
+export class HeldOutTallies {
+  readonly #base: HeldOutTally;
+  readonly #candidate: HeldOutTally;
+
+  constructor(base: RuleSet | null, candidate: RuleSet) {
+    this.#base = new HeldOutTally(base);
+    this.#candidate = new HeldOutTally(candidate);
+  }
+
+  note(base: LifeAnswer | undefined, candidate: LifeAnswer | undefined, clientHash: bigint): void {
+    this.#base.note(base?.heldOut ?? [], clientHash);
+    this.#candidate.note(candidate?.heldOut ?? [], clientHash);
+  }
+
+  counts(): { readonly base: readonly HeldOutCount[]; readonly candidate: readonly HeldOutCount[] } {
+    return { base: this.#base.counts(), candidate: this.#candidate.counts() };
   }
 }
 

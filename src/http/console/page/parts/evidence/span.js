@@ -40,7 +40,8 @@ export function HeldOut({ side, heldOut }) {
 export function heldOutText(side, { rule, share, decisions, clients }) {
   const part = `${Number((100 * share).toFixed(4))} %`;
   const skipped = `${count(decisions)} decisions about ${count(clients)} clients`;
-  return `As in live traffic, ${side} holds ${part} of the clients out of ${rule}: it matched and was skipped in ${skipped}.`;
+  const who = `As in live traffic, ${side} holds ${part} of the clients out of ${rule}`;
+  return `${who}: it matched and was skipped in ${skipped}.`;
 }
 
 const DAY_MS = 86_400_000;
