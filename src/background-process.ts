@@ -1,9 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 export interface BackgroundProcess {
   /** Of JavaScript, MiB; an engine beside it has limits of its own. */
@@ -14,6 +15,34 @@ export interface BackgroundProcess {
   readonly priority: number;
   /** All of its environment: it needs no secret of ours. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The words of a command that starts it, as `idleStarter` gives them; absent: it is started directly. */
+  readonly starter?: readonly string[];
+}
+
+const CHRT_IDLE = ['chrt', '-i', '0'] as const;
+
+let starter: Promise<readonly string[]> | null = null;
+
+/**
+ * A command that starts a process for idle cores only. On Linux the lowest priority alone is not enough: the scheduler
+ * lets such a process end its slice of some milliseconds before a thread that wakes up for a caller, but one that is
+ * marked idle gives way at once. Empty where there is no such command, or it may not do that.
+ */
+export function idleStarter(): Promise<readonly string[]> {
+  starter ??= findIdleStarter();
+  return starter;
+}
+
+async function findIdleStarter(): Promise<readonly string[]> {
+  if (process.platform !== 'linux') return [];
+  const [command, ...args] = CHRT_IDLE;
+  try {
+    // The environment is as empty as that of the processes it is for, so that it is found as it is here.
+    await promisify(execFile)(command, [...args, 'true'], { env: {} });
+    return CHRT_IDLE;
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -22,11 +51,14 @@ export interface BackgroundProcess {
  */
 export function forkBackground(
   module: URL,
-  { oldMemoryMiB, youngMemoryMiB, priority, env = {} }: BackgroundProcess,
+  { oldMemoryMiB, youngMemoryMiB, priority, env = {}, starter = [] }: BackgroundProcess,
 ): ChildProcess {
   const young = youngMemoryMiB === undefined ? [] : [`--max-semi-space-size=${youngMemoryMiB}`];
+  const memory = [`--max-old-space-size=${oldMemoryMiB}`, ...young];
+  const [execPath = process.execPath, ...execArgv] = [...starter, process.execPath, ...memory];
   const child = fork(fileURLToPath(module), {
-    execArgv: [`--max-old-space-size=${oldMemoryMiB}`, ...young],
+    execPath,
+    execArgv,
     env: { ...compiledModules(), ...env },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -1,7 +1,9 @@
 import type { ByOutcome, OrderSums } from '../../src/evidence/backtest/aftermath.ts';
 import type { BacktestReport } from '../../src/evidence/backtest/backtest.ts';
 import type { DecisionCount } from '../../src/evidence/backtest/comparison.ts';
+import type { ScoreQuality } from '../../src/evidence/backtest/score-quality.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import type { ShareInterval } from '../../src/statistics/share-interval.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */
 export function backtestResult(): BacktestReport {
@@ -24,6 +26,11 @@ export function backtestResult(): BacktestReport {
     },
     compared: 9_400,
     changed: 1_282,
+    changedShare: about(1_282 / 9_400),
+    mix: {
+      base: { GET_NEW: about(0.58), GET_SAME_STICKY: about(0.04), WAIT: about(0.27), BLOCK: about(0.11) },
+      candidate: { GET_NEW: about(0.45), GET_SAME_STICKY: about(0.04), WAIT: about(0.4), BLOCK: about(0.11) },
+    },
     transitions: {
       GET_NEW: { ...none, GET_NEW: decisions(4_210), WAIT: decisions(1_234) },
       GET_SAME_STICKY: { ...none, GET_SAME_STICKY: decisions(388) },
@@ -60,8 +67,8 @@ export function backtestResult(): BacktestReport {
     },
     otherwise: null,
     scores: {
-      base: { orders: 5_300, auc: 0.78, brier: 0.19, calibrationError: 0.12 },
-      candidate: { orders: 5_300, auc: 0.78, brier: 0.18, calibrationError: 0.08 },
+      base: quality({ auc: 0.78, brier: 0.19, calibrationError: 0.12 }),
+      candidate: quality({ auc: 0.78, brier: 0.18, calibrationError: 0.08 }),
     },
     ladder: {
       base: [{ level: 1, waits: 1_800, clients: 1_400, cameBack: 610, paid: 220 }],
@@ -72,6 +79,22 @@ export function backtestResult(): BacktestReport {
     reproduced: null,
     emptyLists: [],
   };
+}
+
+/** With an interval that is about as wide as that many decisions make it. */
+function about(value: number): ShareInterval {
+  return { value, low: value - 0.01, high: value + 0.01 };
+}
+
+function quality(figures: Pick<ScoreQuality, 'auc' | 'brier' | 'calibrationError'>): ScoreQuality {
+  const { auc, brier, calibrationError } = figures;
+  const interval = (value: number | null) => (value === null ? null : about(value));
+  const intervals = {
+    auc: interval(auc),
+    brier: interval(brier),
+    calibrationError: interval(calibrationError),
+  };
+  return { orders: 5_300, ...figures, intervals };
 }
 
 const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };

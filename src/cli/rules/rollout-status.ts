@@ -2,8 +2,9 @@ import type { RolloutStatus } from '../../rollout/change-rollout.ts';
 import type { NodeView } from '../../rollout/fleet.ts';
 import type { Candidate, RolloutEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { shareInterval } from '../../statistics/share-interval.ts';
 import { table } from '../table.ts';
+import { shareText } from './evidence/evidence-text.ts';
 
 const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
@@ -53,7 +54,8 @@ function describeTrial(candidate: Candidate, trial: TrialView): string {
 }
 
 function describeShadow({ shadow: { compared, different, differences } }: TrialView): string {
-  const lines = [`  ${compared} verdicts compared, ${different} differ (${share(different, compared)})`];
+  const part = shareText(shareInterval(different, compared));
+  const lines = [`  ${compared} verdicts compared, ${different} differ: ${part}`];
   for (const { change, count, sampleOrders } of differences.slice(0, SHOWN_DIFFERENCES)) {
     lines.push(`  ${String(count).padStart(6)}  ${change}  e.g. order ${sampleOrders.join(', ')}`);
   }
@@ -64,8 +66,8 @@ function describeArms({ arms, shares, breach }: TrialView, guardPoints: number |
   const clients = `by clients, each counted once by its first verdict: ${arms.active.clients.seen} active, ${arms.candidate.clients.seen} candidate`;
   const rows = shares.map(({ name, active, candidate }) => [
     `  ${name}`,
-    interval(active),
-    interval(candidate),
+    shareText(active),
+    shareText(candidate),
   ]);
   const fates = ({ clients: { seen, paid, unpaid } }: TrialView['arms']['active']) =>
     `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
@@ -80,13 +82,6 @@ function describeArms({ arms, shares, breach }: TrialView, guardPoints: number |
     verdicts,
     guard,
   ].join('\n');
-}
-
-/** `12.0 % (10.1 to 14.2)`, a 95 % interval. */
-function interval(share: ShareInterval | null): string {
-  if (share === null) return '-';
-  const inPercent = (value: number) => (value * 100).toFixed(1);
-  return `${inPercent(share.value)} % (${inPercent(share.low)} to ${inPercent(share.high)})`;
 }
 
 function nodesTable(nodes: readonly NodeView[], revision: number, now: number): string {
@@ -116,8 +111,4 @@ function historyTable(history: readonly RolloutEntry[]): string {
 
 function iso(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-function share(part: number, whole: number): string {
-  return whole === 0 ? '-' : `${((part / whole) * 100).toFixed(1)} %`;
 }

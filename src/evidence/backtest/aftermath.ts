@@ -1,7 +1,9 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
-import type { ScoredOrders } from '../../statistics/calibration.ts';
-import { type AnswerTable, levelOf, verdictIs } from './answer-table.ts';
+import { clusterOf } from '../source/client-clusters.ts';
+import { type AnswerTable, levelOf, verdictIs, verdictPlaceOf } from './answer-table.ts';
+import type { ClusteredScore } from './score-quality.ts';
+import { type ClusterVerdicts, verdictAt } from './verdict-mix.ts';
 
 /** Orders, or their amounts, by what became of them; `unknown` is not harmless, nobody has said. */
 export interface ByOutcome {
@@ -76,16 +78,33 @@ export class Aftermath {
   }
 
   /** Paid and unpaid orders by the paymentScore that a side had for them when they were first asked for. */
-  async scored(side: number): Promise<readonly ScoredOrders[]> {
+  async scored(side: number): Promise<readonly ClusteredScore[]> {
     const rows = await this.#duck.rows(
-      `SELECT score_${side} AS score, fate, count(*) AS orders FROM answered_orders
-       WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
+      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} AS score,
+         count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid
+       FROM answered_orders WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
     );
-    return rows.map((row) => {
-      const orders = cell(row, 'orders');
-      const paid = textOf(row['fate']) === 'PAID';
-      return { score: cell(row, 'score') / 10_000, paid: paid ? orders : 0, unpaid: paid ? 0 : orders };
-    });
+    return rows.map((row) => ({
+      cluster: cell(row, 'cluster'),
+      score: cell(row, 'score') / 10_000,
+      paid: cell(row, 'paid'),
+      unpaid: cell(row, 'unpaid'),
+    }));
+  }
+
+  /** Decisions by cluster of clients and by the verdicts of two sides. */
+  async verdicts(base: number, candidate: number): Promise<readonly ClusterVerdicts[]> {
+    const rows = await this.#duck.rows(
+      `SELECT ${clusterOf('client_hash')} AS cluster, ${verdictPlaceOf(`answer_${base}`)} AS base,
+         ${verdictPlaceOf(`answer_${candidate}`)} AS candidate, count(*) AS decisions
+       FROM answers GROUP BY ALL ORDER BY ALL`,
+    );
+    return rows.map((row) => ({
+      cluster: cell(row, 'cluster'),
+      base: verdictAt(cell(row, 'base')),
+      candidate: verdictAt(cell(row, 'candidate')),
+      decisions: cell(row, 'decisions'),
+    }));
   }
 
   /** Decisions by what two sides answered and what became of the order. */

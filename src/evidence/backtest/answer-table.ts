@@ -3,6 +3,7 @@ import { BATCH_ROWS_MAX, type BatchCell, type DuckAppender } from '../../archive
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { LifeAnswer } from './lives.ts';
+import { verdictAt } from './verdict-mix.ts';
 
 /** The request that is answered, as the table keeps it. */
 export interface AnsweredRequest {
@@ -21,7 +22,12 @@ const GROUPS = 8;
 
 /** SQL: the verdict of a column of codes. */
 export function verdictIs(column: string, ...verdicts: readonly Verdict[]): string {
-  return `${column} & 3 IN (${verdicts.map((verdict) => VERDICTS.indexOf(verdict)).join(', ')})`;
+  return `${verdictPlaceOf(column)} IN (${verdicts.map((verdict) => VERDICTS.indexOf(verdict)).join(', ')})`;
+}
+
+/** SQL: the number of the verdict of a column of codes, as `verdictAt` reads it. */
+export function verdictPlaceOf(column: string): string {
+  return `(${column} & 3)`;
 }
 
 /** SQL: the level of the wait. */
@@ -87,7 +93,7 @@ export class AnswerTable {
 
   answerOf(code: number): CodedAnswer {
     return {
-      verdict: VERDICTS[code & 3] ?? 'GET_NEW',
+      verdict: verdictAt(code & 3),
       level: (code >> 2) & (LEVELS - 1),
       clientGroup: CLIENT_GROUPS[(code >> 7) & (GROUPS - 1)] ?? 'NEW',
       isBot: ((code >> 10) & 1) === 1,

@@ -1,11 +1,5 @@
 import { textOf } from '../../archive/duck.ts';
 import { type RuleSet, type RuleVersion, sharedListsOf } from '../../rules/rule-set.ts';
-import {
-  areaUnderCurve,
-  brierScore,
-  calibrationError,
-  type ScoredOrders,
-} from '../../statistics/calibration.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
 import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderSums } from './aftermath.ts';
@@ -15,6 +9,8 @@ import { type HeldOutCount, HeldOutTallies, recordedHoldouts } from './held-out.
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
+import { type ScoreQuality, scoreQuality } from './score-quality.ts';
+import { type DecisionShares, decisionShares } from './verdict-mix.ts';
 
 /**
  * `recorded`: every decision is made again on the fact values that its record holds.
@@ -32,21 +28,11 @@ export interface OrderComparison {
   readonly candidate: OrderEffects;
 }
 
-/** How well the paymentScore that orders had when they were first asked for told what became of them. */
-export interface ScoreQuality {
-  /** Paid and unpaid orders. */
-  readonly orders: number;
-  /** Each is null when there is nothing to tell it from. */
-  readonly auc: number | null;
-  readonly brier: number | null;
-  readonly calibrationError: number | null;
-}
-
 /**
  * What `rules backtest --json` prints; the member names are stable. The candidate is the rule set that was
  * asked about, the base is what it is compared with.
  */
-export interface BacktestReport extends AnswerComparison {
+export interface BacktestReport extends AnswerComparison, DecisionShares {
   /** The candidate, and the sha256 of its files. */
   readonly ruleVersion: RuleVersion;
   readonly digest: string;
@@ -273,10 +259,11 @@ async function reportOf(
     mode,
     journal: { ...span, ruleVersions: deciding.map((row) => textOf(row['rule_version']) ?? '') },
     ...compare(await aftermath.pairs(BASE, CANDIDATE), examples),
+    ...decisionShares(await aftermath.verdicts(BASE, CANDIDATE)),
     outcomes: await outcomesOf(aftermath, BASE, CANDIDATE),
     scores: {
-      base: qualityOf(await aftermath.scored(BASE)),
-      candidate: qualityOf(await aftermath.scored(CANDIDATE)),
+      base: scoreQuality(await aftermath.scored(BASE)),
+      candidate: scoreQuality(await aftermath.scored(CANDIDATE)),
     },
     ladder: { base: await aftermath.ladder(BASE), candidate: await aftermath.ladder(CANDIDATE) },
   };
@@ -287,14 +274,5 @@ async function outcomesOf(aftermath: Aftermath, base: number, candidate: number)
     all: await aftermath.orders(),
     base: await aftermath.effects(base),
     candidate: await aftermath.effects(candidate),
-  };
-}
-
-function qualityOf(scored: readonly ScoredOrders[]): ScoreQuality {
-  return {
-    orders: scored.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0),
-    auc: areaUnderCurve(scored),
-    brier: brierScore(scored),
-    calibrationError: calibrationError(scored),
   };
 }

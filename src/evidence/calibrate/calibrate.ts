@@ -6,7 +6,7 @@ import type { Estimate } from '../../statistics/bootstrap.ts';
 import { brierScore, calibrationError } from '../../statistics/calibration.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { bestSmoothing } from './fit-smoothing.ts';
-import { differenceOf, type ScoreFigures, type Scoring, scoreFigures } from './score-figures.ts';
+import { differenceOf, type ScoreFigures, scoreFigures } from './score-figures.ts';
 import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
 
 export interface CalibrateAsk {
@@ -106,7 +106,7 @@ function smoothingQuality(groups: readonly ScoredGroup[], smoothing: Smoothing):
   };
 }
 
-function scoringOf(smoothing: Smoothing): Scoring {
+function scoringOf(smoothing: Smoothing): (group: ScoredGroup) => number {
   return ({ paidBefore, finalBefore }) => paymentScore(paidBefore, finalBefore, smoothing);
 }
 

@@ -8,7 +8,6 @@ import {
   type ScoredOrders,
 } from '../../statistics/calibration.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
-import type { ScoredGroup } from './scored-orders.ts';
 
 /** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said. */
 export interface ScoreFigures {
@@ -24,11 +23,22 @@ export interface ReliabilityRow extends Omit<ReliabilityBin, 'paidShare'> {
   readonly paidShare: ShareInterval;
 }
 
+/** Orders of one kind, by what they came to. */
+export interface ClusteredOrders {
+  /** Of the clients: the orders of one client hang together, clusters do not. */
+  readonly cluster: number;
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
 /** A score for orders of one kind. */
-export type Scoring = (group: ScoredGroup) => number;
+type Scoring<Group> = (group: Group) => number;
 
 /** How well `scoring` told what became of the orders. */
-export function scoreFigures(groups: readonly ScoredGroup[], scoring: Scoring): ScoreFigures {
+export function scoreFigures<Group extends ClusteredOrders>(
+  groups: readonly Group[],
+  scoring: Scoring<Group>,
+): ScoreFigures {
   const scored = new ClusteredScores(groups, scoring);
   const estimate = (figure: Figure) =>
     bootstrapInterval(scored.clusters, (drawn) => figure(scored.drawn(drawn)));
@@ -45,11 +55,11 @@ export function scoreFigures(groups: readonly ScoredGroup[], scoring: Scoring): 
 }
 
 /** By how much the figure of one scoring exceeds that of another on the same orders. */
-export function differenceOf(
-  groups: readonly ScoredGroup[],
+export function differenceOf<Group extends ClusteredOrders>(
+  groups: readonly Group[],
   figure: Figure,
-  scoring: Scoring,
-  than: Scoring,
+  scoring: Scoring<Group>,
+  than: Scoring<Group>,
 ): Estimate | null {
   const [one, other] = [new ClusteredScores(groups, scoring), new ClusteredScores(groups, than)];
   return bootstrapInterval(one.clusters, (drawn) => {
@@ -64,13 +74,13 @@ type Figure = (scored: readonly ScoredOrders[]) => number | null;
 const NO_SHARE: ShareInterval = { value: 0, low: 0, high: 1 };
 
 /** Orders by score and cluster, in plain arrays: they are summed up again for each of hundreds of draws. */
-class ClusteredScores {
+class ClusteredScores<Group extends ClusteredOrders> {
   /** Clusters that there are, numbered without gaps. */
   readonly clusters: number;
   readonly #scores: readonly number[];
   readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };
 
-  constructor(groups: readonly ScoredGroup[], scoring: Scoring) {
+  constructor(groups: readonly Group[], scoring: Scoring<Group>) {
     const scores = groups.map(scoring);
     this.#scores = [...new Set(scores)].toSorted((a, b) => a - b);
     const places = new Map(this.#scores.map((score, place) => [score, place]));

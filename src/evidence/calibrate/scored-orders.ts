@@ -1,12 +1,12 @@
 import { numberOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { clusterOf } from '../source/client-clusters.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
+import type { ClusteredOrders } from './score-figures.ts';
 
 /** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
-export interface ScoredGroup {
-  /** Of the clients, by their number: the orders of one client hang together, clusters do not. */
-  readonly cluster: number;
+export interface ScoredGroup extends ClusteredOrders {
   /** First asked for at the split or after it. */
   readonly later: boolean;
   /** The version that decided, and the paymentScore that it gave. */
@@ -15,9 +15,6 @@ export interface ScoredGroup {
   /** The client's outcomes at that time. */
   readonly paidBefore: number;
   readonly finalBefore: number;
-  /** Orders with these outcomes. */
-  readonly paid: number;
-  readonly unpaid: number;
 }
 
 /** Orders whose outcome nobody knows, and what the others are. */
@@ -25,9 +22,6 @@ export interface ScoredEvidence {
   readonly groups: readonly ScoredGroup[];
   readonly unknown: number;
 }
-
-/** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */
-const CLUSTERS = 1000;
 
 /** Decisions of a pass over the evidence. */
 const PASS_DECISIONS_MAX = 1_000_000;
@@ -51,7 +45,7 @@ export async function scoredOrders(
         final_before, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
         count(*) FILTER (fate = 'UNKNOWN') AS unknown
       FROM (
-        SELECT ${ORDER_KEY_SQL} AS order_key, (any_value(client_hash) % ${CLUSTERS})::INT AS cluster,
+        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(rule_version, seq) AS rule_version,
           arg_min(payment_score, seq)::DOUBLE AS recorded_score,
           arg_min(fact_paidCount, seq) AS paid_before, arg_min(fact_finalCount, seq) AS final_before

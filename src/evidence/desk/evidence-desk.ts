@@ -8,7 +8,7 @@ import type { Store } from '../../state/store.ts';
 import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask, EvidenceWork } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
-import { runInProcess } from './limited-process.ts';
+import { LimitedProcess } from './limited-process.ts';
 
 export interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
@@ -58,13 +58,14 @@ const FRESH_MS = 10 * 60_000;
 const PROCESS = new URL('./desk-process.ts', import.meta.url);
 
 /**
- * Works out evidence for users of the console: one job at a time, each in a process of its own with limits on
- * time and memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
+ * Works out evidence for users of the console: one job at a time, in a process of its own with limits on time and
+ * memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
  */
 export class EvidenceDesk {
   readonly shelf: JobShelf;
   readonly #parts: EvidenceDeskParts;
   readonly #entries: Entry[] = [];
+  readonly #process = new LimitedProcess<EvidenceWork, EvidenceResult>(PROCESS, LIMITS);
   #working: Promise<void> | null = null;
   #closed = false;
 
@@ -133,6 +134,7 @@ export class EvidenceDesk {
     this.#closed = true;
     for (const { stopping } of this.#entries) stopping.abort();
     await this.#working;
+    await this.#process.close();
   }
 
   async #before(asker: EvidenceAsker, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
@@ -182,7 +184,7 @@ export class EvidenceDesk {
       await this.#tell(entry);
       const { signalSecret: holdoutSecret } = this.#parts;
       const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
-      const result: EvidenceResult = await runInProcess(PROCESS, work, LIMITS, { onProgress, signal });
+      const result = await this.#process.run(work, { onProgress, signal });
       entry.job = { ...entry.job, state: await this.#keep(entry, result) };
     } catch (error) {
       const trouble = error instanceof Error ? error.message : String(error);

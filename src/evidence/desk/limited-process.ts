@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { forkBackground, giveWay } from '../../background-process.ts';
+import { forkBackground, giveWay, idleStarter } from '../../background-process.ts';
 
-/** What the work in a process of its own may take. */
+/** What each task in a process of its own may take. */
 export interface ProcessLimits {
   readonly timeMs: number;
   /** Of JavaScript; an engine beside it has limits of its own. */
@@ -36,58 +36,113 @@ export interface ProcessWatch {
 /** Node's exit code and signal when its heap is full. */
 const HEAP_FULL = { code: 134, signal: 'SIGABRT' } as const;
 
+/** A process that has nothing to do for so long is ended, and its memory given back. */
+const IDLE_MS = 60_000;
+
+interface Started {
+  readonly child: ChildProcess;
+  /** What it leaves behind when it is ended goes with its folder. */
+  readonly folder: string;
+}
+
 /**
- * Lets a module, which calls `workInProcess`, do a task in a process of its own at the lowest priority: whatever it
- * takes, the thread and the thread pool that answer callers are not held up. Throws ProcessLimitExceeded; what the
- * module threw comes as an Error.
+ * Lets a module, which calls `workInProcess`, do one task after the other in a process of its own, on cores that are
+ * idle: whatever a task takes, the thread and the thread pool that answer callers are not held up. Starting a process
+ * holds up the one that starts it, so it is kept for the next task, unless a task failed, took too much or was
+ * cancelled: then it is ended, and whatever it was at with it.
  */
-export async function runInProcess<Task, Result>(
-  module: URL,
-  task: Task,
-  { timeMs, memoryMiB }: ProcessLimits,
-  { onProgress, signal }: ProcessWatch,
-): Promise<Result> {
-  signal.throwIfAborted();
-  const folder = mkdtempSync(join(tmpdir(), 'scoring-process-'));
-  const child = forkBackground(module, {
-    oldMemoryMiB: memoryMiB,
-    priority: constants.priority.PRIORITY_LOW,
-    // What it leaves behind when it is ended goes with its folder.
-    env: { TMPDIR: folder, TEMP: folder },
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<Result>();
-  child.on('message', (text) => {
-    const message: ProcessMessage<Result> = JSON.parse(String(text));
-    if ('progress' in message) onProgress(message.progress);
-    else if ('thrown' in message) reject(new Error(message.thrown));
-    else resolve(message.result);
-  });
-  child.once('error', reject);
-  child.once('exit', (code, killedBy) => reject(endOf(code, killedBy, memoryMiB)));
-  const limit = setTimeout(
-    () => reject(new ProcessLimitExceeded(`it took more than ${timeMs / 1000} s`)),
-    timeMs,
-  );
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  try {
-    child.send(JSON.stringify(task), (error) => error && reject(error));
-    return await promise;
-  } finally {
-    clearTimeout(limit);
-    signal.removeEventListener('abort', abort);
-    await end(child);
-    rmSync(folder, { recursive: true, force: true });
+export class LimitedProcess<Task, Result> {
+  readonly #module: URL;
+  readonly #limits: ProcessLimits;
+  #started: Started | null = null;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(module: URL, limits: ProcessLimits) {
+    this.#module = module;
+    this.#limits = limits;
+  }
+
+  /**
+   * One task at a time. Throws ProcessLimitExceeded, and the reason of the signal; what the module threw comes as an
+   * Error.
+   */
+  async run(task: Task, { onProgress, signal }: ProcessWatch): Promise<Result> {
+    signal.throwIfAborted();
+    clearTimeout(this.#idle);
+    this.#started ??= await this.#start();
+    const { child } = this.#started;
+    const { timeMs, memoryMiB } = this.#limits;
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const hear = (text: unknown) => {
+      const message: ProcessMessage<Result> = JSON.parse(String(text));
+      if ('progress' in message) onProgress(message.progress);
+      else if ('thrown' in message) reject(new Error(message.thrown));
+      else resolve(message.result);
+    };
+    const exit = (code: number | null, killedBy: NodeJS.Signals | null) =>
+      reject(endOf(code, killedBy, memoryMiB));
+    const limit = setTimeout(
+      () => reject(new ProcessLimitExceeded(`it took more than ${timeMs / 1000} s`)),
+      timeMs,
+    );
+    const abort = () => reject(signal.reason);
+    child.on('message', hear).on('error', reject).on('exit', exit);
+    signal.addEventListener('abort', abort);
+    try {
+      signal.throwIfAborted();
+      child.send(JSON.stringify(task), (error) => error && reject(error));
+      const result = await promise;
+      this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+      return result;
+    } catch (error) {
+      await this.close();
+      throw error;
+    } finally {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', abort);
+      child.off('message', hear).off('error', reject).off('exit', exit);
+    }
+  }
+
+  /** Ends the process with all that it is at; another task starts another one. */
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const started = this.#started;
+    if (started === null) return;
+    this.#started = null;
+    await end(started.child);
+    await rm(started.folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<Started> {
+    const folder = await mkdtemp(join(tmpdir(), 'scoring-process-'));
+    const child = forkBackground(this.#module, {
+      oldMemoryMiB: this.#limits.memoryMiB,
+      priority: constants.priority.PRIORITY_LOW,
+      env: { TMPDIR: folder, TEMP: folder },
+      starter: await idleStarter(),
+    });
+    const started = { child, folder };
+    child.on('error', () => {
+      // The task under way hears of it; between tasks there is nobody to tell.
+    });
+    child.once('exit', () => {
+      if (this.#started === started) void this.close();
+    });
+    // Between tasks it keeps nobody alive.
+    child.unref();
+    child.channel?.unref();
+    return started;
   }
 }
 
-/** Does the one task that this process was started for, and ends with the process that started it. */
+/** Does the tasks that this process was started for, and ends with the process that started it. */
 export function workInProcess<Task, Result>(
   work: (task: Task, onProgress: (done: number, of: number) => void) => Promise<Result>,
 ): void {
   giveWay(constants.priority.PRIORITY_LOW);
   const send = (message: ProcessMessage<Result>) => process.send?.(JSON.stringify(message));
-  process.once('message', async (text) => {
+  process.on('message', async (text) => {
     const task: Task = JSON.parse(String(text));
     try {
       send({

@@ -1,10 +1,13 @@
 import type { ArchiveGap } from '../../archive/archive-log.ts';
-import { numberOf } from '../../archive/duck.ts';
+import { type DuckRow, numberOf } from '../../archive/duck.ts';
 import { factLabel } from '../../archive/rows.ts';
-import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { type VerdictMix, verdictMix } from '../backtest/verdict-mix.ts';
 import { type ScoreFigures, scoreFigures } from '../calibrate/score-figures.ts';
-import { scoredOrders } from '../calibrate/scored-orders.ts';
+import { type ScoredGroup, scoredOrders } from '../calibrate/scored-orders.ts';
+import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
 import { type FactDrift, factDrift } from './fact-drift.ts';
@@ -13,8 +16,8 @@ import { type FactDrift, factDrift } from './fact-drift.ts';
 export interface DriftPart {
   readonly decisions: number;
   readonly clients: number;
-  /** Share of the decisions; the decisions of one client hang together, so the intervals are too narrow. */
-  readonly verdicts: Readonly<Record<Verdict, ShareInterval | null>>;
+  /** Share of the decisions; the intervals know that those of one client hang together. */
+  readonly verdicts: VerdictMix;
   /** Share of the orders with a known outcome that were paid. */
   readonly paidShare: ShareInterval | null;
   /** How well the recorded paymentScore told what became of orders. */
@@ -59,9 +62,8 @@ export async function drift(
   const { groups, unknown } = await scoredOrders(evidence, splitAt);
   const part = (mix: typeof earlier, isLater: boolean): DriftPart => {
     const some = groups.filter((group) => group.later === isLater);
-    const paid = some.reduce((sum, group) => sum + group.paid, 0);
     const score = scoreFigures(some, ({ recordedScore }) => recordedScore);
-    return { ...mix, paidShare: shareInterval(paid, score.orders), score };
+    return { ...mix, paidShare: paidShareOf(some), score };
   };
   return {
     version: evidence.ask.decidedBy ?? null,
@@ -83,17 +85,24 @@ function beyondChance({ index, byChance }: FactDrift): number {
 
 async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
-  const [row = {}] = await duck.rows(
-    `SELECT count(*) AS decisions, count(DISTINCT client_hash) AS clients, ${counts.join(', ')}
-     FROM decisions WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater}`,
+  const rows = await duck.rows(
+    `SELECT ${clusterOf('client_hash')} AS cluster, count(*) AS decisions, count(DISTINCT client_hash) AS clients,
+       ${counts.join(', ')}
+     FROM decisions WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY cluster ORDER BY cluster`,
   );
-  const decisions = numberOf(row['decisions']) ?? 0;
-  const share = (verdict: Verdict) => shareInterval(numberOf(row[verdict]) ?? 0, decisions);
-  const verdicts = {
-    GET_NEW: share('GET_NEW'),
-    GET_SAME_STICKY: share('GET_SAME_STICKY'),
-    WAIT: share('WAIT'),
-    BLOCK: share('BLOCK'),
-  };
-  return { decisions, clients: numberOf(row['clients']) ?? 0, verdicts };
+  const count = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
+  const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
+  const verdicts = verdictMix((verdict) =>
+    clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
+  );
+  return { decisions: total('decisions'), clients: total('clients'), verdicts };
+}
+
+function paidShareOf(groups: readonly ScoredGroup[]): ShareInterval | null {
+  const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster).values()];
+  const sum = (some: readonly ScoredGroup[], of: 'paid' | 'unpaid') =>
+    some.reduce((total, group) => total + group[of], 0);
+  return clusteredInterval(
+    clusters.map((some) => ({ part: sum(some, 'paid'), whole: sum(some, 'paid') + sum(some, 'unpaid') })),
+  );
 }

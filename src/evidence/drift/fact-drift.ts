@@ -1,6 +1,9 @@
 import { type Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factLabel } from '../../archive/rows.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import { populationStability } from '../../statistics/population-stability.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { clusterOf } from '../source/client-clusters.ts';
 import { typeOfFact } from '../source/views.ts';
 
 /** How much the values of a fact have moved from one part of the time to the other. */
@@ -11,7 +14,13 @@ export interface FactDrift {
   /** What two samples of this size exceed in 5 of 100 cases although nothing has changed. */
   readonly byChance: number;
   /** The values whose share has moved the most, and that share before and after, 0 to 1. */
-  readonly moved: { readonly values: string; readonly earlier: number; readonly later: number };
+  readonly moved: {
+    readonly values: string;
+    readonly earlier: number;
+    readonly later: number;
+    /** The same shares, knowing that the decisions of one client hang together. */
+    readonly intervals: { readonly earlier: ShareInterval | null; readonly later: ShareInterval | null };
+  };
 }
 
 /** Other values of a text are one bin. */
@@ -27,30 +36,63 @@ export async function factDrift(
   const later = `decided_at >= make_timestamp_ms(${splitAt})`;
   const bins = await binsOf(duck, column, `NOT (${later})`);
   const rows = await duck.rows(
-    `SELECT ${bins.sql} AS bin, count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
-     FROM decisions GROUP BY bin ORDER BY bin`,
+    `SELECT ${bins.sql} AS bin, ${clusterOf('client_hash')} AS cluster,
+       count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
+     FROM decisions GROUP BY ALL ORDER BY ALL`,
   );
-  const counts = rows.map((row) => ({
-    values: bins.name(numberOf(row['bin']) ?? -1),
+  const cells = rows.map((row) => ({
+    bin: numberOf(row['bin']) ?? -1,
+    cluster: numberOf(row['cluster']) ?? 0,
     earlier: numberOf(row['earlier']) ?? 0,
     later: numberOf(row['later']) ?? 0,
   }));
-  const total = (part: 'earlier' | 'later') => counts.reduce((sum, bin) => sum + bin[part], 0);
-  const [ofEarlier, ofLater] = [Math.max(1, total('earlier')), Math.max(1, total('later'))];
-  const shares = counts.map((bin) => ({
-    values: bin.values,
-    earlier: bin.earlier / ofEarlier,
-    later: bin.later / ofLater,
+  const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
+    bin,
+    earlier: sumOf(some, 'earlier'),
+    later: sumOf(some, 'later'),
   }));
-  const [moved = { values: '', earlier: 0, later: 0 }] = shares.toSorted(
-    (a, b) => Math.abs(b.later - b.earlier) - Math.abs(a.later - a.earlier),
-  );
   const stability = populationStability(
     counts.map(({ earlier }) => earlier),
     counts.map((bin) => bin.later),
     clients,
   );
-  return { fact: factLabel(column) ?? column, ...stability, moved };
+  return { fact: factLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
+}
+
+type Part = 'earlier' | 'later';
+
+/** Decisions of both parts. */
+type PartCounts = Readonly<Record<Part, number>>;
+
+function movedMost(
+  counts: readonly (PartCounts & { readonly bin: number })[],
+  cells: readonly (PartCounts & { readonly bin: number; readonly cluster: number })[],
+  bins: Bins,
+): FactDrift['moved'] {
+  const [ofEarlier, ofLater] = [Math.max(1, sumOf(counts, 'earlier')), Math.max(1, sumOf(counts, 'later'))];
+  const [most] = counts
+    .map(({ bin, earlier, later }) => ({ bin, earlier: earlier / ofEarlier, later: later / ofLater }))
+    .toSorted((a, b) => Math.abs(b.later - b.earlier) - Math.abs(a.later - a.earlier));
+  if (most === undefined)
+    return { values: '', earlier: 0, later: 0, intervals: { earlier: null, later: null } };
+  const clusters = [...Map.groupBy(cells, ({ cluster }) => cluster).values()];
+  const interval = (part: Part) =>
+    clusteredInterval(
+      clusters.map((some) => ({
+        part: sumOf(
+          some.filter(({ bin }) => bin === most.bin),
+          part,
+        ),
+        whole: sumOf(some, part),
+      })),
+    );
+  const { bin, earlier, later } = most;
+  const intervals = { earlier: interval('earlier'), later: interval('later') };
+  return { values: bins.name(bin), earlier, later, intervals };
+}
+
+function sumOf(some: readonly PartCounts[], part: Part): number {
+  return some.reduce((sum, counts) => sum + counts[part], 0);
 }
 
 interface Bins {

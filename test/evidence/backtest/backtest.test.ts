@@ -172,6 +172,14 @@ describe('a backtest', () => {
     expect(scores.candidate).to.deep.equal(scores.base);
     expect(scores.base.orders).to.equal(7);
     expect(scores.base.brier).to.be.within(0.1, 0.2);
+    const { auc, brier, calibrationError } = scores.base.intervals;
+    expect([auc?.value, brier?.value, calibrationError?.value]).to.deep.equal([
+      scores.base.auc,
+      scores.base.brier,
+      scores.base.calibrationError,
+    ]);
+    expect(brier?.low).to.be.below(scores.base.brier ?? 0);
+    expect(brier?.high).to.be.above(scores.base.brier ?? 1);
   });
 
   it('ends early when it is cancelled', async () => {

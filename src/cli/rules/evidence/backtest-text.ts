@@ -1,6 +1,7 @@
 import type { ByOutcome, LadderLevelReport, OrderEffects } from '../../../evidence/backtest/aftermath.ts';
-import type { BacktestReport, OrderComparison, ScoreQuality } from '../../../evidence/backtest/backtest.ts';
+import type { BacktestReport, OrderComparison } from '../../../evidence/backtest/backtest.ts';
 import type { OutcomeAssumption } from '../../../evidence/backtest/lives.ts';
+import type { ScoreQuality } from '../../../evidence/backtest/score-quality.ts';
 import { FACTS } from '../../../facts/catalogue.ts';
 import { VERDICTS } from '../../../rules/rule-set.ts';
 import { shareInterval } from '../../../statistics/share-interval.ts';
@@ -9,6 +10,7 @@ import {
   amountText,
   countText,
   emptyListsText,
+  estimateText,
   heldOutText,
   ordersText,
   section,
@@ -26,17 +28,18 @@ const EFFECTS = [
 
 /** A backtest's report for people; `unseen` are settings whose difference recorded facts cannot show. */
 export function backtestText(report: BacktestReport, unseen: readonly string[]): string {
-  const { changed, compared, ladder } = report;
+  const { changed, changedShare, compared, ladder } = report;
   const head = [heading(report), ...notes(report, unseen)];
   if (compared === 0) return [...head, 'There is no decision to compare.'].join('\n\n');
   return [
     ...head,
-    `${countText(changed)} of ${countText(compared)} verdicts change (${percent(changed, compared)}).`,
+    `${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}.`,
     headlines(report),
     section(
       'Verdicts, and how many of the decisions are about paid, unpaid and unknown orders',
       verdicts(report),
     ),
+    section('Share of each verdict, 95 %', mix(report)),
     ...(report.changes.length === 0 ? [] : [section('Changes by rule', changes(report))]),
     botsAndGroups(report),
     section('Orders', effects(report)),
@@ -74,7 +77,7 @@ function notes(report: BacktestReport, unseen: readonly string[]): readonly stri
     );
   if (reproduced !== null && against === null && reproduced < compared)
     found.push(
-      `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts (${percent(reproduced, compared)}): the history does not begin with an empty state, clients were erased, or entries were lost.`,
+      `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
     );
   found.push(
     ...heldOutText(against ?? 'what was recorded', report.heldOut.base),
@@ -127,6 +130,11 @@ function verdicts({ transitions, ruleVersion, against }: BacktestReport): string
   );
   const headings = [sideName(against), ruleVersion.toUpperCase(), 'DECISIONS', 'PAID', 'UNPAID', 'UNKNOWN'];
   return table(headings, rows, { right: [2, 3, 4, 5] });
+}
+
+function mix({ mix: { base, candidate }, ruleVersion, against }: BacktestReport): string {
+  const rows = VERDICTS.map((verdict) => [verdict, shareText(base[verdict]), shareText(candidate[verdict])]);
+  return table(['', sideName(against), ruleVersion.toUpperCase()], rows, { right: [1, 2] });
 }
 
 function changes(report: BacktestReport): string {
@@ -196,12 +204,12 @@ function amounts({ outcomes: { all, base, candidate }, ruleVersion, against }: B
 }
 
 function scores({ scores: { base, candidate }, ruleVersion, against }: BacktestReport): string {
-  const row = (name: string, { orders, auc, brier, calibrationError }: ScoreQuality) => [
+  const row = (name: string, { orders, intervals }: ScoreQuality) => [
     name,
     countText(orders),
-    ...[auc, brier, calibrationError].map((value) => value?.toFixed(4) ?? '-'),
+    ...[intervals.auc, intervals.brier, intervals.calibrationError].map(estimateText),
   ];
-  const headings = ['', 'ORDERS WITH AN OUTCOME', 'AUC', 'BRIER', 'CALIBRATION ERROR'];
+  const headings = ['', 'ORDERS WITH AN OUTCOME', 'AUC, 95 %', 'BRIER, 95 %', 'CALIBRATION ERROR, 95 %'];
   return table(headings, [row(against ?? 'recorded', base), row(ruleVersion, candidate)], {
     right: [1, 2, 3, 4],
   });
@@ -237,8 +245,4 @@ function levels({ ladder, ruleVersion, against }: BacktestReport): string {
 
 function sideName(against: string | null): string {
   return (against ?? 'recorded').toUpperCase();
-}
-
-function percent(part: number, whole: number): string {
-  return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(2)} %`;
 }

@@ -12,7 +12,15 @@ import { parseTime } from '../../time-option.ts';
 import { draftFrom } from '../new.ts';
 import { fromHere, soundRuleSet } from '../rule-folders.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { countText, estimateText, section, shareText, spanText, timeText } from './evidence-text.ts';
+import {
+  countText,
+  estimateText,
+  NO_DECISION,
+  section,
+  shareText,
+  spanText,
+  timeText,
+} from './evidence-text.ts';
 
 interface CalibrateOptions extends EvidenceOptions {
   readonly split?: string;
@@ -65,8 +73,10 @@ function draftText(folder: string): string {
 
 function describe(found: Calibration, span: EvidenceSpan): string {
   const { version, digest, orders, splitAt, before, after, byVersion } = found;
+  const name = `${version} (sha256:${digest.slice(0, 12)})`;
+  if (span.decisions === 0) return `${name}\n${NO_DECISION}`;
   const parts = `Found on ${countText(orders.earlier)} orders before ${timeText(splitAt)}, shown on ${countText(orders.later)} from then on; ${countText(orders.unknown)} orders with an unknown outcome are in neither.`;
-  const head = [`${version} (sha256:${digest.slice(0, 12)})`, ...spanText(span), parts].join('\n');
+  const head = [name, ...spanText(span), parts].join('\n');
   if (after === null)
     return `${head}\n\nThere is no order with an outcome in the earlier part: nothing can be found.`;
   return [

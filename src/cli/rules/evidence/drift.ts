@@ -8,7 +8,15 @@ import { print } from '../../print.ts';
 import { table } from '../../table.ts';
 import { parseTime } from '../../time-option.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { countText, estimateText, section, shareText, spanText, timeText } from './evidence-text.ts';
+import {
+  countText,
+  estimateText,
+  NO_DECISION,
+  section,
+  shareText,
+  spanText,
+  timeText,
+} from './evidence-text.ts';
 
 interface DriftOptions extends EvidenceOptions {
   readonly split?: string;
@@ -42,14 +50,13 @@ function describe(found: Drift, span: EvidenceSpan): string {
     `${countText(decisions)} decisions of ${countText(clients)} clients`;
   const beyond = facts.filter(({ index, byChance }) => index > byChance);
   const head = version === null ? 'Decisions of all versions' : `Decisions of ${version}`;
-  if (span.decisions === 0) return `${head}\nThere is none within this time.`;
+  if (span.decisions === 0) return `${head}\n${NO_DECISION}`;
   return [
     [
       head,
       ...spanText(span),
       `Earlier: ${sizes(earlier)}; later, from ${timeText(splitAt)} on: ${sizes(later)}. ${countText(unknown)} orders have an unknown outcome.`,
       'A hint where to look, no proof: whatever else changed between the two parts is in these figures.',
-      'Shares of verdicts and of paid orders count each by itself, and those of one client hang together: read their intervals as somewhat wider.',
     ].join('\n'),
     section('Answers and outcomes, with 95 % intervals', mixTable(earlier, later)),
     beyond.length === 0
@@ -80,16 +87,15 @@ function mixTable(earlier: DriftPart, later: DriftPart): string {
 }
 
 function factTable(facts: readonly FactDrift[]): string {
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
   const rows = facts.map(({ fact, index, byChance, moved }) => [
     fact,
     index.toFixed(4),
     byChance.toFixed(4),
     moved.values,
-    percent(moved.earlier),
-    percent(moved.later),
+    shareText(moved.intervals.earlier),
+    shareText(moved.intervals.later),
   ]);
-  return table(['FACT', 'PSI', 'BY CHANCE UP TO', 'MOST MOVED', 'EARLIER', 'LATER'], rows, {
+  return table(['FACT', 'PSI', 'BY CHANCE UP TO', 'MOST MOVED', 'EARLIER, 95 %', 'LATER, 95 %'], rows, {
     right: [1, 2, 4, 5],
   });
 }

@@ -20,6 +20,9 @@ export function spanText({ from, to, decisions, gaps, torn }: EvidenceSpan): rea
   ];
 }
 
+/** What a figure says that is of no decision at all: nothing can be told, not even where the time is parted. */
+export const NO_DECISION = 'There is no decision within this time.';
+
 export function ordersText({ paid, unpaid, unknown }: OrderCounts): string {
   return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(unknown)} unknown`;
 }

@@ -5,6 +5,7 @@ import {
   countText,
   emptyListsText,
   heldOutText,
+  NO_DECISION,
   ordersText,
   section,
   shareText,
@@ -15,9 +16,11 @@ import {
 /** A suggestion for people; every figure is of the later part. */
 export function suggestionText(suggestion: Suggestion): string {
   const { version, budget, span, splitAt, parts, changes, rejected, effects, nothing } = suggestion;
+  const head = `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`;
+  if (span.decisions === 0) return `${head}\n${NO_DECISION}`;
   return [
     [
-      `${version}, at most ${Number((100 * budget).toFixed(4))} % of the paid orders refused besides those that it refuses (upper 95 % bound on the earlier part)`,
+      head,
       ...spanText(span),
       `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
       `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,

@@ -38,6 +38,8 @@ export interface Worked<Result> {
 }
 
 export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
+export type { ScoreQuality } from '../../../evidence/backtest/score-quality.ts';
+export type { VerdictMix } from '../../../evidence/backtest/verdict-mix.ts';
 export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
 export type { SuggestionWithFiles } from '../../../evidence/desk/evidence-task.ts';
 export type { Drift } from '../../../evidence/drift/drift.ts';

@@ -7,10 +7,11 @@ import { SampleOrders } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Figures, VERDICTS, Verdict } from '../../parts/verdict.js';
+import { estimateText } from '../evidence/estimate.js';
 import { Matrix, Mix } from './transitions.js';
 
 /**
- * @import { BacktestReport } from '../../answers.d.ts'
+ * @import { BacktestReport, ScoreQuality } from '../../answers.d.ts'
  */
 
 /**
@@ -30,7 +31,8 @@ export function Report({ report }) {
     ${
       report.compared === 0
         ? html`<${Empty} title="Nothing to compare">
-            The journal holds no decision that both could decide. Export one with verdicts in it:
+            There is no decision within this time that both could decide. Choose a longer one, or export a journal
+            with verdicts in it:${' '}
             <code>npx scoring journal export --output journal.ndjson</code>
           <//>`
         : html`<${Comparison} report=${report} base=${base} />`
@@ -39,7 +41,8 @@ export function Report({ report }) {
 
 /** @param {BacktestReport} report */
 function figuresOf(report) {
-  const { compared, changed, bots, journal, waits, undecidable, groups } = report;
+  const { compared, changed, changedShare, bots, journal, waits, undecidable, groups } = report;
+  const changedPart = intervalText(changedShare ?? shareOf(changed, compared));
   const times = [journal.from, journal.to].map((at) => html`<span class="when">${dateTime(at)}</span>`);
   const changedGroups = groups.map(
     ({ from, to, count: times }) => html`<div>${from} → ${to} ${count(times)}</div>`,
@@ -47,10 +50,7 @@ function figuresOf(report) {
   return [
     ['mode', report.mode],
     ['compared', count(compared)],
-    [
-      'changed',
-      html`${count(changed)} <span class="faint">${intervalText(shareOf(changed, compared))}</span>`,
-    ],
+    ['changed', html`${count(changed)} <span class="faint">${changedPart}</span>`],
     [
       'bot flags',
       html`${count(bots.base)} → ${count(bots.candidate)}${' '}
@@ -113,8 +113,8 @@ function Comparison({ report, base }) {
       </section>
       <section class="card">
         <h2>Mix</h2>
-        <${Mix} name=${base} amounts=${rowSums(transitions)} />
-        <${Mix} name=${ruleVersion} amounts=${columnSums(transitions)} />
+        <${Mix} name=${base} amounts=${rowSums(transitions)} shares=${report.mix?.base} />
+        <${Mix} name=${ruleVersion} amounts=${columnSums(transitions)} shares=${report.mix?.candidate} />
       </section>
     </div>
     <section class="card"><h2>Changes by rule</h2><${ByRule} changes=${report.changes} /></section>
@@ -124,7 +124,37 @@ function Comparison({ report, base }) {
         <${Outcomes} outcomes=${outcomes} base=${base} candidate=${ruleVersion} />
       </section>
       <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${ladder} names=${names} /></section>
-    </div>`;
+    </div>
+    <section class="card">
+      <h2>paymentScore against what became of the order</h2>
+      <${Scores} scores=${report.scores} names=${names} />
+    </section>`;
+}
+
+/** @param {{ scores: BacktestReport['scores'], names: { base: string, candidate: string } }} props */
+function Scores({ scores, names }) {
+  const sides = /** @type {const} */ (['base', 'candidate']);
+  const figures = /** @type {const} */ (['auc', 'brier', 'calibrationError']);
+  const text = (/** @type {ScoreQuality} */ quality, /** @type {typeof figures[number]} */ figure) =>
+    // Results that an earlier version printed hold no intervals.
+    quality.intervals ? estimateText(quality.intervals[figure]) : (quality[figure]?.toFixed(4) ?? '–');
+  const columns = [
+    'under',
+    ...numbers('orders', 'AUC, 95 %', 'Brier score, 95 %', 'calibration error, 95 %'),
+  ];
+  return html`<${Table} name="Scores" columns=${columns}>
+      ${sides.map(
+        (side) => html`<tr>
+          <td>${names[side]}</td>
+          <td class="num">${count(scores[side].orders)}</td>
+          ${figures.map((figure) => html`<td class="num when">${text(scores[side], figure)}</td>`)}
+        </tr>`,
+      )}
+    <//>
+    <p class="faint">
+      Orders with an outcome, by the score that they had when they were first asked for. AUC 1 is perfect order and 0.5
+      guessing; the Brier score and the calibration error are better the smaller they are.
+    </p>`;
 }
 
 /** @param {BacktestReport['transitions']} transitions */

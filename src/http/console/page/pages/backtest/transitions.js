@@ -1,9 +1,11 @@
 import { html } from '../../html.js';
-import { count, share } from '../../parts/format.js';
+import { intervalText } from '../../parts/evidence/orders.js';
+import { shareOf } from '../../parts/evidence/share-of.js';
+import { count } from '../../parts/format.js';
 import { VERDICTS, Verdict } from '../../parts/verdict.js';
 
 /**
- * @import { BacktestReport, VerdictCommand } from '../../answers.d.ts'
+ * @import { BacktestReport, VerdictCommand, VerdictMix } from '../../answers.d.ts'
  */
 
 /**
@@ -49,14 +51,16 @@ function cellClass(same, times, compared) {
 
 /**
  * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
- * @param {{ name: string, amounts: readonly number[] }} props in the order of VERDICTS
+ * @param {{ name: string, amounts: readonly number[], shares: VerdictMix | undefined }} props in the order of VERDICTS
  */
-export function Mix({ name, amounts }) {
+export function Mix({ name, amounts, shares }) {
   const total = amounts.reduce((sum, amount) => sum + amount, 0);
   const parts = VERDICTS.map(({ name: verdict, color }, index) => {
     const amount = amounts[index] ?? 0;
     const width = `${total === 0 ? 0 : (100 * amount) / total}%`;
-    return { verdict, amount, width, background: `var(${color})` };
+    // Results that an earlier version printed hold no shares.
+    const share = intervalText(shares?.[verdict] ?? shareOf(amount, total));
+    return { verdict, share, width, background: `var(${color})` };
   });
   return html`<figure class="mix">
     <figcaption>${name}</figcaption>
@@ -65,8 +69,8 @@ export function Mix({ name, amounts }) {
     </div>
     <ul class="legend">
       ${parts.map(
-        ({ verdict, amount, background }) => html`<li>
-          <i style=${{ background }}></i>${verdict} <b class="num">${share(amount, total)}</b>
+        ({ verdict, share, background }) => html`<li>
+          <i style=${{ background }}></i>${verdict} <b class="num">${share}</b>
         </li>`,
       )}
     </ul>

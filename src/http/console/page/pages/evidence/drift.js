@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
-import { Span, sinceDays } from '../../parts/evidence/span.js';
+import { NoDecision, Span, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { count, dateTime } from '../../parts/format.js';
 import { numbers, Table } from '../../parts/table.js';
@@ -31,13 +31,13 @@ function Found({ found }) {
   const { earlier, later, splitAt, unknown, facts } = found;
   const decisions = earlier.decisions + later.decisions;
   const moved = facts.filter(({ index, byChance }) => index > byChance);
+  if (decisions === 0) return html`<${NoDecision} />`;
   return html`
     <${Span} span=${{ ...found, decisions }} />
     <p class="faint">
       Before and from ${dateTime(splitAt)}: ${count(earlier.decisions)} decisions of
       ${' '}${count(earlier.clients)} clients, and ${count(later.decisions)} of ${count(later.clients)}; of
-      ${' '}${count(unknown)} orders nothing is known. A hint where to look, no proof; decisions of one
-      client hang together, so read the intervals of shares as somewhat wider.
+      ${' '}${count(unknown)} orders nothing is known. A hint where to look, no proof.
     </p>
     <${Answers} found=${found} />
     ${
@@ -82,9 +82,8 @@ function Facts({ facts }) {
     'fact',
     ...numbers('PSI', 'by chance up to'),
     'most moved',
-    ...numbers('earlier', 'later'),
+    ...numbers('earlier, 95 %', 'later, 95 %'),
   ];
-  const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)} %`;
   return html`<h3>Facts that moved by more than chance explains, the most first</h3>
     <${Table} name="Facts that moved" columns=${columns}>
       ${facts.map(
@@ -93,8 +92,8 @@ function Facts({ facts }) {
           <td class="num">${index.toFixed(4)}</td>
           <td class="num">${byChance.toFixed(4)}</td>
           <td>${moved.values}</td>
-          <td class="num">${percent(moved.earlier)}</td>
-          <td class="num">${percent(moved.later)}</td>
+          <td class="num when">${intervalText(moved.intervals?.earlier ?? null)}</td>
+          <td class="num when">${intervalText(moved.intervals?.later ?? null)}</td>
         </tr>`,
       )}
     <//>`;

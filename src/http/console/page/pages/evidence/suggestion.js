@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
-import { HeldOut, Span, sinceDays } from '../../parts/evidence/span.js';
+import { HeldOut, NoDecision, Span, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
 import { count, dateTime } from '../../parts/format.js';
@@ -52,6 +52,7 @@ export function SuggestionOf({ version, days, query, session }) {
 function Found({ found, session }) {
   const { version, span, parts, changes, nothing, files } = found;
   const { earlier, later } = parts;
+  if (span.decisions === 0) return html`<${NoDecision} />`;
   return html`
     <${Span} span=${span} />
     <${HeldOut} side=${version} heldOut=${found.heldOut} />

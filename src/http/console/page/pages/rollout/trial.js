@@ -1,5 +1,7 @@
 import { html } from '../../html.js';
-import { count, share } from '../../parts/format.js';
+import { intervalText } from '../../parts/evidence/orders.js';
+import { shareOf } from '../../parts/evidence/share-of.js';
+import { count } from '../../parts/format.js';
 import { SampleOrders } from '../../parts/links.js';
 import { numbers, Table } from '../../parts/table.js';
 import { GROUPS } from '../../parts/verdict.js';
@@ -40,8 +42,8 @@ function ShadowDifferences({ shadow: { compared, different, differences }, activ
     return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
   const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
   return html`<p>
-      <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ
-      (${share(different, compared)}).
+      <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
+      ${' '}${intervalText(shareOf(different, compared))}.
     </p>
     ${
       differences.length > 0 &&
@@ -111,7 +113,7 @@ function Arms({ arms, shares, breach, active, candidate }) {
           <td><b>${version}</b></td>
           <td class="num">${count(arms[arm].verdicts)}</td>
           <td class="num">${count(arms[arm].clients.seen)}</td>
-          ${shares.map((one) => html`<td class="num">${interval(one[arm])}</td>`)}
+          ${shares.map((one) => html`<td class="num">${intervalText(one[arm])}</td>`)}
           ${fates.map((fate) => html`<td class="num">${count(clientsBy(fate, arms[arm].clients))}</td>`)}
         </tr>`,
       )}
@@ -139,11 +141,4 @@ function clientsBy(fate, { seen, paid, unpaid }) {
     default:
       return fate;
   }
-}
-
-/** @param {TrialCounts['shares'][number]['active']} share */
-function interval(share) {
-  if (share === null) return '–';
-  const percent = (/** @type {number} */ value) => (value * 100).toFixed(1);
-  return `${percent(share.value)} % (${percent(share.low)}–${percent(share.high)})`;
 }

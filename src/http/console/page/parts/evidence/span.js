@@ -1,5 +1,6 @@
 import { html } from '../../html.js';
 import { count, dateTime } from '../format.js';
+import { Empty } from '../notice.js';
 
 /** @import { RulesReport, SweptCombination } from '../../answers.d.ts' */
 
@@ -42,6 +43,13 @@ export function heldOutText(side, { rule, share, decisions, clients }) {
   const skipped = `${count(decisions)} decisions about ${count(clients)} clients`;
   const who = `As in live traffic, ${side} holds ${part} of the clients out of ${rule}`;
   return `${who}: it matched and was skipped in ${skipped}.`;
+}
+
+/** Nothing to tell anything from. */
+export function NoDecision() {
+  return html`<${Empty} title="No decision within this time">
+    Choose a longer time. Decisions reach the archive within about ten seconds.
+  <//>`;
 }
 
 const DAY_MS = 86_400_000;
