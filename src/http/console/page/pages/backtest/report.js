@@ -1,4 +1,5 @@
 import { html } from '../../html.js';
+import { estimateText } from '../../parts/evidence/estimate.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { shareOf } from '../../parts/evidence/share-of.js';
 import { Gaps, heldOutText } from '../../parts/evidence/span.js';
@@ -7,7 +8,6 @@ import { SampleOrders } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Figures, VERDICTS, Verdict } from '../../parts/verdict.js';
-import { estimateText } from '../evidence/estimate.js';
 import { Matrix, Mix } from './transitions.js';
 
 /**
@@ -31,8 +31,8 @@ export function Report({ report }) {
     ${
       report.compared === 0
         ? html`<${Empty} title="Nothing to compare">
-            There is no decision within this time that both could decide. Choose a longer one, or export a journal
-            with verdicts in it:${' '}
+            There is no decision within this time that both could decide. Choose a longer one, or export
+            a journal with verdicts in it:${' '}
             <code>npx scoring journal export --output journal.ndjson</code>
           <//>`
         : html`<${Comparison} report=${report} base=${base} />`
@@ -152,8 +152,8 @@ function Scores({ scores, names }) {
       )}
     <//>
     <p class="faint">
-      Orders with an outcome, by the score that they had when they were first asked for. AUC 1 is perfect order and 0.5
-      guessing; the Brier score and the calibration error are better the smaller they are.
+      Orders with an outcome, by the score that they had when they were first asked for. AUC 1 is perfect
+      order and 0.5 guessing; the Brier score and the calibration error are better the smaller they are.
     </p>`;
 }
 

@@ -51,7 +51,8 @@ function cellClass(same, times, compared) {
 
 /**
  * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
- * @param {{ name: string, amounts: readonly number[], shares: VerdictMix | undefined }} props in the order of VERDICTS
+ * @param {{ name: string, amounts: readonly number[], shares: VerdictMix | undefined }} props
+ *   amounts in the order of VERDICTS
  */
 export function Mix({ name, amounts, shares }) {
   const total = amounts.reduce((sum, amount) => sum + amount, 0);

@@ -1,11 +1,11 @@
 import { html } from '../../html.js';
+import { estimateText } from '../../parts/evidence/estimate.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { NoDecision, Span, sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { count, dateTime } from '../../parts/format.js';
 import { numbers, Table } from '../../parts/table.js';
 import { DRIFT } from '../../questions.js';
-import { estimateText } from './estimate.js';
 
 /**
  * @import { Drift, FactDrift } from '../../answers.d.ts'

@@ -1,4 +1,5 @@
 import { html } from '../../html.js';
+import { estimateText } from '../../parts/evidence/estimate.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { shareOf } from '../../parts/evidence/share-of.js';
 import { Gaps, sinceDays } from '../../parts/evidence/span.js';
@@ -9,7 +10,6 @@ import { numbers, Table } from '../../parts/table.js';
 import { Figures, Pill } from '../../parts/verdict.js';
 import { CALIBRATION } from '../../questions.js';
 import { DriftOf } from './drift.js';
-import { estimateText } from './estimate.js';
 import { MakeDraft } from './make-draft.js';
 
 /**
