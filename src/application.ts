@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
+import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
@@ -26,7 +27,7 @@ import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { LastHour, lastHourOf } from './metrics/last-hour.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { watchLists, watchRollout, watchShipping, watchStore } from './metrics/node-gauges.ts';
+import { watchArchive, watchLists, watchRollout, watchShipping, watchStore } from './metrics/node-gauges.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
@@ -44,6 +45,8 @@ export interface ApplicationParts {
   readonly archive?: ArchiveReader | null;
   /** Works out what rules were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
+  /** What the metrics show of the archive; absent where another process shows it. */
+  readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped; absent when it does not ship. */
   readonly shipping?: Shipping | null;
   /** What the platform may see and change of the rollout; null when the rule set is fixed. */
@@ -173,11 +176,12 @@ async function followedLists({ store, clock, log }: ApplicationParts, { registry
 
 /** The metrics with the gauges of everything that this node has. */
 function nodeMetrics(
-  { store, rollout, shipping = null }: ApplicationParts,
+  { store, rollout, archiveWatch = null, shipping = null }: ApplicationParts,
   metrics: Metrics,
   watch: StoreWatch,
 ) {
   if (rollout !== null) watchRollout(metrics.registry, rollout.report);
+  if (archiveWatch !== null) watchArchive(metrics.registry, archiveWatch);
   if (shipping !== null) watchShipping(metrics.registry, shipping.report);
   watchStore(metrics.registry, () => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
   return metrics;

@@ -36,6 +36,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Null when nothing is archived and the hot store answers alone. */
   readonly archiveDir: string | null;
+  /** Whether this node may move the journal to the archive; false leaves that to others. */
+  readonly archiveShips: boolean;
   /** How long the archive keeps what was decided, ms. */
   readonly archiveKeepMs: number;
   /** How long a node keeps serving after it was told to end, so that proxies see that it is not ready; 0 is not at all. */
@@ -89,6 +91,7 @@ export function readConfig(env: Environment = process.env): Config {
     signalSecretGenerated: givenSecret === null,
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
+    archiveShips: archiveShips(env),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     workers: workers(env),
     drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
@@ -132,6 +135,12 @@ function certificateFiles(env: Environment, certificate: string, key: string): C
 function archiveDir(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ARCHIVE_DIR');
   return given === 'off' ? null : resolve(given ?? join(dataDir, 'archive'));
+}
+
+function archiveShips(env: Environment): boolean {
+  const given = setting(env, 'ARCHIVE_SHIP') ?? 'on';
+  if (given === 'on' || given === 'off') return given === 'on';
+  throw new ConfigError(`ARCHIVE_SHIP is "${given}"; it must be on or off`);
 }
 
 function duration(env: Environment, name: string, fallback: string, orElse = ''): number {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
 import { type Application, startApplication } from './application.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
+import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
@@ -38,13 +39,16 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
-    const archive = config.archiveDir === null ? null : new ArchiveReader(config.archiveDir, store);
+    const { archiveDir } = config;
+    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir, store);
+    const watched = archiveDir !== null && peers.leads;
     const node = await startNode(config, fleet, clock, peers, log);
     const application = await startApplication({
       ...config,
       signalSecretPrevious,
       store,
       archive,
+      archiveWatch: watched ? new ArchiveWatch(archiveDir, store, clock) : null,
       evidence: evidenceDesk(config, store, clock, log),
       shipping,
       ruleSource: node,
@@ -86,7 +90,7 @@ function endLost(error: Error, log: Logger): void {
 
 function startShippingTo(config: Config, log: Logger): Shipping | null {
   const { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
-  if (archiveDir === null) return null;
+  if (archiveDir === null || !config.archiveShips) return null;
   return startShipping(
     { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
     (message, error) => log.warn({ err: error }, message),

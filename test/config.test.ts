@@ -73,6 +73,7 @@ describe('the configuration', () => {
       signalSecretGenerated: false,
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
+      archiveShips: true,
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
       decisionsHotMs: 7 * 24 * 3_600_000,
@@ -104,6 +105,7 @@ describe('the configuration', () => {
       RATE_LIMIT_BURST: '5',
       LOG_LEVEL: 'silent',
       ARCHIVE_DIR: join(directory, 'years'),
+      ARCHIVE_SHIP: 'off',
       ARCHIVE_KEEP: '90d',
       DRAIN_GRACE: '20s',
       DECISIONS_HOT: '2d',
@@ -120,6 +122,7 @@ describe('the configuration', () => {
       rateLimitBurst: 5,
       logLevel: 'silent',
       archiveDir: join(directory, 'years'),
+      archiveShips: false,
       archiveKeepMs: 90 * 24 * 3_600_000,
       drainGraceMs: 20_000,
       decisionsHotMs: 2 * 24 * 3_600_000,
@@ -203,6 +206,10 @@ describe('the configuration', () => {
       );
     });
   }
+
+  it('refuses an ARCHIVE_SHIP that is neither on nor off', () => {
+    expectRefused({ ARCHIVE_SHIP: 'no' }, 'ARCHIVE_SHIP is "no"; it must be on or off');
+  });
 
   it('refuses an ARCHIVE_KEEP that is no duration', () => {
     expectRefused(

@@ -11,7 +11,7 @@ export function addGauge(
   registry: Registry,
   name: string,
   help: string,
-  collect: (gauge: Gauge) => void,
+  collect: (gauge: Gauge) => void | Promise<void>,
   { labels = [], ofWorkers = 'sum' }: GaugeOptions = {},
 ): void {
   new Gauge({
@@ -21,7 +21,7 @@ export function addGauge(
     aggregator: ofWorkers,
     registers: [registry],
     collect() {
-      collect(this);
+      return collect(this);
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
 import type { NodeReport } from '../rollout/fleet.ts';
@@ -55,19 +56,10 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
   );
 }
 
-/** Shows how far this node has shipped the journal. */
+/** Shows what this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
   addGauge(registry, 'scoring_archive_leads', '1 while this node ships the journal to the archive', (gauge) =>
     gauge.set(report().leads ? 1 : 0),
-  );
-  addGauge(
-    registry,
-    'scoring_archive_lag_seconds',
-    'Since everything in the journal was shipped, while this node ships',
-    (gauge) => {
-      const { leads, trouble, caughtUpAt } = report();
-      gauge.set(leads || trouble !== null ? Math.max(0, Date.now() - caughtUpAt) / 1000 : 0);
-    },
   );
   addGauge(
     registry,
@@ -75,17 +67,33 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
     'Journal entries that this process shipped',
     (gauge) => gauge.set(report().shippedEntries),
   );
+}
+
+/** Shows what the archive holds and how far it is behind, whoever ships to it. */
+export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
+  addGauge(
+    registry,
+    'scoring_archive_lag_seconds',
+    'How long the oldest journal entry has waited that is not archived',
+    async (gauge) => gauge.set((await archive.lagMs()) / 1000),
+  );
+  addGauge(
+    registry,
+    'scoring_journal_entries',
+    'Entries in the journal, shipped or not; the oldest are lost when there are more than about a million',
+    async (gauge) => gauge.set(await archive.journalEntries()),
+  );
   addGauge(registry, 'scoring_archive_segments', 'Segments in the archive', (gauge) =>
-    gauge.set(report().segments),
+    gauge.set(archive.contents().segments),
   );
   addGauge(registry, 'scoring_archive_bytes', 'Bytes of all segments of the archive', (gauge) =>
-    gauge.set(report().bytes),
+    gauge.set(archive.contents().bytes),
   );
   addGauge(
     registry,
     'scoring_archive_gap_entries',
     "Journal entries that were lost to the journal's bound before they were shipped",
-    (gauge) => gauge.set(report().gapEntries),
+    (gauge) => gauge.set(archive.contents().gapEntries),
   );
 }
 

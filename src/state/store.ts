@@ -76,6 +76,9 @@ export interface Store {
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
+  /** How many entries the journal holds, shipped or not, about. */
+  journalLength(): Promise<number>;
+
   /**
    * Forgets journal entries up to and with the cursor's place, because they are kept elsewhere, and the gaps before
    * that place. The decisions of these entries are kept no longer than `decisionsHotMs`: until they were
@@ -95,10 +98,7 @@ export interface Store {
   /** Forgets a client: state, decisions, orders, stored answers, sightings, journal and audit entries. */
   erase(client: ClientKey): Promise<void>;
 
-  /**
-   * By how much the store's clock is ahead of this process's, ms; 0 where they are one. `storeClock` turns a
-   * process's clock into the one that decides.
-   */
+  /** By how much the store's clock is ahead of this process's, ms; `storeClock` makes the clock that decides of it. */
   readonly clockOffsetMs: () => number;
 
   /** Takes clients from where a version before kept them; null when there are none, or the store keeps them so itself. */

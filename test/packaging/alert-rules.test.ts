@@ -159,6 +159,20 @@ const CASES: readonly AlertCase[] = [
     fires: {},
   },
   {
+    title: 'pages before the journal is full',
+    alert: 'ScoringJournalFull',
+    series: { 'scoring_journal_entries{instance="a"}': '100000+40000x40' },
+    at: '6m',
+    fires: {},
+  },
+  {
+    title: 'is quiet about what stays in the journal to look back over',
+    alert: 'ScoringJournalFull',
+    series: { 'scoring_journal_entries{instance="a"}': '130000x40' },
+    at: '6m',
+    fires: null,
+  },
+  {
     title: 'is quiet about a gap of long ago',
     alert: 'ScoringArchiveGap',
     series: { [GAP]: '500x400' },

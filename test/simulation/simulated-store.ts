@@ -138,6 +138,10 @@ export class SimulatedStore implements Store {
     });
   }
 
+  journalLength(): Promise<number> {
+    return this.#carry(() => this.#clients.journal(0, Number.MAX_SAFE_INTEGER).length);
+  }
+
   /** Storms are short: all that is kept is within what may be looked back over. */
   async trimJournal(through: string): Promise<void> {
     this.#shippedEntries = Number(through);

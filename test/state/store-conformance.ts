@@ -583,6 +583,13 @@ function describeJournal(store: () => Store): void {
     expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end, gap: null });
   });
 
+  it('knows how much it holds', async () => {
+    await verdict(store(), newClient(), 'order-1');
+    const before = await store().journalLength();
+    for (let count = 1; count <= 3; count += 1) await verdict(store(), newClient(), `order-${count}`);
+    expect(await store().journalLength()).to.equal(before + 3);
+  });
+
   it('names who was erased until it is told that this was shipped', async () => {
     const [early, late] = [newClient(), newClient()];
     await store().erase(early);

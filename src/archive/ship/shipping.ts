@@ -29,8 +29,6 @@ export interface ShippingReport {
   readonly leads: boolean;
   /** Entries that were shipped since the process began. */
   readonly shippedEntries: number;
-  /** When the journal last held nothing more to ship, epoch ms; the start of the process before that. */
-  readonly caughtUpAt: number;
   readonly segments: number;
   readonly bytes: number;
   /** Entries that the journal's bound pushed out before they were shipped. */
@@ -68,7 +66,6 @@ export async function keepShipping({
       ...contents(),
       leads: leads(outcome),
       shippedEntries,
-      caughtUpAt,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
     const workedMs = performance.now() - startedMs;

@@ -33,7 +33,7 @@ export function startShipping(
   config: ShippingConfig,
   onTrouble: (message: string, error?: unknown) => void,
 ): Shipping {
-  let report: ShippingReport = { ...NOTHING_SHIPPED, caughtUpAt: Date.now() };
+  let report: ShippingReport = NOTHING_SHIPPED;
   let stopping = false;
   let child: ChildProcess | null = null;
   let due = startLater(START_DELAY_MS);

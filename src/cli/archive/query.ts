@@ -24,7 +24,14 @@ export function queryCommand(archive: Command): void {
     .description(
       'one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures, and the view orders',
     )
-    .addOption(new Option('--format <format>', 'how to print the rows').choices(FORMATS).default('table'))
+    .addOption(
+      new Option(
+        '--format <format>',
+        'how to print the rows; csv is for spreadsheets, json and parquet are exact',
+      )
+        .choices(FORMATS)
+        .default('table'),
+    )
     .option('--output <file>', 'with --format parquet: the file to write')
     .option('--json', 'the same as --format json')
     .action((sql: string, options: QueryOptions) => query(sql, options));
@@ -57,9 +64,7 @@ function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'
         rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, plain(row[index])]))),
       );
     case 'csv':
-      return [columns, ...rows.map((row) => row.map(cellText))]
-        .map((row) => row.map(csvCell).join(','))
-        .join('\n');
+      return [columns, ...rows].map((row) => row.map(csvCell).join(',')).join('\n');
     case 'table':
       return table(
         columns,
@@ -83,6 +88,9 @@ function cellText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
 }
 
-function csvCell(text: string): string {
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** As the console saves it: a text that a spreadsheet would run as a formula begins with an apostrophe, numbers never do. */
+function csvCell(value: unknown): string {
+  const text = cellText(value);
+  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

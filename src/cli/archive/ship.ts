@@ -23,8 +23,7 @@ async function ship(json: boolean): Promise<void> {
   const folder = new Archive(config.archiveDir);
   let before = '';
   const tell = (report: ShippingReport) => {
-    const { caughtUpAt: _, ...rest } = report;
-    const text = json ? JSON.stringify(rest) : inWords(report);
+    const text = json ? JSON.stringify(report) : inWords(report);
     if (text !== before) print(text);
     before = text;
   };

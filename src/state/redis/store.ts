@@ -204,6 +204,10 @@ class RedisStore implements Store {
     return this.#journals.read(after, limit);
   }
 
+  journalLength(): Promise<number> {
+    return this.#journals.length();
+  }
+
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
     return this.#journals.trim(through, kept);
   }

@@ -106,6 +106,9 @@ function journalStatements(sql: Prepare) {
       'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
     ),
     journal: sql('SELECT position, client, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    journalLength: sql(
+      'SELECT (SELECT max(position) FROM journal) - (SELECT min(position) FROM journal) + 1 AS entries',
+    ),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
     history: sql('SELECT client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
     /** The oldest entries up to a position, as long as more than so many stay. */

@@ -188,6 +188,9 @@ class SqliteStore implements Store {
     return this.#run(() => readJournalPage(this.#sql, this.#reader, after, limit));
   }
 
+  readonly journalLength = () =>
+    this.#run(async () => Number(this.#sql.journalLength.get()?.['entries'] ?? 0));
+
   async trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
     const position = positionOf(through);
     for (let trimmed = TRIM_ROWS_MAX; trimmed === TRIM_ROWS_MAX; )

@@ -40,6 +40,10 @@ export class RedisJournals {
     return this.#journal.read(after, limit);
   }
 
+  length(): Promise<number> {
+    return this.#journal.length();
+  }
+
   trim(through: string, kept: KeptAfterShipping): Promise<void> {
     return this.#journal.trim(through, kept);
   }

@@ -1,0 +1,68 @@
+import { type Store, UnknownCursor } from '../../state/store.ts';
+import { Archive } from '../archive.ts';
+
+/** What the archive holds. */
+type ArchiveContents = ReturnType<Archive['contents']>;
+
+type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
+
+/** What a node tells about the archive, whoever ships to it. */
+export class ArchiveWatch {
+  readonly #archive: Archive;
+  readonly #journal: Journal;
+  readonly #clock: () => number;
+  #contents: ArchiveContents = { segments: 0, bytes: 0, gapEntries: 0 };
+  #journalEntries = 0;
+  #completeTo: number;
+
+  /** `clock` gives the store's time, epoch ms. */
+  constructor(folder: string, journal: Journal, clock: () => number) {
+    this.#archive = new Archive(folder);
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#completeTo = clock();
+  }
+
+  /** As it was last seen. */
+  contents(): ArchiveContents {
+    try {
+      this.#contents = this.#archive.contents();
+    } catch {
+      // A folder that cannot be read shows in how far the archive is behind.
+    }
+    return this.#contents;
+  }
+
+  /** Entries in the journal, shipped or not, as it was last asked. */
+  async journalEntries(): Promise<number> {
+    try {
+      this.#journalEntries = await this.#journal.journalLength();
+    } catch {
+      // That the store is away shows elsewhere.
+    }
+    return this.#journalEntries;
+  }
+
+  /** How long the oldest entry has waited that is not archived; it grows while that cannot be told. */
+  async lagMs(): Promise<number> {
+    try {
+      this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();
+    } catch {
+      // The store or the folder is away.
+    }
+    return Math.max(0, this.#clock() - this.#completeTo);
+  }
+
+  /** Epoch ms; null when everything is archived. */
+  async #unshippedSince(): Promise<number | null> {
+    const { cursor, shippedAt } = this.#archive.read();
+    try {
+      const { entries } = await this.#journal.readJournal(cursor, 1);
+      return entries[0]?.at ?? null;
+    } catch (error) {
+      // The store was put back to an earlier moment, and nothing was shipped since.
+      if (error instanceof UnknownCursor) return shippedAt;
+      throw error;
+    }
+  }
+}
