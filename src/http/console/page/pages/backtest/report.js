@@ -1,5 +1,4 @@
 import { html } from '../../html.js';
-import { estimateText } from '../../parts/evidence/estimate.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { shareOf } from '../../parts/evidence/share-of.js';
 import { Gaps, heldOutText } from '../../parts/evidence/span.js';
@@ -8,10 +7,11 @@ import { SampleOrders } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Figures, VERDICTS, Verdict } from '../../parts/verdict.js';
+import { Scores } from './scores.js';
 import { Matrix, Mix } from './transitions.js';
 
 /**
- * @import { BacktestReport, ScoreQuality } from '../../answers.d.ts'
+ * @import { BacktestReport } from '../../answers.d.ts'
  */
 
 /**
@@ -123,38 +123,17 @@ function Comparison({ report, base }) {
         <h2>Orders</h2>
         <${Outcomes} outcomes=${outcomes} base=${base} candidate=${ruleVersion} />
       </section>
-      <section class="card"><h2>After a wait</h2><${AfterWait} ladder=${ladder} names=${names} /></section>
-    </div>
-    <section class="card">
-      <h2>paymentScore against what became of the order</h2>
-      <${Scores} scores=${report.scores} names=${names} />
-    </section>`;
-}
-
-/** @param {{ scores: BacktestReport['scores'], names: { base: string, candidate: string } }} props */
-function Scores({ scores, names }) {
-  const sides = /** @type {const} */ (['base', 'candidate']);
-  const figures = /** @type {const} */ (['auc', 'brier', 'calibrationError']);
-  const text = (/** @type {ScoreQuality} */ quality, /** @type {typeof figures[number]} */ figure) =>
-    // Results that an earlier version printed hold no intervals.
-    quality.intervals ? estimateText(quality.intervals[figure]) : (quality[figure]?.toFixed(4) ?? '–');
-  const columns = [
-    'under',
-    ...numbers('orders', 'AUC, 95 %', 'Brier score, 95 %', 'calibration error, 95 %'),
-  ];
-  return html`<${Table} name="Scores" columns=${columns}>
-      ${sides.map(
-        (side) => html`<tr>
-          <td>${names[side]}</td>
-          <td class="num">${count(scores[side].orders)}</td>
-          ${figures.map((figure) => html`<td class="num when">${text(scores[side], figure)}</td>`)}
-        </tr>`,
-      )}
-    <//>
-    <p class="faint">
-      Orders with an outcome, by the score that they had when they were first asked for. AUC 1 is perfect
-      order and 0.5 guessing; the Brier score and the calibration error are better the smaller they are.
-    </p>`;
+      <div>
+        <section class="card">
+          <h2>After a wait</h2>
+          <${AfterWait} ladder=${ladder} names=${names} />
+        </section>
+        <section class="card">
+          <h2>paymentScore against what became of the order</h2>
+          <${Scores} scores=${report.scores} names=${names} />
+        </section>
+      </div>
+    </div>`;
 }
 
 /** @param {BacktestReport['transitions']} transitions */
@@ -208,8 +187,8 @@ function Outcomes({ outcomes, base, candidate }) {
       ${rows.flatMap(([name, effect]) =>
         fates.map((fate) => {
           const [was, is] = [outcomes.base[effect].orders[fate], outcomes.candidate[effect].orders[fate]];
-          const head = html`<th scope="row">${name}</th><td>${fate}</td>`;
-          return html`<tr>${head}${part(was, orders[fate])}${part(is, orders[fate])}</tr>`;
+          const head = fate === 'paid' && html`<th scope="rowgroup" rowspan="3">${name}</th>`;
+          return html`<tr>${head}<td>${fate}</td>${part(was, orders[fate])}${part(is, orders[fate])}</tr>`;
         }),
       )}
     <//>

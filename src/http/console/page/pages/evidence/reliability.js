@@ -37,6 +37,7 @@ function Found({ found, session }) {
     return html`<${Empty} title="No order with an outcome in the later part of this time">
       Outcomes come by POST /v1/platform/outcomes. Choose a longer time, or wait for more of them.
     <//>`;
+  const better = after !== null && isSame(after.smoothing, before.smoothing) ? null : after;
   return html`
     <p class="faint">
       Fitted on ${count(orders.earlier)} orders from ${dateTime(from)}, shown on the
@@ -47,10 +48,11 @@ function Found({ found, session }) {
     <${NewClients} of=${newClients} all=${orders.later} />
     <div class="two">
       <${Side} title=${`${found.version} as it is`} quality=${before} />
-      ${after && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
+      ${better && html`<${Side} title="With the smoothing that fits best" quality=${better} />`}
     </div>
+    ${after && !better && html`<p>The smoothing is already the one that fits best.</p>`}
     ${
-      after &&
+      better &&
       html`<p>
           ${holds ? html`<${Pill} tone="good">better<//>` : html`<${Pill}>no clear gain<//>`}
           ${' '}The Brier score changes by ${estimateText(change?.brier ?? null)}
@@ -61,12 +63,20 @@ function Found({ found, session }) {
           found=${{
             from: found.version,
             values: {
-              'ruleset.smoothing.prior': String(after.smoothing.prior),
-              'ruleset.smoothing.weight': String(after.smoothing.weight),
+              'ruleset.smoothing.prior': String(better.smoothing.prior),
+              'ruleset.smoothing.weight': String(better.smoothing.weight),
             },
           }}
         />`
     }`;
+}
+
+/**
+ * @param {SmoothingQuality['smoothing']} one
+ * @param {SmoothingQuality['smoothing']} other
+ */
+function isSame(one, other) {
+  return one.prior === other.prior && one.weight === other.weight;
 }
 
 /**
@@ -98,17 +108,19 @@ function Side({ title, quality }) {
   return html`<section class="card">
     <h2>${title}</h2>
     <${Figures} items=${items} />
-    <${Diagram} deciles=${reliability} />
-    <${Table} name=${title} columns=${['score', ...numbers('orders', 'mean score'), 'paid, 95 %']}>
-      ${reliability.map(
-        ({ from, to, count: orders, meanScore, paidShare }) => html`<tr>
-          <th scope="row" class="when">${from.toFixed(2)} to ${to.toFixed(2)}</th>
-          <td class="num">${count(orders)}</td>
-          <td class="num">${meanScore.toFixed(4)}</td>
-          <td class="when">${intervalText(paidShare)}</td>
-        </tr>`,
-      )}
-    <//>
+    <div class="diagram-and-table">
+      <${Diagram} deciles=${reliability} />
+      <${Table} name=${title} columns=${['score', ...numbers('orders', 'mean score'), 'paid, 95 %']}>
+        ${reliability.map(
+          ({ from, to, count: orders, meanScore, paidShare }) => html`<tr>
+            <th scope="row" class="when">${from.toFixed(2)} to ${to.toFixed(2)}</th>
+            <td class="num">${count(orders)}</td>
+            <td class="num">${meanScore.toFixed(4)}</td>
+            <td class="when">${intervalText(paidShare)}</td>
+          </tr>`,
+        )}
+      <//>
+    </div>
   </section>`;
 }
 

@@ -70,6 +70,7 @@ function Found({ found, session }) {
 
 /** @param {{ changes: readonly SuggestedChange[] }} props */
 function Changes({ changes }) {
+  const contradicting = changes.some(({ contradicts }) => contradicts.length > 0);
   const columns = [
     'change',
     '',
@@ -77,14 +78,16 @@ function Changes({ changes }) {
     '95 %',
     ...numbers('paid refused'),
     '95 %',
-    'cases that say otherwise',
+    ...(contradicting ? ['cases that say otherwise'] : []),
   ];
   return html`<section class="card">
     <h2>Changes, with what each adds to those before it</h2>
     <${Table} name="Changes" columns=${columns}>
       ${changes.map(
         (change) => html`<tr>
-          <th scope="row">${change.kind === 'rule' ? change.name : change.path}</th>
+          <th scope="row" class=${change.kind === 'rule' ? 'when' : ''}>
+            ${change.kind === 'rule' ? change.name : change.path}
+          </th>
           <td>
             ${
               change.kind === 'rule'
@@ -96,7 +99,7 @@ function Changes({ changes }) {
           <td class="when">${intervalText(change.later.unpaidShare)}</td>
           <td class="num">${count(change.later.paid)}</td>
           <td class="when">${intervalText(change.later.paidShare)}</td>
-          <td>${change.contradicts.join(', ')}</td>
+          ${contradicting && html`<td>${change.contradicts.join(', ')}</td>`}
         </tr>`,
       )}
     <//>
@@ -118,8 +121,8 @@ function Effects({ found: { version, effects } }) {
     <${Table} name="The later part" columns=${columns}>
       ${EFFECTS.map(([member, name]) =>
         effects.map(
-          ({ outcomes, present, suggested }) => html`<tr>
-            <th scope="row">${name}</th>
+          ({ outcomes, present, suggested }, place) => html`<tr>
+            ${place === 0 && html`<th scope="rowgroup" rowspan=${effects.length}>${name}</th>`}
             <td>${outcomes === 'granted' ? 'what is granted' : 'every order'}</td>
             <td class="num">${count(present[member].orders)}</td>
             <td class="when">${intervalText(present[member].share)}</td>
