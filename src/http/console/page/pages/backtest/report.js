@@ -123,7 +123,7 @@ function Comparison({ report, base }) {
         <h2>Orders</h2>
         <${Outcomes} outcomes=${outcomes} base=${base} candidate=${ruleVersion} />
       </section>
-      <div>
+      <div class="pile">
         <section class="card">
           <h2>After a wait</h2>
           <${AfterWait} ladder=${ladder} names=${names} />
