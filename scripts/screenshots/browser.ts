@@ -59,7 +59,7 @@ export async function openConsole(
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   const strayRequests: string[] = [];
   page.on('console', (message) => {

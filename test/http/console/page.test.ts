@@ -28,7 +28,7 @@ describeConsole('the console in a browser', (tab) => {
       for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
         await tab.visit(hash);
         // What is worked out in a process of its own takes its time on a busy machine.
-        await tab.page.getByText(shows).first().waitFor({ timeout: 60_000 });
+        await tab.page.getByText(shows).first().waitFor();
         for (const part of await tab.page.getByText('Loading …').all())
           await part.waitFor({ state: 'detached' });
         findings.push(...(await tab.axeFindings()).map((finding) => `${title}: ${finding}`));

@@ -43,13 +43,13 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
     await tab.button('Backtest').click();
-    await page.getByText(/^[1-9]\d* decisions were compared/).waitFor({ timeout: 60_000 });
+    await page.getByText(/^[1-9]\d* decisions were compared/).waitFor();
     await page.getByRole('link', { name: 'sweep', exact: true }).click();
     await page.getByText('p2.v33 as it stands', { exact: false }).waitFor();
     await page.getByLabel('constant').selectOption('ladder.levels[0]');
     await page.getByLabel('values to try').fill('60s');
     await tab.button('Sweep').click();
-    await page.getByRole('heading', { name: 'All values' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'All values' }).waitFor();
     await page.getByLabel('value', { exact: true }).fill('1');
     await tab.button('Put levels[0] = 60s into p2.v33').click();
     await page
