@@ -1,6 +1,7 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { Verdict } from '../rules/rule-set.ts';
 import type { Decision } from './decision.ts';
+import { type DecisionPosition, isAfter } from './newest-first.ts';
 
 /** Which decisions somebody looks for; members that are left out fit all. Names are compared exactly. */
 export interface DecisionFilter {
@@ -16,10 +17,12 @@ export interface DecisionFilter {
   /** Decided from this time on and before that one, epoch ms. */
   readonly from?: number;
   readonly to?: number;
+  /** Only what is listed after this position. */
+  readonly after?: DecisionPosition;
 }
 
 export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
-  const { verdict, rule, ruleVersion, clientGroup, signal, from, to } = filter;
+  const { verdict, rule, ruleVersion, clientGroup, signal, from, to, after } = filter;
   return (
     (verdict === undefined || decision.verdict === verdict) &&
     (rule === undefined || decision.rule === rule) &&
@@ -28,6 +31,7 @@ export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean 
     (signal === undefined || decision.signals.includes(signal)) &&
     (from === undefined || decision.at >= from) &&
     (to === undefined || decision.at < to) &&
+    (after === undefined || isAfter(decision, after)) &&
     fitsAmount(decision, filter)
   );
 }
@@ -36,5 +40,14 @@ function fitsAmount({ facts: { amount } }: Decision, { amountMin, amountMax }: D
   if (amountMin === undefined && amountMax === undefined) return true;
   return (
     typeof amount === 'number' && amount >= (amountMin ?? 0) && amount <= (amountMax ?? Number.MAX_VALUE)
+  );
+}
+
+/** The time before which all lies that a filter lets through, epoch ms; null when it lets through the newest. */
+export function timeBound({ to, after }: DecisionFilter): number | null {
+  if (to === undefined && after === undefined) return null;
+  return Math.min(
+    to ?? Number.MAX_SAFE_INTEGER,
+    after === undefined ? Number.MAX_SAFE_INTEGER : after.at + 1,
   );
 }

@@ -182,6 +182,7 @@ export interface FoundDecisions {
     readonly decisions: number;
     readonly backTo: number | null;
     readonly complete: boolean;
+    readonly next: string | null;
   };
   readonly outcomes:
     | readonly {

@@ -1,6 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import type { Decision } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
+import { isAfter, newestFirst } from '../decision/newest-first.ts';
 
 /** What a bounded look back found, newest first, and how far it went. */
 export interface FoundDecisions {
@@ -10,8 +11,10 @@ export interface FoundDecisions {
     readonly decisions: number;
     /** When the oldest of them was made, epoch ms; null when there was none. */
     readonly backTo: number | null;
-    /** Nothing older is kept that could fit; otherwise there may be more before `backTo`. */
+    /** Nothing older is kept that could fit; otherwise there may be more. */
     readonly complete: boolean;
+    /** The decisionId after which another look goes on, with none left out and none twice; null when none can. */
+    readonly next: string | null;
   };
 }
 
@@ -22,34 +25,61 @@ export const LOOKED_AT_DECISIONS_MAX = 10_000;
 export const PAGE_DECISIONS_MAX = 200;
 
 /**
- * Looks through pages of at most PAGE_DECISIONS_MAX decisions, newest first, until `limit` of them fit, nothing is
- * left, or LOOKED_AT_DECISIONS_MAX were looked at. A page that is not full is the last one,
- * and so is one that reaches past `from`.
+ * Looks through pages of at most PAGE_DECISIONS_MAX decisions, by time from the newest on, until `limit` of them fit,
+ * nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It ends between two milliseconds and not within one: the
+ * pages have the decisions of one in any order. A page that is not full is the last one, and so is one that reaches
+ * past `from`.
  */
 export async function findInPages(
   nextPage: () => Promise<readonly Decision[]>,
   filter: DecisionFilter,
   limit: number,
 ): Promise<FoundDecisions> {
+  const { from = Number.NEGATIVE_INFINITY } = filter;
   const found: Decision[] = [];
   let decisions = 0;
-  let backTo: number | null = null;
+  let oldest: Decision | null = null;
   for (;;) {
     const page = await nextPage();
-    const start = decisions;
-    const { from = Number.NEGATIVE_INFINITY } = filter;
     const within = page.filter(({ at }) => at >= from);
     for (const decision of within) {
-      if (found.length === limit) break;
+      const isEnough = found.length >= limit || decisions >= LOOKED_AT_DECISIONS_MAX;
+      if (isEnough && decision.at !== oldest?.at)
+        return foundOf(found, { filter, limit, decisions, oldest, isAll: false });
       decisions++;
-      backTo = decision.at;
+      oldest = oldestOf(oldest, decision);
       if (fitsFilter(decision, filter)) found.push(decision);
     }
-    const isLast = within.length < PAGE_DECISIONS_MAX;
-    if (isLast || found.length === limit || decisions >= LOOKED_AT_DECISIONS_MAX) {
-      const complete = isLast && decisions - start === within.length;
-      return { decisions: found, lookedAt: { decisions, backTo, complete } };
-    }
+    if (within.length < PAGE_DECISIONS_MAX)
+      return foundOf(found, { filter, limit, decisions, oldest, isAll: true });
     await pause();
   }
+}
+
+/** How a look for decisions went. */
+interface Look {
+  readonly filter: DecisionFilter;
+  readonly limit: number;
+  /** How many were looked at, and the last of them. */
+  readonly decisions: number;
+  readonly oldest: Decision | null;
+  /** Nothing older was left to look at. */
+  readonly isAll: boolean;
+}
+
+/** Cuts what was found to the limit. */
+export function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
+  const { filter, limit } = look;
+  const decisions = found.toSorted(newestFirst).slice(0, limit);
+  const complete = look.isAll && found.length <= limit;
+  const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
+  // A bounded look may have ended before it came to where it was to go on.
+  const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
+  const next = !complete && leadsOn ? last.decisionId : null;
+  return { decisions, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete, next } };
+}
+
+/** Whichever of the two is listed last. */
+export function oldestOf(a: Decision | null, b: Decision): Decision {
+  return a === null || newestFirst(a, b) < 0 ? b : a;
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Decision } from '../../src/decision/decision.ts';
+import { namedPosition } from '../../src/decision/newest-first.ts';
 import { findInPages, LOOKED_AT_DECISIONS_MAX, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import { decisionFor, newClient, T0 } from './clients.ts';
 
@@ -26,18 +27,24 @@ describe('looking back through decisions', () => {
     const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
     const { decisions: found, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
     expect(found.length).to.equal(2);
-    expect(lookedAt).to.deep.equal({ decisions: all.length, backTo: T0 + 1, complete: true });
+    expect(lookedAt).to.deep.equal({ decisions: all.length, backTo: T0 + 1, complete: true, next: null });
   });
 
   it('needs one more page to know that a full one was the last', async () => {
     const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
     const { lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
-    expect(lookedAt).to.deep.equal({ decisions: PAGE_DECISIONS_MAX, backTo: T0 + 1, complete: true });
+    expect(lookedAt).to.deep.equal({
+      decisions: PAGE_DECISIONS_MAX,
+      backTo: T0 + 1,
+      complete: true,
+      next: null,
+    });
   });
 
   it('asks for no page more than the limit needs, and does not claim to have seen all', async () => {
-    const { pages, nextPage } = paged(decisions(5 * PAGE_DECISIONS_MAX, 10));
+    const all = decisions(5 * PAGE_DECISIONS_MAX, 10);
+    const { pages, nextPage } = paged(all);
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
     expect(found.length).to.equal(3);
     expect(pages.given).to.equal(1);
@@ -45,23 +52,36 @@ describe('looking back through decisions', () => {
       decisions: 30,
       backTo: T0 + 5 * PAGE_DECISIONS_MAX - 29,
       complete: false,
+      next: all[29]?.decisionId,
     });
   });
 
   it('does not claim to have seen all when the limit falls before the last decision', async () => {
-    const { lookedAt } = await findInPages(paged(decisions(3, 2)).nextPage, { rule: 'rare' }, 1);
-    expect(lookedAt).to.deep.equal({ decisions: 2, backTo: T0 + 2, complete: false });
+    const all = decisions(3, 2);
+    const { lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 1);
+    const next = all[1]?.decisionId;
+    expect(lookedAt).to.deep.equal({ decisions: 2, backTo: T0 + 2, complete: false, next });
   });
 
   it('gives up after so many decisions, however many are left', async () => {
-    const { pages, nextPage } = paged(decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000));
+    const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
+    const { pages, nextPage } = paged(all);
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
     expect(found).to.deep.equal([]);
-    expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX);
+    // One page more tells that the last millisecond has ended.
+    expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX);
     expect(lookedAt).to.deep.equal({
       decisions: LOOKED_AT_DECISIONS_MAX,
       backTo: T0 + PAGE_DECISIONS_MAX + 1,
       complete: false,
+      next: all[LOOKED_AT_DECISIONS_MAX - 1]?.decisionId,
     });
+  });
+
+  it('names no place to look on from when it did not come as far as the last look', async () => {
+    const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
+    const after = namedPosition(all.at(-2)?.decisionId ?? '') ?? undefined;
+    const { lookedAt } = await findInPages(paged(all).nextPage, after === undefined ? {} : { after }, 1);
+    expect(lookedAt).to.include({ complete: false, next: null });
   });
 });

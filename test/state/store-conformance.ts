@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
+import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
+import { namedPosition, newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import {
   type JournalEntry,
@@ -253,13 +255,27 @@ async function mixedDecisions(store: Store, platform: PlatformName): Promise<rea
   return made.toReversed();
 }
 
+/** All that is listed when each page begins after the one before. */
+async function pagesOf(store: Store, platform: PlatformName, limit: number): Promise<readonly Decision[]> {
+  const all: Decision[] = [];
+  let filter: DecisionFilter = {};
+  for (;;) {
+    const { decisions, lookedAt } = await store.findDecisions(platform, filter, limit);
+    expect(decisions.length).to.be.at.most(limit);
+    all.push(...decisions);
+    const after = lookedAt.next === null ? null : namedPosition(lookedAt.next);
+    if (after === null) return all;
+    filter = { after };
+  }
+}
+
 const RARE: readonly Partial<Decision>[] = [{}, { verdict: 'BLOCK', rule: 'rare' }, { verdict: 'BLOCK' }];
 
 function describeFoundDecisions(store: () => Store): void {
   it('that fit come newest first, with all of them looked at', async () => {
     const platform = newPlatform();
     const decisions = await mixedDecisions(store(), platform);
-    const lookedAt = { decisions: 30, backTo: T0, complete: true };
+    const lookedAt = { decisions: 30, backTo: T0, complete: true, next: null };
     const blocks = decisions.filter(({ verdict }) => verdict === 'BLOCK');
     expect(await store().findDecisions(platform, { verdict: 'BLOCK' }, 100)).to.deep.equal({
       decisions: blocks,
@@ -278,12 +294,12 @@ function describeFoundDecisions(store: () => Store): void {
     for (const filter of [{ rule: 'no-such' }, { ruleVersion: 'p1.v2' }, { verdict: 'WAIT' } as const]) {
       expect(await store().findDecisions(platform, filter, 5)).to.deep.equal({
         decisions: [],
-        lookedAt: { decisions: 30, backTo: T0, complete: true },
+        lookedAt: { decisions: 30, backTo: T0, complete: true, next: null },
       });
     }
     expect(await store().findDecisions(newPlatform(), {}, 5)).to.deep.equal({
       decisions: [],
-      lookedAt: { decisions: 0, backTo: null, complete: true },
+      lookedAt: { decisions: 0, backTo: null, complete: true, next: null },
     });
   });
 
@@ -298,7 +314,18 @@ function describeFoundDecisions(store: () => Store): void {
       decisions: decisions.filter(({ at }) => at >= last).length,
       backTo: last,
       complete: false,
+      next: rare.at(-1)?.decisionId,
     });
+  });
+
+  it('are listed each once over pages of any length, those of one millisecond too', async () => {
+    const platform = newPlatform();
+    const made: Decision[] = [];
+    for (let count = 0; count < 24; count++)
+      made.push(await verdict(store(), newClient(platform), 'order', T0 + Math.floor(count / 8)));
+    const all = made.toSorted(newestFirst);
+    for (const limit of [1, 3, 8, 23, 24, 25])
+      expect(await pagesOf(store(), platform, limit), `pages of ${limit}`).to.deep.equal(all);
   });
 }
 

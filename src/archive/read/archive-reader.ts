@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Decision, isNamed } from '../../decision/decision.ts';
-import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
+import { type DecisionPosition, newestFirst } from '../../decision/newest-first.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import type { JournalEntry, Store } from '../../state/store.ts';
 import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
@@ -77,7 +78,7 @@ export class ArchiveReader {
     limit: number,
     fate: OrderFate | null = null,
   ): Promise<ArchivedDecisions> {
-    const to = Math.min(before, filter.to ?? before);
+    const to = Math.min(before, timeBound(filter) ?? before);
     const where = (state: ArchiveState) =>
       [
         ...conditionsOf({ ...filter, to }),
@@ -146,10 +147,10 @@ export class ArchiveReader {
     mayHold?: (segment: Segment) => boolean,
   ): Promise<ArchivedDecisions> {
     const sql = (source: string, state: ArchiveState) =>
-      `${select(source, where(state))} ORDER BY decided_at DESC, seq DESC LIMIT ${limit}`;
+      `${select(source, where(state))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
     const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
     const found = await searchSteps.map(rows, async (some) => some.map(decisionOf));
-    const decisions = found.toSorted((a, b) => b.at - a.at || b.seq - a.seq).slice(0, limit);
+    const decisions = found.toSorted(newestFirst).slice(0, limit);
     return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
   }
 
@@ -229,6 +230,7 @@ function conditionsOf({
   amountMax,
   from,
   to,
+  after,
 }: DecisionFilter): readonly string[] {
   return [
     'true',
@@ -241,7 +243,15 @@ function conditionsOf({
     ...(amountMax === undefined ? [] : [`fact_amount <= ${amountMax}`]),
     ...(from === undefined ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
     ...(to === undefined ? [] : [`decided_at < make_timestamp_ms(${to})`]),
+    ...(after === undefined ? [] : [afterSql(after)]),
   ];
+}
+
+/** What `isAfter` says, in SQL. */
+function afterSql({ at, clientHash, seq }: DecisionPosition): string {
+  const [time, client] = [`make_timestamp_ms(${at})`, clientNumber(clientHash)];
+  const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
+  return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }
 
 function select(source: string, where: string): string {

@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import { newestFirst } from '../../decision/newest-first.ts';
 import type { FoundDecisions } from '../../state/decision-search.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
 import type { OrderFate } from '../order-fate.ts';
-import type { ArchiveReader } from './archive-reader.ts';
+import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
 
 /**
  * Decisions wherever they are: the hot store first, then the archive. Without an archive (null) the hot store
@@ -62,14 +63,11 @@ export class DecisionLookup {
       // One more than is wanted tells whether that was all.
       limit + 1,
     );
-    const found = together(hot.decisions, decisions);
-    const complete = found.length <= limit && unreadable.length === 0;
-    const shown = found.slice(0, limit);
-    const backTo = complete ? (from ?? hot.lookedAt.backTo) : (shown.at(-1)?.at ?? hot.lookedAt.backTo);
-    return {
-      decisions: shown,
-      lookedAt: { decisions: hot.lookedAt.decisions + decisions.length, backTo, complete },
+    const looked = {
+      decisions: hot.lookedAt.decisions + decisions.length,
+      from: from ?? hot.lookedAt.backTo,
     };
+    return cut(together(hot.decisions, decisions), limit, { ...looked, unreadable });
   }
 
   /**
@@ -84,10 +82,7 @@ export class DecisionLookup {
   ): Promise<FoundDecisions | null> {
     if (this.#archive === null) return null;
     const found = await this.#archive.findDecisions(platform, filter, TIME_MAX_MS, limit + 1, fate);
-    const decisions = found.decisions.slice(0, limit);
-    const complete = found.decisions.length <= limit && found.unreadable.length === 0;
-    const backTo = complete ? found.from : (decisions.at(-1)?.at ?? null);
-    return { decisions, lookedAt: { decisions: decisions.length, backTo, complete } };
+    return cut(found.decisions, limit, { ...found, decisions: Math.min(found.decisions.length, limit) });
   }
 
   /** What happened to a client, newest first, and whether there is nothing older. */
@@ -106,9 +101,22 @@ export class DecisionLookup {
 /** The year 9999: what the archive's time stamps can hold. */
 const TIME_MAX_MS = 253_402_300_799_000;
 
+/** Cuts to `limit` what was found when one more was asked for; `from` is the oldest that is kept. */
+function cut(
+  found: readonly Decision[],
+  limit: number,
+  looked: { readonly decisions: number } & ArchiveReach,
+): FoundDecisions {
+  const decisions = found.slice(0, limit);
+  const last = decisions.at(-1);
+  const isCut = found.length > limit;
+  const complete = !isCut && looked.unreadable.length === 0;
+  const backTo = isCut ? (last?.at ?? null) : looked.from;
+  const next = isCut ? (last?.decisionId ?? null) : null;
+  return { decisions, lookedAt: { decisions: looked.decisions, backTo, complete, next } };
+}
+
 function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {
   const known = new Set(hot.map(({ decisionId }) => decisionId));
-  return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(
-    (a, b) => b.at - a.at || b.seq - a.seq,
-  );
+  return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(newestFirst);
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { timeBound } from '../../decision/decision-filter.ts';
 import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { RunCall } from '../run-call.ts';
@@ -6,7 +7,7 @@ import type { Store } from '../store.ts';
 import type { RecordReader } from '../stored-record.ts';
 import { storedRecord } from './stored-record.ts';
 
-/** `findDecisions` over the table of decision records: page by page along its index, from the newest on. */
+/** `findDecisions` over the table of decision records: page by page along its index, from the newest on that may fit. */
 export function sqliteDecisionSearch(
   db: DatabaseSync,
   run: RunCall,
@@ -16,7 +17,8 @@ export function sqliteDecisionSearch(
     'SELECT rowid, at, client, record FROM decisions WHERE platform = ? AND (at, rowid) < (?, ?) ORDER BY at DESC, rowid DESC LIMIT ?',
   );
   return (platform, filter, limit) => {
-    let before = { at: Number.MAX_SAFE_INTEGER, rowid: Number.MAX_SAFE_INTEGER };
+    // No rowid is below 0, so all that was decided at this time is left out.
+    let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, rowid: -1 };
     const nextPage = () =>
       run(async () => {
         const rows = await searchSteps.run(async () =>

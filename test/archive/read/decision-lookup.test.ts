@@ -5,7 +5,8 @@ import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
 import { type ClientKey, clientKey } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
-import { fitsFilter } from '../../../src/decision/decision-filter.ts';
+import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';
+import { namedPosition } from '../../../src/decision/newest-first.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -84,6 +85,22 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect(all.lookedAt.complete).to.equal(true);
     expect((await cold.find(platform, { verdict: 'BLOCK' }, 10)).decisions).to.deep.equal([]);
     expect((await hot.find(platform, { rule: 'otherwise' }, 10)).decisions).to.deep.equal(decisions);
+  });
+
+  it('are listed each once over pages of any length, whichever of the two has them', async () => {
+    for (const lookup of [hot, cold])
+      for (const limit of [1, 2, 3]) {
+        const listed: Decision[] = [];
+        let filter: DecisionFilter = {};
+        for (;;) {
+          const found = await lookup.find(platform, filter, limit);
+          listed.push(...found.decisions);
+          const after = namedPosition(found.lookedAt.next ?? '');
+          if (after === null) break;
+          filter = { after };
+        }
+        expect(listed).to.deep.equal(decisions);
+      }
   });
 
   it('are found by what became of their order, from the archive', async () => {

@@ -1,6 +1,7 @@
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
-import type { PlatformName } from '../../../client/client-key.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../../../client/client-key.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
+import { type DecisionPosition, namedPosition } from '../../../decision/newest-first.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
@@ -32,7 +33,12 @@ export const DecisionListSchema = named(
     lookedAt: shape('How far was looked for them', {
       decisions: count('Decisions that were compared with what is asked for'),
       backTo: nullable(epochMs('The oldest of them; null when there was none')),
-      complete: yesNo('Nothing older is kept that could fit; otherwise there may be more before `backTo`'),
+      complete: yesNo('Nothing older is kept that could fit; otherwise there may be more'),
+      next: nullable(
+        word(
+          'Pass it as `after` to look on, with none left out and none twice; null when there is nothing to look on for',
+        ),
+      ),
     }),
     outcomes: nullable(
       list(
@@ -72,7 +78,11 @@ const INCLUDE = queryChoice(
   'Also what was reported about the orders that are listed',
 );
 const FROM = queryInstant('from', 'Only decisions from this time on');
-const TO = queryInstant('to', 'Only decisions before this time; the time of the last one listed leads on');
+const TO = queryInstant('to', 'Only decisions before this time');
+const AFTER = queryText(
+  'after',
+  'Only what is listed after this decision: the `lookedAt.next` of the answer before. Decisions of one millisecond are told apart, those of `to` are not',
+);
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 export const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
@@ -106,12 +116,18 @@ export const listDecisions = operation<DecisionParts>({
     AMOUNT_MAX,
     FROM,
     TO,
+    AFTER,
     LIMIT,
     INCLUDE,
   ],
   answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
     decisions: [DECISION_EXAMPLE],
-    lookedAt: { decisions: 10_000, backTo: DECISION_EXAMPLE.at, complete: false },
+    lookedAt: {
+      decisions: 10_000,
+      backTo: DECISION_EXAMPLE.at,
+      complete: false,
+      next: DECISION_EXAMPLE.decisionId,
+    },
     outcomes: null,
   }),
   refusals: [],
@@ -158,7 +174,7 @@ function listed(
     return ofOutcome(platform, outcome, { records, filter, limit });
   }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
-  if (clientIdKey !== null) return ofClient(platform, clientIdKey, { records, filter, limit });
+  if (clientIdKey !== null) return ofClient(clientKey(platform, clientIdKey), { records, filter, limit });
   return records.findDecisions(platform, filter, limit);
 }
 
@@ -193,13 +209,17 @@ async function ofOrder(
 }
 
 function ofClient(
-  platform: PlatformName,
-  clientIdKey: string,
+  client: ClientKey,
   { records, filter, limit }: Search & DecisionParts,
 ): Promise<FoundDecisions> {
-  let before: number | undefined;
+  let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
   const nextPage = async () => {
-    const page = await records.decisionsOfClient(platform, clientIdKey, PAGE_DECISIONS_MAX, before);
+    const page = await records.decisionsOfClient(
+      client.platform,
+      client.clientIdKey,
+      PAGE_DECISIONS_MAX,
+      before,
+    );
     before = page.at(-1)?.seq;
     return page;
   };
@@ -214,7 +234,7 @@ function filterOf(ctx: RouteContext): DecisionFilter {
     throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
   const [clientGroup, signal] = [GROUP.read(ctx), SIGNAL.read(ctx)];
   const [amountMin, amountMax] = [AMOUNT_MIN.read(ctx), AMOUNT_MAX.read(ctx)];
-  const [from, to] = [FROM.read(ctx), TO.read(ctx)];
+  const [from, to, after] = [FROM.read(ctx), TO.read(ctx), afterOf(ctx)];
   return {
     ...(clientGroup === null ? {} : { clientGroup }),
     ...(signal === null ? {} : { signal }),
@@ -222,8 +242,19 @@ function filterOf(ctx: RouteContext): DecisionFilter {
     ...(amountMax === null ? {} : { amountMax }),
     ...(from === null ? {} : { from }),
     ...(to === null ? {} : { to }),
+    ...(after === null ? {} : { after }),
     ...(verdict === null ? {} : { verdict }),
     ...(rule === null ? {} : { rule }),
     ...(ruleVersion === null ? {} : { ruleVersion }),
   };
+}
+
+function afterOf(ctx: RouteContext): DecisionPosition | null {
+  const text = AFTER.read(ctx);
+  if (text === null) return null;
+  const position = namedPosition(text);
+  if (position !== null) return position;
+  throw BAD_PARAMETER.problem(
+    'The parameter after must be the `lookedAt.next` of an answer, or a decisionId.',
+  );
 }

@@ -1,7 +1,8 @@
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { Decision } from '../../../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filter.ts';
-import type { FoundDecisions } from '../../decision-search.ts';
+import { newestFirst } from '../../../decision/newest-first.ts';
+import { type FoundDecisions, foundOf } from '../../decision-search.ts';
 import { journalKey } from '../../keys.ts';
 import { STEP_ITEMS_MAX, searchSteps } from '../../paced-steps.ts';
 import { batchFor, type JournalParts, type JournalRow, rowOf } from './journal.ts';
@@ -12,14 +13,25 @@ import { batchFor, type JournalParts, type JournalRow, rowOf } from './journal.t
  */
 const LOOKED_AT_ENTRIES_MAX = 15_000;
 
+/**
+ * Entries stand in the order in which they were added, and decisions are listed in that in which they were made: two
+ * nodes can swap as much as this, the time that a call of the store may take and some more.
+ */
+const SWAPPED_WITHIN_MS = 250;
+
+interface Seen {
+  readonly ms: number;
+  readonly decision: Decision;
+  readonly fits: boolean;
+}
+
 /** One partition while decisions are looked for backwards. */
 interface Search {
   readonly partition: string;
   /** The oldest entry that was looked at. */
   reached: JournalRow | null;
-  readonly found: { readonly ms: number; readonly decision: Decision }[];
-  /** The platform's decisions that were looked at: when they were added, and when they were made. */
-  readonly seen: { readonly ms: number; readonly at: number }[];
+  /** The platform's decisions that were looked at, with the time when they were added. */
+  readonly seen: Seen[];
   ended: boolean;
 }
 
@@ -35,7 +47,7 @@ export class RedisDecisionSearch {
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     const searches = this.#parts
       .partitions()
-      .map((partition): Search => ({ partition, reached: null, found: [], seen: [], ended: false }));
+      .map((partition): Search => ({ partition, reached: null, seen: [], ended: false }));
     let batch = Math.min(batchFor(limit), STEP_ITEMS_MAX);
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; ) {
       const open = unfinished(searches, limit);
@@ -51,7 +63,7 @@ export class RedisDecisionSearch {
       lookedAt += open.length * count;
       batch = Math.min(2 * batch, STEP_ITEMS_MAX);
     }
-    return foundIn(searches, limit);
+    return foundIn(searches, filter, limit);
   }
 
   async #searchOn(
@@ -74,8 +86,7 @@ export class RedisDecisionSearch {
       const entry = entries[index];
       if (entry?.kind !== 'verdict') continue;
       const { decision } = entry;
-      search.seen.push({ ms: place.ms, at: decision.at });
-      if (fitsFilter(decision, filter)) search.found.push({ ms: place.ms, decision });
+      search.seen.push({ ms: place.ms, decision, fits: fitsFilter(decision, filter) });
     }
     search.reached = rows.at(-1) ?? search.reached;
     search.ended = rows.length < batch;
@@ -84,31 +95,58 @@ export class RedisDecisionSearch {
 
 /** Partitions that may still hold one of the newest `limit` decisions. */
 function unfinished(searches: readonly Search[], limit: number): readonly Search[] {
-  const since = newestSince(searches, limit);
-  return searches.filter(({ ended, reached }) => !ended && (reached === null || reached.place.ms >= since));
+  const found = listed(searches).filter(({ fits }) => fits);
+  const since = found[limit - 1]?.ms ?? Number.NEGATIVE_INFINITY;
+  return searches.filter((search) => lookedAtSince(search) + SWAPPED_WITHIN_MS >= since);
+}
+
+/** All that was added to a partition since this time was looked at, epoch ms. */
+function lookedAtSince({ ended, reached }: Search): number {
+  if (ended) return Number.NEGATIVE_INFINITY;
+  return reached === null ? Number.POSITIVE_INFINITY : reached.place.ms;
 }
 
 /** Only what is certain: in no partition a decision was left out between those that are given. */
-function foundIn(searches: readonly Search[], limit: number): FoundDecisions {
-  const reached = searches.map((search) => (search.ended ? 0 : (search.reached?.place.ms ?? 0)));
-  const foundCount = searches.reduce((sum, { found }) => sum + found.length, 0);
-  const complete = searches.every(({ ended }) => ended) && foundCount <= limit;
-  const since = complete ? 0 : Math.max(newestSince(searches, limit), ...reached);
-  const decisions = searches
-    .flatMap(({ found }) => found.filter(({ ms }) => ms >= since))
-    .map(({ decision }) => decision)
-    .sort((a, b) => b.at - a.at)
-    .slice(0, limit);
-  const oldest = complete || decisions.length < limit ? 0 : (decisions.at(-1)?.at ?? 0);
-  const times = searches.flatMap(({ seen }) =>
-    seen.filter(({ ms, at }) => ms >= since && at >= oldest).map(({ at }) => at),
-  );
-  const backTo = times.length === 0 ? null : times.reduce((a, b) => Math.min(a, b));
-  return { decisions, lookedAt: { decisions: times.length, backTo, complete } };
+function foundIn(searches: readonly Search[], filter: DecisionFilter, limit: number): FoundDecisions {
+  const since = Math.max(...searches.map(lookedAtSince));
+  const seen = listed(searches);
+  const sure = seen.slice(0, firstBefore(seen, since + SWAPPED_WITHIN_MS));
+  // Of very many within a moment it is better to give those that were seen than to get nowhere.
+  const certain = sure.length > 0 ? sure : seen.slice(0, firstBefore(seen, since));
+  const isAll = since === Number.NEGATIVE_INFINITY && certain.length === seen.length;
+  return foundAmong(certain, { filter, limit, isAll });
 }
 
-/** When the `limit`-th newest of what was found was added. */
-function newestSince(searches: readonly Search[], limit: number): number {
-  const times = searches.flatMap(({ found }) => found.map(({ ms }) => ms)).sort((a, b) => b - a);
-  return times[limit - 1] ?? 0;
+/** Where in a list the first stands that was added before a time. */
+function firstBefore(seen: readonly Seen[], time: number): number {
+  const index = seen.findIndex(({ ms }) => ms < time);
+  return index < 0 ? seen.length : index;
+}
+
+function foundAmong(seen: readonly Seen[], { filter, limit, isAll }: Cut): FoundDecisions {
+  const found = seen.filter(({ fits }) => fits);
+  const isCut = found.length > limit || (!isAll && found.length === limit);
+  const last = isCut ? found[limit - 1] : seen.at(-1);
+  return foundOf(
+    found.map(({ decision }) => decision),
+    {
+      filter,
+      limit,
+      decisions: last === undefined ? 0 : seen.indexOf(last) + 1,
+      oldest: last?.decision ?? null,
+      isAll,
+    },
+  );
+}
+
+interface Cut {
+  readonly filter: DecisionFilter;
+  readonly limit: number;
+  /** Nothing older was left to look at. */
+  readonly isAll: boolean;
+}
+
+/** What was looked at, newest first. */
+function listed(searches: readonly Search[]): readonly Seen[] {
+  return searches.flatMap(({ seen }) => seen).toSorted((a, b) => newestFirst(a.decision, b.decision));
 }

@@ -34,7 +34,7 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.open('#/backtest');
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
-      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false };
+      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false, next: null };
       const { decisions } = await answer.json();
       const json = {
         decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],

@@ -35,7 +35,7 @@ describeOnStores('looking for decisions', (store) => {
 
   it('finds those with a verdict, a rule or a version, and says that all were looked at', async () => {
     expect(all.length).to.equal(10);
-    const lookedAt = { decisions: 10, backTo: all.at(-1)?.at, complete: true };
+    const lookedAt = { decisions: 10, backTo: all.at(-1)?.at, complete: true, next: null };
     for (const [query, fits] of [
       [{ verdict: 'GET_NEW' }, ({ verdict }: Decision) => verdict === 'GET_NEW'],
       [{ rule: 'asked-too-early' }, ({ rule }: Decision) => rule === 'asked-too-early'],
@@ -47,7 +47,6 @@ describeOnStores('looking for decisions', (store) => {
       [{ signal: 'honeypot' }, () => false],
       [{ amountMin: '1', amountMax: '1000000' }, () => true],
       [{ amountMin: '1000000.01' }, () => false],
-      [{ to: String(all[4]?.at) }, ({ at }: Decision) => at < (all[4]?.at ?? 0)],
     ] as const) {
       const found = await find(query);
       expect(ids(found.decisions), JSON.stringify(query)).to.deep.equal(ids(all.filter(fits)));
@@ -60,6 +59,29 @@ describeOnStores('looking for decisions', (store) => {
     const { decisions, lookedAt } = await find({ from: new Date(from).toISOString() });
     expect(ids(decisions)).to.deep.equal(ids(all.slice(0, 4)));
     expect(lookedAt.complete).to.equal(true);
+  });
+
+  it('finds those before a time', async () => {
+    const { decisions } = await find({ to: String(all[4]?.at) });
+    expect(ids(decisions)).to.deep.equal(ids(all.slice(5)));
+  });
+
+  it('goes on after the last one listed, of all, of a client and of an order', async () => {
+    for (const whose of [{}, { clientIdKey: 'ann' }, { orderRef: 'order-ann' }]) {
+      const whole = await find(whose);
+      const first = await find({ ...whose, limit: '1' });
+      const rest = await find({ ...whose, after: first.lookedAt.next ?? '' });
+      expect(ids([...first.decisions, ...rest.decisions])).to.deep.equal(ids(whole.decisions));
+      expect(rest.lookedAt.next).to.equal(null);
+    }
+  });
+
+  it('refuses to go on after what is no decision', async () => {
+    const refused = await shop.ask<{ detail: string }>('GET', 'decisions?after=yesterday');
+    expect(refused.status).to.equal(400);
+    expect(refused.body.detail).to.equal(
+      'The parameter after must be the `lookedAt.next` of an answer, or a decisionId.',
+    );
   });
 
   it('ends at the limit, and says back to when was looked', async () => {
@@ -77,7 +99,12 @@ describeOnStores('looking for decisions', (store) => {
       expect(ids((await find({ ...whose, verdict: 'WAIT' })).decisions)).to.deep.equal(ids(waits));
       const one = await find({ ...whose, verdict: 'GET_NEW', limit: '1' });
       expect(ids(one.decisions)).to.deep.equal(ids(ann.slice(-1)));
-      expect(one.lookedAt).to.deep.equal({ decisions: ann.length, backTo: ann.at(-1)?.at, complete: true });
+      expect(one.lookedAt).to.deep.equal({
+        decisions: ann.length,
+        backTo: ann.at(-1)?.at,
+        complete: true,
+        next: null,
+      });
     }
   });
 

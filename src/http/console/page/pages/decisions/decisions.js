@@ -52,8 +52,7 @@ function Pages({ first, question, filtered }) {
   const found = together([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
-    // The same millisecond again: what is listed already is left out.
-    next.set('to', String((found.lookedAt.backTo ?? 0) + 1));
+    next.set('after', found.lookedAt.next ?? '');
     setError(null);
     ask('GET', decisions(next)).then((page) => setMore([...more, page]), setError);
   };
@@ -66,11 +65,11 @@ function Pages({ first, question, filtered }) {
  * @returns {FoundDecisions}
  */
 function together(pages) {
-  const byId = new Map(pages.flatMap((page) => page.decisions.map((one) => [one.decisionId, one])));
-  const { backTo = null, complete = true } = pages.at(-1)?.lookedAt ?? {};
+  const { backTo = null, complete = true, next = null } = pages.at(-1)?.lookedAt ?? {};
   const lookedAt = pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0);
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
-  return { decisions: [...byId.values()], lookedAt: { decisions: lookedAt, backTo, complete }, outcomes };
+  const decisions = pages.flatMap((page) => page.decisions);
+  return { decisions, lookedAt: { decisions: lookedAt, backTo, complete, next }, outcomes };
 }
 
 /**
@@ -93,11 +92,11 @@ function Matching({ found, filtered, older }) {
     <//>`;
   if (decisions.length === 0)
     return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
-      ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
+      ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
   return html`<p class="faint" role="status">${howMany(decisions.length, filtered, lookedAt)}</p>
     <${DecisionTable} found=${found} />
     <${Export} found=${found} />
-    ${!lookedAt.complete && html`<${Older} older=${older} />`}`;
+    ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
 }
 
 /** @param {{ older: () => void }} props */
