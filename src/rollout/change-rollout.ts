@@ -5,7 +5,7 @@ import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import type { Fleet, NodeReport, NodeView, StoredRollout } from './fleet.ts';
-import type { LoadedRules } from './loaded-rules.ts';
+import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
   type Goal,
@@ -76,6 +76,8 @@ export async function rollOut(
   goal: Goal,
   change: RolloutChange,
 ): Promise<FollowReport> {
+  // Somebody may have made or released it a moment ago, past this node.
+  await isTakenUp(() => rules.isAsOnDisk(version));
   const ruleSet = rules.get(version);
   if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
   if (goal.mode !== 'shadow' && !ruleSet.released) {
@@ -140,7 +142,18 @@ async function running(fleet: Fleet): Promise<StoredRollout> {
 }
 
 async function requireOnEveryNode(fleet: Fleet, { version, digest }: VersionRef): Promise<void> {
-  const problems = (await fleet.nodes()).map((node) => {
+  const lacking = async () => lackedBy(await fleet.nodes(), { version, digest });
+  // A node tells of a folder that was deployed a moment ago with its next heartbeat.
+  await isTakenUp(async () => (await lacking()).length === 0);
+  const problems = await lacking();
+  if (problems.length > 0) {
+    throw new RolloutRefused(`${problems.join('; ')}; deploy the same files to every node's RULES_DIR first`);
+  }
+}
+
+/** What keeps nodes from following a version, a sentence each. */
+function lackedBy(nodes: readonly NodeReport[], { version, digest }: VersionRef): readonly string[] {
+  const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);
     if (loaded?.digest === digest) return null;
     if (loaded !== undefined)
@@ -148,10 +161,7 @@ async function requireOnEveryNode(fleet: Fleet, { version, digest }: VersionRef)
     const refused = node.refused.some((candidate) => candidate.version === version);
     return `${nodeName(node)} ${refused ? 'refuses' : 'lacks'} ${version}`;
   });
-  const lacking = problems.filter((problem) => problem !== null);
-  if (lacking.length > 0) {
-    throw new RolloutRefused(`${lacking.join('; ')}; deploy the same files to every node's RULES_DIR first`);
-  }
+  return problems.filter((problem) => problem !== null);
 }
 
 async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promise<FollowReport> {

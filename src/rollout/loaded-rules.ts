@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
 import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
@@ -67,6 +68,12 @@ export class LoadedRules {
   /** Of all folders, oldest first; those that are refused included. */
   versions(): readonly RuleVersion[] {
     return [...this.#folders.keys()].toSorted(compareRuleVersions);
+  }
+
+  /** Whether the folder of a version was taken up as it lies there now. */
+  async isAsOnDisk(version: RuleVersion): Promise<boolean> {
+    const folder = (await this.#reader.scan()).find((scanned) => scanned.version === version);
+    return folder?.stamp === this.#folders.get(version)?.stamp;
   }
 
   withDigest(digest: string): RuleSet | null {
@@ -140,6 +147,20 @@ export class LoadedRules {
   #forget(version: RuleVersion): void {
     this.#folders.delete(version);
     this.#current.delete(version);
+  }
+}
+
+/** A node takes up a changed folder a second after the change, and on a busy machine a little later. */
+const TAKEN_UP_WITHIN_MS = 3000;
+const LOOK_MS = 50;
+
+/** Waits for nodes to take up what was changed in RULES_DIR, so that what follows knows of it; false when they did not yet. */
+export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
+  for (;;) {
+    if (await holds()) return true;
+    if (performance.now() > deadline) return false;
+    await sleep(LOOK_MS);
   }
 }
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { actorOfKey } from '../../../access/actor.ts';
 import type { Audit } from '../../../access/audit.ts';
 import type { DeskObstacle, RuleDesk } from '../../../analysis/desk/rule-desk.ts';
-import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { isTakenUp, type LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../rules/folder/draft-refused.ts';
 import { draftNameRefusal } from '../../../rules/folder/release.ts';
 import { formatProblem } from '../../../rules/problem.ts';
@@ -15,7 +15,6 @@ import { jsonBody } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { UNKNOWN_FOLDER, VERSION_IN_PATH } from './rule-folders.ts';
 import { withinLimits } from './rule-version.ts';
-import { isTakenUp } from './taken-up.ts';
 
 export interface ReleaseParts {
   readonly desk: RuleDesk;

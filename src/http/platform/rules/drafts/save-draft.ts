@@ -3,7 +3,7 @@ import { actorOfKey } from '../../../../access/actor.ts';
 import type { Audit } from '../../../../access/audit.ts';
 import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
-import type { LoadedRules } from '../../../../rollout/loaded-rules.ts';
+import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
 import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
@@ -14,7 +14,6 @@ import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
 import { withinLimits } from '../rule-version.ts';
-import { isTakenUp } from '../taken-up.ts';
 import { DRAFT_EXAMPLE, DRAFT_FILES, DRAFT_UNSOUND, draftBody, draftUnsound } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
 
