@@ -41,7 +41,7 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
 
 export const instant = Type.Unsafe<string | number>({
   instant: true,
-  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970',
+  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds)',
 });
 
 export function nullable<S extends TSchema>(schema: S) {

@@ -1,3 +1,11 @@
+/**
+ * Whether a number that should be milliseconds since 1970 was counted in seconds, as many languages do: as seconds it is
+ * a time from 2001 to 5138, as milliseconds one of the first three years.
+ */
+export function isInSeconds(value: unknown): boolean {
+  return typeof value === 'number' && value >= 1e9 && value < 1e11;
+}
+
 /** Epoch ms of an `instant`; null when it is none. */
 export function toEpochMs(value: unknown): number | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;

@@ -272,7 +272,7 @@ export interface ListChange {
   readonly kind?: ListKind | undefined;
   /** Why; needed unless it is removed */
   readonly reason?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly expiresAt?: string | number | undefined;
 }
 
@@ -314,7 +314,7 @@ export interface NewBinding {
   readonly acceptorKeys: readonly string[];
   /** The only method that the binding fits; absent: all */
   readonly method?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly expiresAt?: string | number | undefined;
 }
 
@@ -323,7 +323,7 @@ export interface NewListEntry {
   readonly kind?: ListKind | undefined;
   /** Why, for whoever reads it later */
   readonly reason: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly expiresAt?: string | number | undefined;
 }
 
@@ -334,7 +334,7 @@ export interface NewOverride {
   readonly reason: string;
   /** Who decided it */
   readonly by: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly expiresAt?: string | number | undefined;
 }
 
@@ -385,7 +385,7 @@ export interface OutcomeReport {
   readonly outcome: 'PAID' | 'UNPAID';
   /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody can tell, and it counts neither way; REVERSED: it was paid and taken back */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 */
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly occurredAt?: string | number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type TSchema, Type } from 'typebox';
-import { toEpochMs } from '../../client/instant.ts';
+import { isInSeconds, toEpochMs } from '../../client/instant.ts';
 import type { Shape } from '../../shapes.ts';
 import { type HttpProblem, malformedBody, type PointedDetail } from './problems.ts';
 
@@ -30,7 +30,7 @@ function bodyAjv(options: Options): Ajv2020 {
   made.addKeyword({
     keyword: 'instant',
     schemaType: 'boolean',
-    validate: (_schema: boolean, value: unknown) => toEpochMs(value) !== null,
+    validate: (_schema: boolean, value: unknown) => toEpochMs(value) !== null && !isInSeconds(value),
   });
   return made;
 }
@@ -106,7 +106,7 @@ function explain({ keyword, params, message, instancePath }: ErrorObject): strin
     case 'wellFormed':
       return 'must be well-formed Unicode, without lone surrogates';
     case 'instant':
-      return 'must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970';
+      return 'must be a moment like "2026-11-21T10:00:00Z", or milliseconds since 1970 (13 digits; seconds have 10)';
     case 'enum':
       return `must be one of ${String(params['allowedValues']).replaceAll(',', ', ')}`;
     case 'pattern':

@@ -229,7 +229,7 @@ describeOnStores('the API for the platform', (store) => {
         [{ ...good, by: '' }, '/by must not be empty.'],
         [
           { ...good, expiresAt: 'tomorrow' },
-          '/expiresAt must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970.',
+          '/expiresAt must be a moment like "2026-11-21T10:00:00Z", or milliseconds since 1970 (13 digits; seconds have 10).',
         ],
       ];
       for (const [body, detail] of refusals) {

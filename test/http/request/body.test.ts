@@ -276,12 +276,14 @@ describe('a request body', () => {
         ...['2025-02-29T10:00:00Z', '2025-02-30T10:00:00Z', '2025-04-31T10:00:00Z', '2025-13-01T10:00:00Z'],
         ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '1735689600000'],
         ...['1960-01-01T00:00:00Z', -1, 1.5, 1e300, true, [], {}],
+        // Counted in seconds, as many languages do.
+        ...[1_795_431_599, 1e9],
       ];
       for (const moment of moments) {
         const { status, body } = await at(moment);
         expect(status, String(moment)).to.equal(400);
         expect(body.detail).to.equal(
-          '/occurredAt must be a moment like "2026-11-21T10:00:00Z" or milliseconds since 1970.',
+          '/occurredAt must be a moment like "2026-11-21T10:00:00Z", or milliseconds since 1970 (13 digits; seconds have 10).',
         );
       }
     });

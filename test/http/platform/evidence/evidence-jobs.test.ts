@@ -143,7 +143,10 @@ describe('POST /v1/platform/evidence', () => {
   });
 
   it('forgets what is over when it is asked to', async () => {
-    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10', to: 1000 });
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
+      version: 'p2.v10',
+      to: '1980-01-01T00:00:00Z',
+    });
     await worked(body);
     expect((await shop.ask('DELETE', `evidence/${body.jobId}`)).status).to.equal(204);
     const gone = await shop.ask('GET', `evidence/${body.jobId}`);
@@ -164,7 +167,11 @@ describe('POST /v1/platform/evidence', () => {
       400,
       "p2.v12 has problems; mend it first. The console's page Rules lists them.",
     ]);
-    const backwards = await shop.ask('POST', 'evidence/report', { version: 'p2.v10', from: 2000, to: 1000 });
+    const backwards = await shop.ask('POST', 'evidence/report', {
+      version: 'p2.v10',
+      from: '1980-01-02T00:00:00Z',
+      to: '1980-01-01T00:00:00Z',
+    });
     expect([backwards.status, backwards.body.detail]).to.deep.equal([400, '/to must be after from.']);
     const stranger = new Tenant(seeded, await seeded.keyFor('decisions'));
     expect((await stranger.ask('POST', 'evidence/report', { version: 'p2.v10' })).status).to.equal(403);
