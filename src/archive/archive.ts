@@ -1,4 +1,4 @@
-import { existsSync, linkSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import type { Store } from '../state/store.ts';
@@ -154,6 +154,19 @@ export class Archive {
       .filter((segment) => from === undefined || segment.to >= from)
       .filter((segment) => to === undefined || segment.from <= to)
       .toSorted((a, b) => b.to - a.to);
+  }
+
+  /** Segments whose files were cut off or are gone. Throws when they were replaced since the state was read. */
+  torn(state: ArchiveState): readonly Segment[] {
+    const torn = [...state.segments.values()].filter((segment) => !this.isWhole(segment));
+    if (torn.length > 0 && this.read().version !== state.version)
+      throw new Error('segments were replaced meanwhile');
+    return torn;
+  }
+
+  /** Whether a segment's file is as long as it was written. */
+  isWhole(segment: Segment): boolean {
+    return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
   }
 
   /**

@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, statSync } 
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
-import { replaceState } from './archive-log.ts';
+import { replaceState, type Segment } from './archive-log.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends Error {
@@ -14,6 +14,8 @@ export interface BackupReport {
   readonly bytes: number;
   /** Segments that were not there from an earlier backup. */
   readonly copied: number;
+  /** Segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
+  readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
 }
 
 const ID_FILE = 'archive-id';
@@ -21,27 +23,33 @@ const RULE_SETS_FOLDER = 'rule-sets';
 
 /**
  * Makes a folder the same as the archive is at one moment, while shipping goes on. Segments never change, so those that
- * are there from an earlier backup stay, and those that are gone from the archive go. Copied back it is
- * the archive again. Throws NotABackup.
+ * are there from an earlier backup stay, and those that are gone from the archive go. A file that was damaged in the
+ * archive never replaces its copy. Copied back it is the archive again. Throws NotABackup.
  */
 export async function backUp(folder: string, target: string): Promise<BackupReport> {
   requireFitting(folder, target);
   const [archive, backup] = [new Archive(folder), new Archive(target)];
   return archive.reading(async (state) => {
-    let [bytes, copied] = [0, 0];
-    for (const segment of state.segments.values()) {
-      bytes += segment.bytes;
-      for (const kind of SEGMENT_FILES)
-        if (copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)) && kind === 'parquet')
-          copied++;
-    }
+    const torn = archive.torn(state);
+    const whole = [...state.segments.values()].filter((segment) => !torn.includes(segment));
+    const copied = whole.filter((segment) => copySegment(archive, backup, segment)).length;
     makeOwnFolder(target);
     for (const name of [RULE_SETS_FOLDER, ID_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
     backup.keepOnly(state);
-    return { segments: state.segments.size, bytes, copied };
+    const kept = torn.map((segment) => ({ segment, isKept: backup.isWhole(segment) }));
+    const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);
+    return { segments: state.segments.size, bytes, copied, torn: kept };
   });
+}
+
+/** False when its rows were there already. */
+function copySegment(archive: Archive, backup: Archive, segment: Segment): boolean {
+  const [, rows] = SEGMENT_FILES.map((kind) =>
+    copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
+  );
+  return rows === true;
 }
 
 /** False when the copy is there already, or there is nothing to copy: an order filter may be missing. */

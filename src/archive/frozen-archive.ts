@@ -3,20 +3,27 @@ import { linkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, READING } from './archive.ts';
-import { type ArchiveState, codeOf, writePassingState } from './archive-log.ts';
+import { type ArchiveState, codeOf, type Segment, writePassingState } from './archive-log.ts';
 
 /**
  * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away. `work`
  * is given the folder of a copy, which is made of links and goes with it. Where the archive cannot be written to, it is
- * given the archive itself. When a client is erased meanwhile, the work is done once more, without the client.
+ * given the archive itself. When a client is erased meanwhile, the work is done once more, without the client. Segments
+ * whose files were cut off or are gone are not in the copy: `work` is told which, and they harm only themselves.
  */
-export function whileFrozen<T>(folder: string, work: (frozen: string) => Promise<T>): Promise<T> {
+export function whileFrozen<T>(
+  folder: string,
+  work: (frozen: string, torn: readonly Segment[]) => Promise<T>,
+): Promise<T> {
   const archive = new Archive(folder);
   return archive.reading(async (state) => {
-    if (state.version === 0) return work(folder);
+    if (state.version === 0) return work(folder, []);
     const copy = join(archive.staging(), `${READING}${randomUUID()}`);
     try {
-      return await work(link(archive, state, copy) ? copy : folder);
+      const torn = archive.torn(state);
+      const whole = new Map([...state.segments].filter(([, segment]) => !torn.includes(segment)));
+      const isCopied = link(archive, { ...state, segments: whole }, copy);
+      return await (isCopied ? work(copy, torn) : work(folder, []));
     } finally {
       rmSync(copy, { recursive: true, force: true });
     }

@@ -65,8 +65,13 @@ function report(error: unknown): number {
     printError(`error: ${error.message}`);
     return EXIT.environment;
   }
-  printError(inspect(error));
+  printError(isOfTheSystem(error) ? `error: ${error.message}` : inspect(error));
   return EXIT.environment;
+}
+
+/** A full disk, a folder of another user: the message names the path and what is wrong with it. */
+function isOfTheSystem(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

@@ -1,10 +1,17 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Archive, type ErasedClients } from '../archive.ts';
+import type { Segment } from '../archive-log.ts';
 import { Duck, type QueryAnswer, quote, quoteName } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
 import { type Column, isAboutClients, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import { makeOrderViews } from './order-views.ts';
+
+/** What a query gives, and which segments it could not read. */
+export interface Queried<T> {
+  readonly answer: T;
+  readonly torn: readonly Segment[];
+}
 
 export interface QueryLimits {
   readonly rowsMax: number;
@@ -21,7 +28,7 @@ export async function queryArchive(
   sql: string,
   limits: QueryLimits,
   erased: ErasedClients = [],
-): Promise<QueryAnswer> {
+): Promise<Queried<QueryAnswer>> {
   return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
 
@@ -32,8 +39,8 @@ export async function exportQuery(
   output: string,
   limits: QueryLimits,
   erased: ErasedClients = [],
-): Promise<void> {
-  await withTables(
+): Promise<Queried<void>> {
+  return withTables(
     { folder, erased },
     limits,
     async (duck) => {
@@ -57,8 +64,11 @@ function withTables<T>(
   limits: QueryLimits,
   run: (duck: Duck) => Promise<T>,
   output?: string,
-): Promise<T> {
-  return whileFrozen(folder, (frozen) => withTablesOf({ folder: frozen, erased }, limits, run, output));
+): Promise<Queried<T>> {
+  return whileFrozen(folder, async (frozen, torn) => ({
+    answer: await withTablesOf({ folder: frozen, erased }, limits, run, output),
+    torn,
+  }));
 }
 
 async function withTablesOf<T>(

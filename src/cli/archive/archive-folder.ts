@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type ErasedClients, erasedClients } from '../../archive/archive.ts';
+import type { Segment } from '../../archive/archive-log.ts';
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import { sqlitePath } from '../../state/sqlite/file/open-file.ts';
 import { withOpenStore } from '../open-store.ts';
@@ -10,6 +11,19 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   const { archiveDir } = config;
   if (archiveDir !== null) return { ...config, archiveDir };
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
+}
+
+/** Says which segments are missing from what is shown, and what to do about it. */
+export function tornTexts(torn: readonly Segment[]): readonly string[] {
+  return torn.map(
+    (segment) =>
+      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} was cut off or is gone; put the file back from a backup of the archive.`,
+  );
+}
+
+/** Where a segment lies below the archive, and below a backup of it. */
+export function segmentPath({ table, platform, day, name }: Segment): string {
+  return `${table}/platform=${platform}/day=${day}/${name}.parquet`;
 }
 
 /** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { backUp, NotABackup } from '../../archive/backup.ts';
-import { UsageError } from '../exit.ts';
-import { print } from '../print.ts';
-import { readArchiveConfig } from './archive-folder.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { print, printError } from '../print.ts';
+import { readArchiveConfig, segmentPath } from './archive-folder.ts';
 
 /** archive backup: a copy of the archive as it is at one moment. */
 export function backupCommand(archive: Command): void {
@@ -18,11 +18,17 @@ async function backup(folder: string, json: boolean): Promise<void> {
   const report = await backUp(archiveDir, folder).catch((error: unknown) => {
     throw error instanceof NotABackup ? new UsageError(error.message) : error;
   });
-  const { segments, bytes, copied } = report;
+  const { segments, bytes, copied, torn } = report;
   const megabytes = (bytes / 1e6).toFixed(1);
   print(
     json
       ? JSON.stringify(report)
       : `${folder} holds the archive (segments: ${segments}, ${megabytes} MB; newly copied: ${copied}).`,
   );
+  if (torn.length === 0) return;
+  process.exitCode = EXIT.findings;
+  for (const { segment, isKept } of torn)
+    printError(
+      `${segmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${segment.rows} rows are missing from now on.`}`,
+    );
 }

@@ -5,7 +5,7 @@ import { exportQuery, queryArchive } from '../../archive/read/query.ts';
 import { UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { erasedNow, readArchiveConfig } from './archive-folder.ts';
+import { erasedNow, readArchiveConfig, tornTexts } from './archive-folder.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 
@@ -43,11 +43,12 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
-      await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
-      printError(`Written to ${output}.`);
+      const { torn } = await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
+      printError([...tornTexts(torn), `Written to ${output}.`].join('\n'));
       return;
     }
-    const answer = await queryArchive(archiveDir, sql, LIMITS, erased);
+    const { answer, torn } = await queryArchive(archiveDir, sql, LIMITS, erased);
+    for (const text of tornTexts(torn)) printError(text);
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);

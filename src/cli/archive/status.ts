@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { Archive } from '../../archive/archive.ts';
-import type { ArchiveGap } from '../../archive/archive-log.ts';
+import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
 import type { Store } from '../../state/store.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';
 import { table } from '../table.ts';
-import { readArchiveConfig } from './archive-folder.ts';
+import { readArchiveConfig, tornTexts } from './archive-folder.ts';
 
 interface TableStatus {
   readonly table: TableName;
@@ -27,6 +27,8 @@ interface ArchiveStatus {
   /** What the journal holds that is not shipped; `more`: it was counted no further. */
   readonly behind: { readonly entries: number; readonly more: boolean; readonly since: number | null };
   readonly gaps: readonly ArchiveGap[];
+  /** Segments whose files were cut off or are gone. */
+  readonly torn: readonly Segment[];
 }
 
 /** How many unshipped entries are counted one by one. */
@@ -63,10 +65,11 @@ async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   });
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
-  return { folder, tables, shippedAt: state.shippedAt, behind, gaps: state.gaps };
+  const torn = await archive.reading(async (now) => archive.torn(now));
+  return { folder, tables, shippedAt: state.shippedAt, behind, gaps: state.gaps, torn };
 }
 
-function describe({ folder, tables, shippedAt, behind, gaps }: ArchiveStatus): string {
+function describe({ folder, tables, shippedAt, behind, gaps, torn }: ArchiveStatus): string {
   const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
     name,
     String(count),
@@ -86,6 +89,7 @@ function describe({ folder, tables, shippedAt, behind, gaps }: ArchiveStatus): s
       ({ from, to, entries }) =>
         `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,
     ),
+    ...tornTexts(torn),
     '',
     table(headings, rows),
   ].join('\n');

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErasedClients } from '../../archive/archive.ts';
-import type { ArchiveGap } from '../../archive/archive-log.ts';
+import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews } from '../../archive/read/order-views.ts';
@@ -18,6 +18,8 @@ export type EvidencePlace =
       readonly folder: string;
       /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
       readonly erased?: ErasedClients;
+      /** Segments that cannot be read, left out of the folder. */
+      readonly torn?: readonly Segment[];
     }
   | { readonly kind: 'journal'; readonly path: string };
 
@@ -110,7 +112,9 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'journal') return workOnce(ask, work);
-  return whileFrozen(place.folder, (folder) => workOnce({ ...ask, place: { ...place, folder } }, work));
+  return whileFrozen(place.folder, (folder, torn) =>
+    workOnce({ ...ask, place: { ...place, folder, torn } }, work),
+  );
 }
 
 async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {

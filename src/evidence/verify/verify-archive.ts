@@ -20,7 +20,15 @@ const THREAD = new URL('./verify-thread.ts', import.meta.url);
 
 /** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
-  return whileFrozen(ask.archiveDir, (frozen) => verifySegments(frozen, ask));
+  return whileFrozen(ask.archiveDir, async (frozen, torn) => {
+    const sum = await verifySegments(frozen, ask);
+    const decided = torn.filter(({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to));
+    return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
+  });
+}
+
+function overlaps(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number): boolean {
+  return (span.from === null || to >= span.from) && (span.to === null || from <= span.to);
 }
 
 async function verifySegments(

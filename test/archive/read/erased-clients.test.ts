@@ -45,7 +45,9 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
   }
 
   it('is still in its files', async () => {
-    const { rows } = await queryArchive(place.archive.folder, CLIENTS, LIMITS);
+    const {
+      answer: { rows },
+    } = await queryArchive(place.archive.folder, CLIENTS, LIMITS);
     expect(rows.flat()).to.deep.equal(['ann', 'bob']);
   });
 
@@ -96,6 +98,8 @@ const CLIENTS = 'SELECT client_id_key FROM decisions ORDER BY client_id_key';
 const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 
 async function answer(sql: string, { archive }: ArchivedStore, erased: Promise<readonly string[]>) {
-  const { rows } = await queryArchive(archive.folder, sql, LIMITS, await erased);
+  const {
+    answer: { rows },
+  } = await queryArchive(archive.folder, sql, LIMITS, await erased);
   return rows.flat();
 }

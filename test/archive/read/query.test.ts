@@ -20,7 +20,8 @@ describe('a query over the archive', () => {
   });
   after(() => place?.close());
 
-  const ask = (sql: string, limits = LIMITS) => queryArchive(place.archive.folder, sql, limits);
+  const ask = async (sql: string, limits = LIMITS) =>
+    (await queryArchive(place.archive.folder, sql, limits)).answer;
 
   it('gives columns and rows', async () => {
     const { columns, rows, more } = await ask('SELECT order_ref, seq FROM decisions ORDER BY seq');
@@ -38,7 +39,7 @@ describe('a query over the archive', () => {
       'SELECT order_ref, decisions, granted, fate FROM orders ORDER BY order_ref LIMIT 1',
     );
     expect(rows).to.deep.equal([['order-1', 1n, true, 'UNKNOWN']]);
-    const empty = await queryArchive(temporaryDirectory(), 'SELECT * FROM orders', LIMITS);
+    const { answer: empty } = await queryArchive(temporaryDirectory(), 'SELECT * FROM orders', LIMITS);
     expect(empty.rows).to.deep.equal([]);
   });
 

@@ -1,0 +1,104 @@
+import { copyFileSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Archive } from '../../src/archive/archive.ts';
+import type { Segment } from '../../src/archive/archive-log.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { withEvidence } from '../../src/evidence/source/evidence.ts';
+import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
+import { scoring } from '../cli/scoring.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { RULES_FOLDER } from '../service/current-rules.ts';
+import { newClient, T0, verdict } from '../state/clients.ts';
+import { ArchivedStore } from './archived-store.ts';
+
+const platform = platformName('shop');
+
+describe('a segment whose file was cut off', () => {
+  let place: ArchivedStore;
+  let torn: Segment;
+  let backup: string;
+  beforeEach(async () => {
+    place = await ArchivedStore.open();
+    await shipped('order-1', T0);
+    await shipped('order-2', T0 + 1000);
+    backup = join(temporaryDirectory(), 'backup');
+    await archive('backup', backup);
+    const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+    torn = segments.find(({ to }) => to === T0) ?? expect.fail('there is the segment of the first order');
+    truncateSync(place.archive.pathOf(torn), Math.floor(torn.bytes / 2));
+  });
+  afterEach(() => place.close());
+
+  async function shipped(orderRef: string, at: number): Promise<void> {
+    await verdict(place.store, newClient(platform), orderRef, at);
+    await place.shipper().step();
+  }
+
+  function archive(...args: readonly string[]) {
+    const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
+    return scoring(['archive', ...args], env);
+  }
+
+  const path = () => `decisions/platform=shop/day=${torn.day}/${torn.name}.parquet`;
+  const told = () =>
+    `1 rows of decisions are left out: ${path()} was cut off or is gone; put the file back from a backup of the archive.`;
+
+  it('is left out of queries, which name it', async () => {
+    expect(await archive('query', 'SELECT order_ref FROM decisions', '--format', 'csv')).to.deep.equal({
+      exitCode: 0,
+      stdout: 'order_ref\norder-2\n',
+      stderr: `${told()}\n`,
+    });
+  });
+
+  it('is named by status', async () => {
+    expect((await archive('status')).stdout.split('\n')).to.include(told());
+  });
+
+  it('is a gap in all figures that are taken from its time', async () => {
+    const ask = {
+      place: { kind: 'archive', folder: place.archive.folder },
+      from: null,
+      to: null,
+      platform: null,
+    } as const;
+    const { decisions, gaps } = await withEvidence(ask, async ({ span }) => span);
+    expect(decisions).to.equal(1);
+    expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
+    const elsewhere = { ...ask, platform: platformName('other') };
+    expect((await withEvidence(elsewhere, async ({ span }) => span)).gaps).to.deep.equal([]);
+  });
+
+  it('is told by verify', async () => {
+    const { unreadable } = await verifyArchive({
+      archiveDir: place.archive.folder,
+      rulesDir: RULES_FOLDER,
+      from: null,
+      to: null,
+      threads: 1,
+      onProgress: () => {},
+    });
+    expect(unreadable).to.deep.equal([torn.name]);
+  });
+
+  it('does not replace its copy in a backup, and is whole again once that is put back', async () => {
+    const { exitCode, stderr } = await archive('backup', backup);
+    expect([exitCode, stderr]).to.deep.equal([
+      1,
+      `${path()} was cut off or is gone. The backup has it from before: copy it back into the archive.\n`,
+    ]);
+    copyFileSync(join(backup, path()), join(place.archive.folder, path()));
+    expect(new Archive(place.archive.folder).torn(place.archive.read())).to.deep.equal([]);
+    expect((await archive('backup', backup)).exitCode).to.equal(0);
+  });
+
+  it('is missing from a backup that never had it, which says so', async () => {
+    rmSync(place.archive.pathOf(torn));
+    const { exitCode, stderr } = await archive('backup', join(temporaryDirectory(), 'another'));
+    expect([exitCode, stderr]).to.deep.equal([
+      1,
+      `${path()} was cut off or is gone. No backup here has it: its 1 rows are missing from now on.\n`,
+    ]);
+  });
+});
