@@ -56,20 +56,33 @@ export async function keepShipping({
   onReport,
 }: ShippingParts): Promise<void> {
   let shippedEntries = 0;
+  let held: ReturnType<ShippingParts['contents']> = NOTHING_SHIPPED;
   let caughtUpAt = clock();
   while (!signal.aborted) {
     const startedMs = performance.now();
     const outcome = await step().catch((error: unknown) => ({ did: 'failed', error }) as const);
     if (outcome.did === 'shipped') shippedEntries += outcome.entries;
     if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
+    held = lookedAt(contents) ?? held;
     onReport({
-      ...contents(),
+      segments: held.segments,
+      bytes: held.bytes,
+      gapEntries: held.gapEntries,
       leads: leads(outcome),
       shippedEntries,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
     const workedMs = performance.now() - startedMs;
     await pause(pauseAfter(outcome, workedMs, clock() - caughtUpAt), signal);
+  }
+}
+
+/** Null where the folder cannot be read: then the step has failed, too, and said so. */
+function lookedAt<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
+import { unshippedPage } from '../../archive/ship/unshipped.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
 import type { Store } from '../../state/store.ts';
 import { withOpenStore } from '../open-store.ts';
@@ -50,7 +51,7 @@ export function statusCommand(archive: Command): void {
 async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   const archive = new Archive(folder);
   const state = archive.read();
-  const { entries } = await store.readJournal(state.cursor, COUNTED_ENTRIES_MAX);
+  const { entries } = await unshippedPage(store, state, COUNTED_ENTRIES_MAX);
   const tables = TABLE_NAMES.map((name): TableStatus => {
     const segments = archive.segments(state, { table: name });
     const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
