@@ -10,6 +10,7 @@ import {
 } from './certificate.ts';
 import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
 import { cutOffSlowReaders } from './slow-readers.ts';
+import { forgiveStandstill } from './standstill.ts';
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, TIMEOUT_CHECK_MS } from './time-limits.ts';
 
 /** Where a process listens. */
@@ -68,6 +69,7 @@ export function createListener(
   const server =
     tls === undefined ? createServer(options, onRequest) : secureServer(tls, options, onRequest, log);
   server.maxConnections = CONNECTIONS_MAX;
+  forgiveStandstill(server);
   cutOffSlowReaders(server, unreadMs);
   answerNodeRefusals(server);
   return server;

@@ -9,6 +9,7 @@ const LOOK_EVERY_MS = 200;
 
 /** How much of its answers a connection had taken when it was last found behind. */
 interface Behind {
+  /** By the time that was watched. */
   readonly sinceMs: number;
   readonly takenBytes: number;
 }
@@ -25,10 +26,15 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
     sockets.set(socket, null);
     socket.once('close', () => sockets.delete(socket));
   });
+  let lookedAtMs = performance.now();
+  let watchedMs = 0;
   const look = setInterval(() => {
     const nowMs = performance.now();
+    // While this process itself stood still, a reader could take as it liked and nothing more was given.
+    watchedMs += Math.min(nowMs - lookedAtMs, 2 * LOOK_EVERY_MS);
+    lookedAtMs = nowMs;
     for (const [socket, behind] of sockets) {
-      const next = nextBehind(socket, behind, nowMs, limitMs);
+      const next = nextBehind(socket, behind, watchedMs, limitMs);
       if (next === 'cut off') socket.destroy();
       else sockets.set(socket, next);
     }
@@ -39,12 +45,12 @@ export function cutOffSlowReaders(server: Server, limitMs: number): void {
 function nextBehind(
   { writableLength, bytesWritten }: Socket,
   behind: Behind | null,
-  nowMs: number,
+  watchedMs: number,
   limitMs: number,
 ): Behind | null | 'cut off' {
   if (writableLength === 0) return null;
   const takenBytes = bytesWritten - writableLength;
-  if (behind === null) return { sinceMs: nowMs, takenBytes };
-  if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: nowMs, takenBytes };
-  return nowMs - behind.sinceMs < limitMs ? behind : 'cut off';
+  if (behind === null) return { sinceMs: watchedMs, takenBytes };
+  if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: watchedMs, takenBytes };
+  return watchedMs - behind.sinceMs < limitMs ? behind : 'cut off';
 }
