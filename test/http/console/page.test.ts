@@ -77,6 +77,22 @@ describeConsole('the console in a browser', (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('is loaded again when a part of it did not come', async () => {
+    await tab.openSignedOut();
+    const { page } = tab;
+    await page.route('**/console/parts/table.js', (route) => route.abort(), { times: 1 });
+    await page.reload();
+    await page.getByLabel('Access key').waitFor();
+  });
+
+  it('says that it could not be loaded when that does not help', async () => {
+    await tab.openSignedOut();
+    const { page } = tab;
+    await page.route('**/console/parts/table.js', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The console could not be loaded. Check that the service runs').waitFor();
+  });
+
   it('says when the service is away, and what to do', async () => {
     await tab.open('#/backtest');
     const { page } = tab;

@@ -119,7 +119,7 @@ describe('the console over HTTP', () => {
     });
 
     it('are all that the page has, and each of them is asked for by another', async () => {
-      const used = ['console/app.js'];
+      const used = ['console/app.js', 'console/start-again.js'];
       for (const path of modules()) {
         const { body } = await file(path);
         const imports = [...codeOf(body).matchAll(IMPORTED)];
