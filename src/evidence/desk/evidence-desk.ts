@@ -116,6 +116,9 @@ export class EvidenceDesk {
     // It may have been kept since the job was read.
     await this.shelf.removeResult(platform, jobId);
     this.#entries.find(({ job }) => job.jobId === jobId)?.stopping.abort();
+    // It may have ended since it was read; its node looks once more after that, before nobody does.
+    const now = await this.shelf.get(platform, jobId);
+    if (now?.state === 'done') await this.shelf.remove(platform, jobId);
   }
 
   /**
@@ -194,6 +197,7 @@ export class EvidenceDesk {
     }
     entry.job = { ...entry.job, endedAt: clock() };
     await this.#tell(entry).catch(this.#untold);
+    await this.#lookBack(entry).catch(this.#untold);
     await this.shelf.forgetCancellation(jobId).catch(this.#untold);
   }
 
@@ -203,6 +207,13 @@ export class EvidenceDesk {
     if (!(await this.shelf.isCancelled(jobId))) return 'done';
     await this.shelf.removeResult(platform, jobId);
     return 'cancelled';
+  }
+
+  /** Whoever cancelled before the job was told to be done could not see that it was, and took its result away. */
+  async #lookBack(entry: Entry): Promise<void> {
+    if (entry.job.state !== 'done' || !(await this.shelf.isCancelled(entry.job.jobId))) return;
+    entry.job = { ...entry.job, state: 'cancelled' };
+    await this.#tell(entry);
   }
 
   /** Tells of every job that this node is still at it, and hears whether another node was asked to stop it. */

@@ -13,6 +13,7 @@ import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { until } from '../../servers/until.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { Workplace } from '../backtest/backtest-history.ts';
@@ -184,6 +185,25 @@ describe('the evidence desk', () => {
       const ended = await over(desk, await desk.ask(SHOP, task(500)));
       expect(ended.state).to.equal('cancelled');
       expect(await desk.shelf.result(SHOP.platform, ended.jobId)).to.equal(null);
+      await desk.close();
+    });
+
+    it('is done with nothing that was stopped while it was told to be done', async () => {
+      const { documents } = store();
+      const stopping: typeof documents = {
+        ...documents,
+        set: async (collection, name, value, ...rest) => {
+          const running = await desk.shelf.get(SHOP.platform, name);
+          const isDone = JSON.stringify(value).includes('"state":"done"');
+          if (running?.state === 'running' && isDone) await open().remove(SHOP, running);
+          await documents.set(collection, name, value, ...rest);
+        },
+      };
+      const desk = open(storeWith(store(), { documents: stopping }));
+      const { jobId } = await desk.ask(SHOP, task(499));
+      const stateNow = async () => (await desk.shelf.get(SHOP.platform, jobId))?.state;
+      await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
+      expect(await desk.shelf.result(SHOP.platform, jobId)).to.equal(null);
       await desk.close();
     });
 

@@ -59,10 +59,29 @@ function nothingAsked() {
 export function useJob(jobId) {
   const [isOver, setOver] = useState(false);
   /** @type {Answer<Worked<Result>>} */
-  const answer = useAnswer(jobId === null ? null : evidenceJob(jobId), isOver ? 0 : FOLLOW_MS);
-  const state = answer.data?.job.state;
-  useEffect(() => setOver(state !== undefined && state !== 'waiting' && state !== 'running'), [state]);
+  const asked = useAnswer(jobId === null ? null : evidenceJob(jobId), isOver ? 0 : FOLLOW_MS);
+  const answer = cancelledIfGone(asked);
+  const job = answer.data?.job;
+  useEffect(() => setOver(job !== undefined && !isUnderWay(job)), [job?.state]);
   return answer;
+}
+
+/**
+ * Who cancels a job at the moment at which it ends has the service forget it: it was under way when it was last shown,
+ * and is not known any more.
+ * @template Result
+ * @param {Answer<Worked<Result>>} answer
+ * @returns {Answer<Worked<Result>>}
+ */
+function cancelledIfGone(answer) {
+  const { data, error } = answer;
+  if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
+}
+
+/** @param {EvidenceJob} job */
+function isUnderWay({ state }) {
+  return state === 'waiting' || state === 'running';
 }
 
 /**
