@@ -1,6 +1,6 @@
 /**
- * The console is a hundred small files, and nothing is to be seen when one of them does not come. Then the page is
- * loaded again, and says what is the matter when that does not help.
+ * The console is a hundred small files, and nothing is to be seen when one of them does not come. Then
+ * the page is loaded again, and says what is the matter when that does not help.
  */
 
 const TRIED = 'starts-tried';

@@ -67,8 +67,8 @@ export function useJob(jobId) {
 }
 
 /**
- * Who cancels a job at the moment at which it ends has the service forget it: it was under way when it was last shown,
- * and is not known any more.
+ * Who cancels a job at the moment at which it ends has the service forget it: it was under way when
+ * it was last shown, and is not known any more.
  * @template Result
  * @param {Answer<Worked<Result>>} answer
  * @returns {Answer<Worked<Result>>}
