@@ -6,6 +6,11 @@ export class FindingsError extends Error {
   override readonly name = 'FindingsError';
 }
 
+/** The operating system said no, mostly about a file or a folder. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
 /** The command was called wrongly; the message says what is allowed. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { SecretRefused } from '../service/signal-secret.ts';
 import { StoreUnavailable } from '../state/store.ts';
-import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
 /** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
@@ -18,8 +18,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
   decisions: async () => (await import('./decisions/decisions.ts')).decisionsCommands,
-  journal: async () => (await import('./journal.ts')).journalCommands,
-  audit: async () => (await import('./audit.ts')).auditCommand,
+  journal: async () => (await import('./log/journal.ts')).journalCommands,
+  audit: async () => (await import('./log/audit.ts')).auditCommand,
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,
   lists: async () => (await import('./lists/lists.ts')).listsCommands,
   state: async () => (await import('./state/state.ts')).stateCommands,
@@ -65,13 +65,9 @@ function report(error: unknown): number {
     printError(`error: ${error.message}`);
     return EXIT.environment;
   }
-  printError(isOfTheSystem(error) ? `error: ${error.message}` : inspect(error));
+  printError(isSystemError(error) ? `error: ${error.message}` : inspect(error));
   return EXIT.environment;
 }
 
-/** A full disk, a folder of another user: the message names the path and what is wrong with it. */
-function isOfTheSystem(error: unknown): error is Error {
-  return error instanceof Error && 'syscall' in error && 'path' in error;
-}
 
 if (import.meta.main) await main(process.argv.slice(2));

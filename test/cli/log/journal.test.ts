@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { JournalRecord, Store } from '../../src/state/store.ts';
-import { History, liveThroughJuly, Workplace } from '../evidence/backtest/backtest-history.ts';
-import { until } from '../servers/until.ts';
-import { SCORING } from './scoring.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { JournalRecord, Store } from '../../../src/state/store.ts';
+import { History, liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { until } from '../../servers/until.ts';
+import { SCORING } from '../scoring.ts';
 
 describe('journal export', () => {
   let place: Workplace;

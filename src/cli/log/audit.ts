@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { Audit, type AuditEntry } from '../access/audit.ts';
-import { withOpenStore } from './open-store.ts';
-import { print, printableLine } from './print.ts';
+import { Audit, type AuditEntry } from '../../access/audit.ts';
+import { withOpenStore } from '../open-store.ts';
+import { printableLine } from '../print.ts';
+import { pagesOf, withLongOutput } from './follow.ts';
 
 interface AuditOptions {
   readonly follow?: true;
@@ -10,7 +10,6 @@ interface AuditOptions {
 }
 
 const PAGE_ENTRIES = 500;
-const POLL_MS = 500;
 
 /** audit: who changed what, when and why. */
 export function auditCommand(program: Command): void {
@@ -24,25 +23,16 @@ export function auditCommand(program: Command): void {
     .action((options: AuditOptions) => printAudit(options));
 }
 
-async function printAudit({ follow, json }: AuditOptions): Promise<void> {
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  process.once('SIGINT', end).once('SIGTERM', end);
+function printAudit({ follow, json }: AuditOptions): Promise<void> {
   const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(entry) : inWords;
-  try {
-    await withOpenStore(async (store, clock) => {
+  return withLongOutput(({ stop, write }) =>
+    withOpenStore(async (store, clock) => {
       const audit = new Audit(store.auditLog, clock);
-      for (let cursor: string | null = null; !stop.signal.aborted; ) {
-        const page: Awaited<ReturnType<Audit['read']>> = await audit.read(cursor, PAGE_ENTRIES);
-        cursor = page.cursor;
-        if (page.entries.length > 0) print(page.entries.map(inForm).join('\n'));
-        else if (follow === true) await sleep(POLL_MS, undefined, { signal: stop.signal }).catch(() => {});
-        else return;
-      }
-    });
-  } finally {
-    process.off('SIGINT', end).off('SIGTERM', end);
-  }
+      const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
+      for await (const { entries } of pagesOf({ read, after: null, follow: follow === true, stop }))
+        if (entries.length > 0) await write(entries.map((entry) => `${inForm(entry)}\n`).join(''));
+    }),
+  );
 }
 
 /** One line an entry: `2026-11-21T10:00:00Z  user ann on ops-1  key issued  shop 3f9a..: nothing -> {..}; why`. */

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { withOpenStore } from './open-store.ts';
-import { print, printable, printError } from './print.ts';
+import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
+import { EXIT, isSystemError, UsageError } from '../exit.ts';
+import { withOpenStore } from '../open-store.ts';
+import { print, printError } from '../print.ts';
+import { type LongOutput, pagesOf, withLongOutput } from './follow.ts';
 
 interface ExportOptions {
   readonly follow?: true;
@@ -16,8 +15,6 @@ interface ExportOptions {
 
 /** Entries that are in memory at once. */
 const PAGE_ENTRIES = 500;
-
-const POLL_MS = 250;
 
 /** A page of entries is far smaller; a file whose last cursor lies further back was not written by us. */
 const TAIL_BYTES_MAX = 64 << 20;
@@ -49,14 +46,11 @@ interface Sink {
 }
 
 async function exportJournal({ follow, output, after, json }: ExportOptions): Promise<void> {
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  process.once('SIGINT', end).once('SIGTERM', end);
   try {
-    const sink = output === undefined ? standardOutput(after ?? null, end) : await toFile(output, after);
-    const done = await withOpenStore((store) => pump(store, sink, follow === true, stop.signal)).finally(
-      sink.close,
-    );
+    const done = await withLongOutput(async ({ stop, write }) => {
+      const sink = output === undefined ? standardOutput(after ?? null, write) : await toFile(output, after);
+      return withOpenStore((store) => pump(store, sink, follow === true, stop)).finally(sink.close);
+    });
     if (output === undefined) return;
     if (json === true) print(JSON.stringify(done));
     else printError(`${done.written} entries were written to ${output}.`);
@@ -65,28 +59,23 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
     if (!isSystemError(error)) throw error;
     printError(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
     process.exitCode = EXIT.environment;
-  } finally {
-    process.off('SIGINT', end).off('SIGTERM', end);
   }
 }
 
 async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
-  let { cursor } = sink;
-  let written = 0;
+  const { cursor: begin } = sink;
+  const read = (after: string | null) => store.readJournal(after, PAGE_ENTRIES);
+  let [cursor, written] = [begin, 0];
   const gaps: JournalGap[] = [];
-  while (!stop.aborted) {
-    const page = await store.readJournal(cursor, PAGE_ENTRIES);
+  for await (const page of pagesOf({ read, after: begin, follow, stop })) {
     if (page.gap !== null) {
       gaps.push(page.gap);
       reportGap(page.gap);
     }
-    if (page.entries.length > 0) {
-      await sink.write(linesOf(page));
-      written += page.entries.length;
-      cursor = page.cursor;
-    } else if (follow) {
-      await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {});
-    } else break;
+    if (page.entries.length === 0) continue;
+    await sink.write(linesOf(page));
+    written += page.entries.length;
+    cursor = page.cursor;
   }
   return { written, cursor, gaps };
 }
@@ -110,27 +99,8 @@ function linesOf({ entries, cursor }: JournalPage): string {
     .join('');
 }
 
-/** A reader that goes away, such as `head`, ends the export without an error. */
-function standardOutput(cursor: string | null, end: () => void): Sink {
-  const { stdout } = process;
-  let failure: NodeJS.ErrnoException | null = null;
-  let gone = (): void => {};
-  const closed = new Promise<void>((resolve) => {
-    gone = resolve;
-  });
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') failure = error;
-    end();
-    gone();
-  });
-  return {
-    cursor,
-    write: async (text) => {
-      if (!stdout.write(printable(text))) await Promise.race([once(stdout, 'drain').catch(() => {}), closed]);
-      if (failure !== null) throw failure;
-    },
-    close: async () => {},
-  };
+function standardOutput(cursor: string | null, write: LongOutput['write']): Sink {
+  return { cursor, write, close: async () => {} };
 }
 
 async function toFile(path: string, after: string | undefined): Promise<Sink> {
@@ -227,8 +197,4 @@ function cursorOf(line: string): string | null {
     // The first line of a part may be the second half of one.
     return null;
   }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error;
 }
