@@ -34,6 +34,7 @@ import type { Pace } from './service/client-turns.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
+import { whileStoreIsLate } from './state/health/store-late.ts';
 import { StoreWatch } from './state/health/store-watch.ts';
 import type { Store } from './state/store.ts';
 import { alone, type Peers } from './workers/peers.ts';
@@ -169,7 +170,10 @@ function watchedStore({ store, log }: ApplicationParts): StoreWatch {
 async function followedLists({ store, clock, log }: ApplicationParts, { registry }: Metrics) {
   const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
   const lists = new ListNode({ listLog: store.listLog, clock, onTrouble });
-  await lists.start();
+  await whileStoreIsLate(
+    () => lists.start(),
+    ({ message }) => onTrouble('the shared lists are late', message),
+  );
   watchLists(registry, () => lists.report());
   return lists;
 }

@@ -14,6 +14,7 @@ import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
+import { whileStoreIsLate } from './state/health/store-late.ts';
 import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
 import type { Peers } from './workers/peers.ts';
@@ -29,20 +30,24 @@ const DRAIN_GRACE_MS_MIN = 250;
  * environment is not as the service needs it.
  */
 export async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
-  const store = await openStore(
-    config,
-    (error) => log.warn({ err: error }, 'store connection'),
-    (error) => endLost(error, log),
+  const patiently = <T>(step: () => Promise<T>) =>
+    whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
+  const store = await patiently(() =>
+    openStore(
+      config,
+      (error) => log.warn({ err: error }, 'store connection'),
+      (error) => endLost(error, log),
+    ),
   );
   try {
     const clock = storeClock(exactSystemClock, store);
-    const signalSecretPrevious = await agreeOnSecret(store.registers, config, clock());
+    const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, config, clock()));
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
     const { archiveDir } = config;
     const archive = archiveDir === null ? null : new ArchiveReader(archiveDir, store);
     const watched = archiveDir !== null && peers.leads;
-    const node = await startNode(config, fleet, clock, peers, log);
+    const node = await patiently(() => startNode(config, fleet, clock, peers, log));
     const application = await startApplication({
       ...config,
       signalSecretPrevious,

@@ -7,6 +7,11 @@ import { sqlitePath } from '../state/sqlite/file/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { printError } from './print.ts';
 
+/** A person may wait this long for a store that has much to do, or for another process that writes. */
+const PATIENCE_MS = 5000;
+
+const WAITING = `Another process keeps the SQLite file locked; waiting for it, up to ${PATIENCE_MS / 1000} s in all.`;
+
 /**
  * Runs a command on the store that the environment names, and closes it whatever happens. The clock is the
  * store's: what a command notes is dated as the nodes date theirs.
@@ -14,11 +19,21 @@ import { printError } from './print.ts';
 export async function withOpenStore<T>(run: (store: Store, clock: () => number) => Promise<T>): Promise<T> {
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
-  const store = await openStore(config, (error) => printError(`store: ${error.message}`));
+  const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
+  const store = await openStore({ ...config, patience }, errorsSaidOnce());
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
     return await run(store, storeClock(exactSystemClock, store));
   } finally {
     await store.close();
   }
+}
+
+/** Every attempt to reach a store that is away fails in the same words. */
+function errorsSaidOnce(): (error: Error) => void {
+  const said = new Set<string>();
+  return ({ message }) => {
+    if (!said.has(message)) printError(`store: ${message}`);
+    said.add(message);
+  };
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts';
 import type { RedisSecurity } from './redis/connection/security.ts';
 import { parseRedisUrl } from './redis/connection/url.ts';
+import type { Patience } from './sqlite/file/group-commit.ts';
 import { openSqliteStore } from './sqlite/store.ts';
 import type { Store, StoreUnavailable } from './store.ts';
 
@@ -25,6 +26,8 @@ export interface StorePlace {
   readonly archiveDir?: string | null;
   /** How long decisions are found by their orders in a store beside an archive, ms. */
   readonly decisionsHotMs?: number;
+  /** Where a person waits and no caller: how long a call may take, and who is told of a long wait for another process. */
+  readonly patience?: Patience;
 }
 
 /**
@@ -32,14 +35,15 @@ export interface StorePlace {
  * when a disk of this process refuses to keep what was written: then the store has to be opened anew.
  */
 export async function openStore(
-  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs }: StorePlace,
+  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs, patience }: StorePlace,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  if (redisUrl === null) return openSqliteStore(dataDir, systemClock, onLost);
+  if (redisUrl === null) return openSqliteStore(dataDir, systemClock, onLost, patience);
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
   const { openRedisStore } = await import('./redis/store.ts');
   // Without an archive decisions are found as long as they are kept.
   const found = archiveDir === null || decisionsHotMs === undefined ? {} : { decisionsHotMs };
-  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found });
+  const limit = patience === undefined ? {} : { commandTimeoutMs: patience.limitMs };
+  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found, ...limit });
 }

@@ -1,7 +1,11 @@
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
+import { startNode } from '../processes/node-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
-import { scoring } from './scoring.ts';
+import { until } from '../servers/until.ts';
+import { SCORING, scoring } from './scoring.ts';
 
 describe('keys', () => {
   let env: { DATA_DIR: string };
@@ -48,6 +52,23 @@ describe('keys', () => {
     expect(reader.stderr).to.contain(
       'error: keys of the whole installation may have lists, rules, operate; issue a key of a platform for "clients"',
     );
+  });
+
+  it('are issued as soon as another process gives a locked SQLite file free, and the wait is explained', async () => {
+    await scoring(['keys', 'list'], env);
+    const other = new DatabaseSync(join(env.DATA_DIR, 'scoring.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const args = ['keys', 'issue', '--platform', 'shop', '--operations', 'score', '--json'];
+    const { PATH } = process.env;
+    const command = startNode([SCORING, ...args], { env: { PATH, ...env } });
+    await until('it says that it waits', async () => command.stderr() !== '');
+    other.exec('ROLLBACK');
+    other.close();
+    expect(await command.exited).to.equal(0);
+    expect(command.stderr()).to.equal(
+      'Another process keeps the SQLite file locked; waiting for it, up to 5 s in all.\n',
+    );
+    expect(JSON.parse(command.stdout())).to.include({ platform: 'shop' });
   });
 
   it('refuse an owner that could not be shown', async () => {

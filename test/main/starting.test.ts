@@ -2,18 +2,24 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
+import { AccessKeys } from '../../src/access/access-keys.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { openStore, type StorePlace } from '../../src/state/open-store.ts';
 import { scoring } from '../cli/scoring.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
 import { MEMORY_ONLY } from '../servers/redis-process.ts';
+import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
 import { call } from '../service/http-call.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
-import { runService, spawnService } from '../service/service-process.ts';
+import { beginService, runService, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
+import { describeOnSharedStates } from '../stores/shared-state.ts';
 
 const STARTED =
   /^Client Scoring Service: callers http:\/\/127\.0\.0\.1:\d+, platform http:\/\/127\.0\.0\.1:\d+, store sqlite \/\S+\/scoring\.sqlite, rules p2\.v10 sha256:[0-9a-f]{64}\n/;
@@ -50,6 +56,34 @@ describeWithServer('redis-server', 'starting on a store that others share', () =
   });
 });
 
+describeOnSharedStates('starting where the access keys cannot be looked through', (share) => {
+  it('serves all the same, and says so in the log', async () => {
+    const { dataDir, env, key } = await share();
+    await damageOneKey({ dataDir, redisUrl: env['REDIS_URL'] ?? null });
+    const service = await spawnService(dataDir, env);
+    const said = 'whether there is an access key could not be looked up';
+    await until('it says so', async () => service.stderr().includes(said));
+    const { status } = await askUnlessStandstill(() => new Tenant(service, key).score());
+    expect(status).to.equal(200);
+    expect(service.stdout()).not.to.match(DEMO_KEY);
+    expect(await service.stop()).to.equal(0);
+  });
+});
+
+/** Of a key that nobody uses. */
+async function damageOneKey(place: StorePlace): Promise<void> {
+  const store = await openStore(place, () => {});
+  const { record } = await new AccessKeys(store.documents, Date.now).issue(
+    platformName('other'),
+    ['score'],
+    null,
+  );
+  const document = { kind: 'document', name: `access-keys/${record.id}` } as const;
+  const found = await store.texts.read(document);
+  expect(await store.texts.replace(document, found?.stamp ?? '', '{"value":')).to.equal(true);
+  await store.close();
+}
+
 describe('starting the service', () => {
   it('says on one line what is running, and shows a demo key on the first start only', async () => {
     const dataDir = temporaryDirectory();
@@ -83,6 +117,36 @@ describe('starting the service', () => {
       expect((await call('POST', url, { [header]: key }, body)).status).to.equal(200);
     }
     await service.stop();
+  });
+
+  it('waits for a SQLite file that another process keeps locked', async () => {
+    const dataDir = temporaryDirectory();
+    expect((await scoring(['keys', 'list'], { DATA_DIR: dataDir })).exitCode).to.equal(0);
+    const other = new DatabaseSync(join(dataDir, 'scoring.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const service = beginService(dataDir, { ARCHIVE_DIR: 'off' });
+    await until('it waits', async () => service.stderr().includes('the start waits for the store'));
+    other.exec('ROLLBACK');
+    other.close();
+    await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
+    service.child.kill('SIGTERM');
+    expect(await service.exited).to.equal(0);
+  });
+
+  describeWithServer('redis-server', 'with a Redis that does not answer for a while', () => {
+    it('waits for it', async () => {
+      const redis = await startStandalone();
+      const [server] = redis.nodes;
+      server?.suspend();
+      const env = { REDIS_URL: redis.url, SIGNAL_SECRET, ARCHIVE_DIR: 'off' };
+      const service = beginService(temporaryDirectory(), env);
+      await until('it waits', async () => service.stderr().includes('the start waits for the store'));
+      server?.resume();
+      await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
+      service.child.kill('SIGTERM');
+      expect(await service.exited).to.equal(0);
+      await redis.stop();
+    });
   });
 
   describe('refused with exit code 3', () => {

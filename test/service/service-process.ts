@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { type EndedProcess, runNode, startNode } from '../processes/node-process.ts';
+import { type EndedProcess, type NodeProcess, runNode, startNode } from '../processes/node-process.ts';
 import { againAfterStandstill } from '../servers/standstill.ts';
 import type { HeaderList } from './http-call.ts';
 
@@ -42,7 +42,7 @@ async function tryToSpawn(
   env: HeaderList,
   under: readonly string[],
 ): Promise<ServiceProcess | Error> {
-  const { child, stdout, stderr, exited } = startNode([MAIN], { env: environment(dataDir, env), under });
+  const { child, stdout, stderr, exited } = beginService(dataDir, env, under);
   const { promise: started, resolve } = Promise.withResolvers<RegExpExecArray>();
   child.stdout?.on('data', () => {
     const line = /callers (\S+), platform (\S+), store .*\n/.exec(stdout());
@@ -66,6 +66,15 @@ async function tryToSpawn(
       return exited;
     },
   };
+}
+
+/** Starts the real process, for a test about what happens before it serves. */
+export function beginService(
+  dataDir: string,
+  env: HeaderList = {},
+  under: readonly string[] = [],
+): NodeProcess {
+  return startNode([MAIN], { env: environment(dataDir, env), under });
 }
 
 /** Runs the real process where it is expected to end by itself. */

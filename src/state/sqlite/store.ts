@@ -35,7 +35,7 @@ import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments } from './documents.ts';
 import { SqliteCheckpoints } from './file/checkpoints.ts';
-import { GroupCommit } from './file/group-commit.ts';
+import { GroupCommit, type Patience } from './file/group-commit.ts';
 import { LogSync } from './file/log-sync.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
 import { positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
@@ -49,15 +49,17 @@ import { sqliteStoredTexts } from './stored-texts.ts';
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
  * share the file. A write is acknowledged after an fsync. `clock` gives epoch ms. When the disk refuses to
- * keep what was written, `onLost` is told, and the store refuses everything from then on.
+ * keep what was written, `onLost` is told, and the store refuses everything from then on. `patience` is how long a write
+ * waits for another process; what callers are promised when absent.
  */
 export function openSqliteStore(
   dataDir: string,
   clock: () => number = systemClock,
   onLost: (error: StoreUnavailable) => void = () => {},
+  patience?: Patience,
 ): Store {
   const path = sqlitePath(dataDir);
-  return new SqliteStore(openSqliteFile(path, dataDir), path, clock, onLost);
+  return new SqliteStore(openSqliteFile(path, dataDir), path, clock, onLost, patience);
 }
 
 /** Journal entries that are removed at once: some milliseconds, in which no request is served. */
@@ -91,11 +93,12 @@ class SqliteStore implements Store {
     path: string,
     clock: () => number,
     onLost: (error: StoreUnavailable) => void,
+    patience?: Patience,
   ) {
     this.#db = db;
     this.name = `sqlite ${path}`;
     this.#log = new LogSync(path);
-    this.#writes = new GroupCommit(db, this.#log, () => this.#checkpoints.noteWrite(), onLost);
+    this.#writes = new GroupCommit(db, this.#log, () => this.#checkpoints.noteWrite(), onLost, patience);
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
     this.#clock = clock;

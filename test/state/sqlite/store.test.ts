@@ -64,7 +64,9 @@ describe('the SQLite store', () => {
         await delay(index * 3);
         const started = performance.now();
         const failure = await verdict(store, newClient(), 'order').catch((error: unknown) => error);
-        expect(String(failure)).to.equal('StoreUnavailable: SQLite could not answer: database is locked');
+        expect(String(failure)).to.equal(
+          'StoreUnavailable: another process has kept the SQLite file locked for 200 ms',
+        );
         return performance.now() - started;
       }),
     );

@@ -1,4 +1,5 @@
 import { failureText } from '../../health/store-health.ts';
+import { StoreLate } from '../../health/store-late.ts';
 import type { RunCall } from '../../run-call.ts';
 import { StoreUnavailable } from '../../store.ts';
 
@@ -66,7 +67,7 @@ export class CircuitBreaker {
   }
 
   #run<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
-    if (this.stalled) return Promise.reject(new StoreUnavailable(`${this.#server} does not answer`));
+    if (this.stalled) return Promise.reject(new StoreLate(`${this.#server} does not answer`));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiting: Call = { startedMs: performance.now(), startedSweep: this.#sweeps, onlyReads, reject };
     this.#waiting.add(waiting);
@@ -116,7 +117,7 @@ export class CircuitBreaker {
   #giveUp(call: Call, why: string): void {
     this.#waiting.delete(call);
     this.#overdue.add(call);
-    call.reject(new StoreUnavailable(why));
+    call.reject(new StoreLate(why));
   }
 
   /** A probe that is answered proves that whatever still waits is lost. */

@@ -1,4 +1,5 @@
 import {
+  ConnectionTimeoutError,
   createClient,
   createCluster,
   createSentinel,
@@ -9,8 +10,10 @@ import {
   type RedisScripts,
   type RedisSentinelType,
   type RespVersions,
+  SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
+import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { type RedisSecurity, tlsOptions } from './security.ts';
 import { addressesOf, type RedisTarget } from './url.ts';
@@ -92,7 +95,9 @@ export async function connectRedis(
   } catch (error) {
     await connection.close();
     const reason = errors.last ?? error;
-    throw new StoreUnavailable(`${connection.name} cannot be reached: ${describe(reason)}`, { cause: error });
+    const isLate = reason instanceof ConnectionTimeoutError || reason instanceof SocketTimeoutError;
+    const Failure = isLate ? StoreLate : StoreUnavailable;
+    throw new Failure(`${connection.name} cannot be reached: ${describe(reason)}`, { cause: error });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
 import type { LogSync } from './log-sync.ts';
 
@@ -13,7 +14,17 @@ interface Pending {
 const PENDING_WRITES_MAX = 5000;
 
 /** How long a write waits for another process's write before it is given up. */
-const WAIT_MS_MAX = 200;
+export interface Patience {
+  readonly limitMs: number;
+  /** Told once of each wait that has become long. */
+  readonly onLongWait: () => void;
+}
+
+/** What callers are promised. */
+const OF_CALLERS: Patience = { limitMs: 200, onLongWait: () => {} };
+
+/** A person who waits for longer wants to know what for. */
+const LONG_WAIT_MS = 1000;
 
 /** How soon a file that another process writes to is tried again; this process does other things meanwhile. */
 const RETRY_MS = 5;
@@ -49,7 +60,9 @@ export class GroupCommit {
   #committed: Committed[] = [];
   readonly #syncs = new Set<Promise<void>>();
   readonly #onLost: (error: StoreUnavailable) => void;
+  readonly #patience: Patience;
   #lost: StoreUnavailable | null = null;
+  #hasTold = false;
 
   /** `onCommit` is called after each transaction, `onLost` when the disk refuses what was committed. */
   constructor(
@@ -57,7 +70,9 @@ export class GroupCommit {
     log: Pick<LogSync, 'sync'>,
     onCommit: () => void,
     onLost: (error: StoreUnavailable) => void,
+    patience = OF_CALLERS,
   ) {
+    this.#patience = patience;
     this.#db = db;
     this.#log = log;
     this.#onCommit = onCommit;
@@ -105,6 +120,7 @@ export class GroupCommit {
       else rejectAll(batch, error);
       return;
     }
+    this.#hasTold = false;
     this.#write(batch);
   }
 
@@ -158,11 +174,17 @@ export class GroupCommit {
   }
 
   /** Gives up what has waited long enough, and tries again soon for the others. */
-  #waitForTurn(batch: readonly Pending[], error: unknown): void {
+  #waitForTurn(batch: readonly Pending[], cause: unknown): void {
     const now = performance.now();
-    const late = (write: Pending) => now - write.askedMs >= WAIT_MS_MAX;
-    rejectAll(batch.filter(late), error);
+    const { limitMs, onLongWait } = this.#patience;
+    const late = (write: Pending) => now - write.askedMs >= limitMs;
+    const why = `another process has kept the SQLite file locked for ${limitMs} ms`;
+    rejectAll(batch.filter(late), new StoreLate(why, { cause }));
     this.#pending.unshift(...batch.filter((write) => !late(write)));
+    if (!this.#hasTold && this.#pending.some(({ askedMs }) => now - askedMs >= LONG_WAIT_MS)) {
+      this.#hasTold = true;
+      onLongWait();
+    }
     if (this.#pending.length === 0 || this.#scheduled) return;
     this.#scheduled = true;
     setTimeout(() => this.#flush(), RETRY_MS);
@@ -178,6 +200,7 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
   for (const { reject } of batch) reject(error);
 }
 
-function isBusy(error: unknown): boolean {
+/** Whether another process has the file to itself for now. */
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === BUSY;
 }

@@ -2,7 +2,9 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '../../../files/own-folder.ts';
+import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
+import { isBusy } from './group-commit.ts';
 import { makeTables } from './schema.ts';
 
 /** How long the start waits for another process that changes the tables. */
@@ -40,8 +42,8 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     makeOwnFolder(folder);
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
-    // In a new file this must come first: later it takes a rewrite.
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    // In a new file this must come first: later it takes a rewrite, and the lock of whoever writes.
+    if (numberOf(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
@@ -52,6 +54,11 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {
+    if (isBusy(cause))
+      throw new StoreLate(
+        `the SQLite file ${path} cannot be used yet: another process keeps it locked for more than ${OPEN_TIMEOUT_MS} ms`,
+        { cause },
+      );
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StoreUnavailable(
       `the SQLite file ${path} cannot be used: ${why}; check DATA_DIR and its permissions`,
@@ -90,8 +97,11 @@ function isOurs(file: string): boolean {
 
 /** A file of an earlier version keeps what it once took; rewriting it lets it shrink from then on. */
 function letShrink(db: DatabaseSync): void {
-  const pragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name]);
-  if (pragma('auto_vacuum') !== 0) return;
-  if (pragma('page_count') * pragma('page_size') > REWRITTEN_AT_START_BYTES_MAX) return;
+  if (numberOf(db, 'auto_vacuum') !== 0) return;
+  if (numberOf(db, 'page_count') * numberOf(db, 'page_size') > REWRITTEN_AT_START_BYTES_MAX) return;
   db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
+}
+
+function numberOf(db: DatabaseSync, pragma: 'auto_vacuum' | 'page_count' | 'page_size'): number {
+  return Number(db.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
 }

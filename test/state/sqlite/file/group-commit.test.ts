@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
+import { StoreLate } from '../../../../src/state/health/store-late.ts';
 import { GroupCommit } from '../../../../src/state/sqlite/file/group-commit.ts';
+import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 
 /** A disk that takes as long as the test wants. */
 class HeldDisk {
@@ -114,6 +117,30 @@ describe('the group commit', () => {
     expect(await settledSoon(second)).to.equal(refused);
     expect([disk.syncs, words(), told]).to.deep.equal([2, ['one', 'two'], [refused]]);
     expect(writes.lost?.message).to.equal(refused);
+  });
+
+  it('gives a write up when another process has kept the file locked for as long as it may wait', async () => {
+    const path = join(temporaryDirectory(), 'words.sqlite');
+    const [ours, theirs] = [new DatabaseSync(path, { timeout: 0 }), new DatabaseSync(path)];
+    ours.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
+    const waits: string[] = [];
+    const patience = { limitMs: 1100, onLongWait: () => waits.push('long') };
+    writes = new GroupCommit(
+      ours,
+      disk,
+      () => {},
+      () => {},
+      patience,
+    );
+    theirs.exec('BEGIN IMMEDIATE');
+    const outcome = await writes.run(() => null).catch((error: Error) => error);
+    expect(outcome).to.be.instanceOf(StoreLate);
+    expect(String(outcome)).to.equal(
+      'StoreUnavailable: another process has kept the SQLite file locked for 1100 ms',
+    );
+    expect(waits).to.deep.equal(['long']);
+    theirs.close();
+    ours.close();
   });
 
   it('closes when the last write is on the disk', async () => {
