@@ -112,6 +112,7 @@ class Supervisor {
   #nowReady(worker: Worker, line: string): void {
     this.#ready.set(worker, line);
     this.#bequeath();
+    if (this.#stopping !== null) return;
     if (this.#announced) tell(worker, { kind: 'all ready' });
     else if (this.#ready.size === this.#places.length) this.#announce(line);
     else if (!this.#othersStarted) {
@@ -201,8 +202,11 @@ class Supervisor {
       return;
     }
     this.#stopping = signal;
-    // One that is still starting hears of it as soon as it could serve.
-    for (const worker of this.#alive.keys()) tell(worker, { kind: 'drain', signal });
+    for (const worker of this.#alive.keys()) {
+      if (this.#ready.has(worker)) tell(worker, { kind: 'drain', signal });
+      // One that is still starting has nothing to drain; one that serves by now takes it for what the message says.
+      else worker.process.kill('SIGTERM');
+    }
     this.#endWithLast();
   }
 

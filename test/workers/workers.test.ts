@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { call, type HeaderList } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
-import { runService, type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { beginService, runService, type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
@@ -153,6 +153,27 @@ describeWithServer('redis-server', 'a node of several workers', () => {
       /"deathsInARow":5,"exitCode":1,"msg":"workers die again and again within a minute: the node drains and ends"/,
     );
     expect(runs(survivor)).to.equal(false);
+  });
+
+  it('ends with 0 when it is told to while its first worker is still starting, and starts no other', async () => {
+    const another = beginService(temporaryDirectory(), env);
+    const anothersPid = another.child.pid ?? 0;
+    await until('the first worker starts', async () => childIds(anothersPid).length === 1);
+    const [first = 0] = childIds(anothersPid);
+    another.child.kill('SIGTERM');
+    expect(await another.exited).to.equal(0);
+    expect([another.stdout(), runs(first)]).to.deep.equal(['', false]);
+  });
+
+  it('ends with 0 when it is told to while its second worker is still starting', async () => {
+    const another = beginService(temporaryDirectory(), env);
+    const anothersPid = another.child.pid ?? 0;
+    await until('the second worker starts', async () => childIds(anothersPid).length === WORKERS);
+    const children = childIds(anothersPid);
+    another.child.kill('SIGTERM');
+    expect(await another.exited).to.equal(0);
+    expect(another.stdout()).not.to.include('Client Scoring Service: callers');
+    expect(children.filter(runs)).to.deep.equal([]);
   });
 
   it('leaves no worker behind when its first process is killed', async () => {
