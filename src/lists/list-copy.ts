@@ -10,6 +10,7 @@ export class ListCopy {
   readonly #lists = new Map<string, Map<string, StoredEntry>>();
   /** How many keys the entries of a list have, by `owner/list`. */
   readonly #keys = new Map<string, number>();
+  readonly #entriesOf = new Map<ListOwner, number>();
   /** The number of the newest change that it holds. */
   version = 0;
 
@@ -42,6 +43,16 @@ export class ListCopy {
     return this.#keys.get(`${owner}/${name}`) ?? 0;
   }
 
+  /** On all lists of an owner. */
+  entriesOf(owner: ListOwner): number {
+    return this.#entriesOf.get(owner) ?? 0;
+  }
+
+  /** How many lists of an owner have entries. */
+  listsOf(owner: ListOwner): number {
+    return this.lists().filter((list) => list.values().next().value?.owner === owner).length;
+  }
+
   lists(): readonly ReadonlyMap<string, StoredEntry>[] {
     return [...this.#lists.values()];
   }
@@ -53,6 +64,7 @@ export class ListCopy {
     this.#lists.set(name, entries);
     this.#byId.set(entry.id, entry);
     this.#keys.set(name, (this.#keys.get(name) ?? 0) + entry.keys.length);
+    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) + 1);
     this.#membership.add(entry);
   }
 
@@ -63,6 +75,7 @@ export class ListCopy {
     if (entries?.size === 0) this.#lists.delete(name);
     this.#byId.delete(entry.id);
     this.#keys.set(name, (this.#keys.get(name) ?? 0) - entry.keys.length);
+    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) - 1);
     this.#membership.remove(entry);
   }
 }

@@ -9,17 +9,7 @@ import { isListName, LIST_NAME_FORM } from '../rules/list-name.ts';
 import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
 import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
-
-/** Entries of one list. */
-const SHARED_LIST_ENTRIES_MAX = 100_000;
-
-/** Entries of all lists together: each node holds them in memory. */
-const ALL_ENTRIES_MAX = 500_000;
-
-const LISTS_PER_OWNER_MAX = 200;
-
-/** Networks that a single range is compared by. */
-const KEYS_PER_LIST_MAX = 1_000_000;
+import { noRoom } from './list-room.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
@@ -207,30 +197,10 @@ export class ListEditor {
       throw new ListRefusal('expiresAt lies in the past; leave it out for an entry without an end.');
     }
     const entry = { owner, list, kind: chosen, value: read.value, keys: read.keys, reason, who };
-    this.#requireRoom({ ...entry, addedAt: clock(), expiresAt }, room);
-    return { ...entry, addedAt: clock(), expiresAt };
-  }
-
-  #requireRoom(entry: ListEntry, room: { readonly entries: number; readonly keys: number }): void {
-    const { copy } = this.#parts.node;
-    const entries = copy.list(entry.owner, entry.list);
-    if (copy.entry(entryId(entry)) !== null) return;
-    if ((entries?.size ?? 0) + room.entries >= SHARED_LIST_ENTRIES_MAX) {
-      throw new ListRefusal(`A list has at most ${SHARED_LIST_ENTRIES_MAX} entries.`);
-    }
-    if (copy.size + room.entries >= ALL_ENTRIES_MAX) {
-      throw new ListRefusal(`All lists together have at most ${ALL_ENTRIES_MAX} entries.`);
-    }
-    const keys = copy.keysOn(entry.owner, entry.list) + room.keys + entry.keys.length;
-    if (keys > KEYS_PER_LIST_MAX) {
-      throw new ListRefusal(
-        `The ranges of a list may be made of at most ${KEYS_PER_LIST_MAX} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`,
-      );
-    }
-    const owned = copy.lists().filter((list) => [...list.values()].slice(0, 1)[0]?.owner === entry.owner);
-    if (entries === null && owned.length >= LISTS_PER_OWNER_MAX) {
-      throw new ListRefusal(`A platform has at most ${LISTS_PER_OWNER_MAX} lists.`);
-    }
+    const made = { ...entry, addedAt: clock(), expiresAt };
+    const why = noRoom(this.#parts.node.copy, made, room);
+    if (why !== null) throw new ListRefusal(why);
+    return made;
   }
 
   async #note(desk: ListDesk, before: ListEntry | null, after: ListEntry | null, reason: string | null) {

@@ -53,9 +53,12 @@ export async function* editList(
   for await (const bytes of lines) {
     if (grant.hasEnded) break;
     number++;
+    if (number > LINES_MAX) {
+      batch.push(tooManyLines(number));
+      break;
+    }
     if (bytes?.length === 0) continue;
-    batch.push(number > LINES_MAX ? tooManyLines(number) : readListLine(number, bytes));
-    if (number > LINES_MAX) break;
+    batch.push(readListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, desk);
     batch = [];

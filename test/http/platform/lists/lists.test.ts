@@ -135,6 +135,16 @@ describeOnStores('shared lists over HTTP', (store) => {
     ]);
   });
 
+  it('take no more lines than is said, blank ones counted, too', async () => {
+    const shop = await tenant();
+    const answer = await shop.ask<string>('POST', 'lists/blocked/entries', '\n'.repeat(100_010), {
+      'Content-Type': 'application/x-ndjson',
+    });
+    expect(answer.body).to.equal(
+      '{"line":100001,"error":"too many lines","detail":"Send at most 100000 lines at once."}\n',
+    );
+  });
+
   it('belong to their platform alone, and those of the installation to its keys', async () => {
     const [shop, other] = [await tenant(), await tenant()];
     const { key } = await service.application.keys.issue(INSTALLATION, ['lists'], null);

@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { INSTALLATION } from '../../src/access/access-keys.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import type { ListOwner } from '../../src/decision/lists/shared-lists.ts';
+import { ListCopy } from '../../src/lists/list-copy.ts';
+import { encodeEntry, entryId, type ListEntry } from '../../src/lists/list-entry.ts';
+import { LIST_LIMITS, noRoom } from '../../src/lists/list-room.ts';
+
+const SHOP = platformName('shop');
+const OTHER = platformName('other');
+const NOTHING = { entries: 0, keys: 0 };
+const LIMITS = {
+  entriesPerList: 2,
+  entriesPerPlatform: 3,
+  entriesInAll: 5,
+  listsPerOwner: 2,
+  keysPerList: 8,
+};
+
+function entryOf(
+  owner: ListOwner,
+  list: string,
+  value: string,
+  keys: readonly string[] = [value],
+): ListEntry {
+  return { owner, list, kind: 'method', value, keys, reason: 'r', who: 'w', addedAt: 0, expiresAt: null };
+}
+
+function copyOf(...entries: readonly ListEntry[]): ListCopy {
+  const copy = new ListCopy();
+  for (const [index, entry] of entries.entries())
+    copy.take({ id: entryId(entry), version: index + 1, text: encodeEntry(entry) });
+  return copy;
+}
+
+describe('the room on shared lists', () => {
+  const full = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), entryOf(SHOP, 'b', '1'));
+  const why = (entry: ListEntry, copy = full, taken = NOTHING) => noRoom(copy, entry, taken, LIMITS);
+
+  it('is bounded for each list, and what the same request adds counts', () => {
+    expect(why(entryOf(SHOP, 'a', '3'))).to.equal('A list has at most 2 entries.');
+    const roomy = copyOf(entryOf(SHOP, 'a', '1'));
+    expect(why(entryOf(SHOP, 'a', '2'), roomy)).to.equal(null);
+    expect(why(entryOf(SHOP, 'a', '2'), roomy, { entries: 1, keys: 1 })).to.equal(
+      'A list has at most 2 entries.',
+    );
+  });
+
+  it('is bounded for each platform, so that one leaves room for the others', () => {
+    const told = 'The lists of a platform have at most 3 entries together.';
+    expect(why(entryOf(SHOP, 'b', '2'))).to.equal(told);
+    expect(why(entryOf(OTHER, 'b', '2'))).to.equal(null);
+    expect(why(entryOf(INSTALLATION, 'b', '2'))).to.equal(null);
+  });
+
+  it('comes back with what is taken from a list', () => {
+    const one = entryOf(SHOP, 'b', '1');
+    const copy = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), one);
+    copy.take({ id: entryId(one), version: 4, text: null });
+    expect(why(entryOf(SHOP, 'b', '2'), copy)).to.equal(null);
+  });
+
+  it('is bounded for all lists together', () => {
+    const copy = copyOf(
+      ...['1', '2'].map((value) => entryOf(SHOP, 'a', value)),
+      ...['1', '2'].map((value) => entryOf(OTHER, 'a', value)),
+      entryOf(INSTALLATION, 'a', '1'),
+    );
+    expect(why(entryOf(INSTALLATION, 'a', '2'), copy)).to.equal('All lists together have at most 5 entries.');
+  });
+
+  it('is bounded in lists, and in networks', () => {
+    expect(why(entryOf(SHOP, 'c', '1'), copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'b', '1')))).to.equal(
+      'A platform has at most 2 lists.',
+    );
+    const wide = Array.from({ length: 9 }, (_, key) => String(key));
+    expect(why(entryOf(OTHER, 'a', '10.0.0.0/5', wide))).to.equal(
+      'The ranges of a list may be made of at most 8 networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.',
+    );
+  });
+
+  it('is not asked for by an entry that is there already', () => {
+    expect(why(entryOf(SHOP, 'a', '1'))).to.equal(null);
+  });
+
+  it('lets no platform take more than half of it', () => {
+    expect(LIST_LIMITS.entriesPerPlatform * 2).to.be.at.most(LIST_LIMITS.entriesInAll);
+  });
+});
