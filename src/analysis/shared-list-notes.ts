@@ -1,3 +1,5 @@
+import { INSTALLATION } from '../access/access-keys.ts';
+import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { ListCopy } from '../lists/list-copy.ts';
 import type { StoredEntry } from '../lists/list-entry.ts';
 import { type Comparison, comparisonsIn } from '../rules/condition.ts';
@@ -6,30 +8,40 @@ import { nearestName, type Problem } from '../rules/problem.ts';
 import type { ParsedRules } from '../rules/rule-set.ts';
 
 /** A shared list as a store has it; one without entries is not there. */
-export interface KnownList {
+interface KnownList {
   readonly name: string;
   /** Some entry is not past its end. */
   readonly isInForce: boolean;
 }
 
-/** The lists of which a copy has anything. */
-export function knownLists(copy: ListCopy, now: number): readonly KnownList[] {
+/** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */
+export interface KnownLists {
+  readonly seenBy: ListOwner;
+  readonly lists: readonly KnownList[];
+}
+
+/** The lists of which a copy has anything, as far as `seenBy` may know of them. */
+export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner = INSTALLATION): KnownLists {
+  const isSeen = ({ owner }: StoredEntry) =>
+    seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
-  return copy.lists().flatMap((entries) => {
+  const lists = copy.lists().flatMap((entries) => {
     const [first] = entries.values();
-    return first === undefined ? [] : [{ name: first.list, isInForce: entries.values().some(isInForce) }];
+    if (first === undefined || !isSeen(first)) return [];
+    return [{ name: first.list, isInForce: entries.values().some(isInForce) }];
   });
+  return { seenBy, lists };
 }
 
 /**
  * What is worth knowing about the shared lists that rules ask about: those with nothing on them, so that their
  * rules cannot take effect yet. Null for lists that nobody has looked at.
  */
-export function sharedListNotes(rules: ParsedRules, lists: readonly KnownList[] | null): readonly Problem[] {
+export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
   const asked = askedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
-  if (lists !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, lists, at));
+  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at));
   const names = [...asked.keys()].map((name) => `"${name}"`);
   const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
   return [
@@ -51,7 +63,7 @@ function askedLists({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<str
   return asked;
 }
 
-function noteOn(list: string, lists: readonly KnownList[], at: Problem['at']): readonly Problem[] {
+function noteOn(list: string, { seenBy, lists }: KnownLists, at: Problem['at']): readonly Problem[] {
   const known = lists.filter(({ name }) => name === list);
   if (known.some(({ isInForce }) => isInForce)) return [];
   if (known.length > 0)
@@ -61,5 +73,6 @@ function noteOn(list: string, lists: readonly KnownList[], at: Problem['at']): r
     lists.map(({ name }) => name),
   );
   const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
-  return [{ at, message: `no platform has anything on the shared list "${list}"${meant}` }];
+  const nobody = seenBy === INSTALLATION ? 'no platform has' : `neither ${seenBy} nor the installation has`;
+  return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type KnownList, sharedListNotes } from '../../src/analysis/shared-list-notes.ts';
+import { type KnownLists, sharedListNotes } from '../../src/analysis/shared-list-notes.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 
@@ -12,13 +12,19 @@ function asking(...lists: readonly string[]) {
   return edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
 }
 
-const notes = (lists: readonly KnownList[] | null, ...asked: readonly string[]) =>
-  sharedListNotes(asking(...asked), lists).map((note) => formatProblem(note).replace(/^.*?:\d+:\d+\s+/, ''));
+type Lists = KnownLists['lists'];
+
+const seen = (lists: Lists = [], seenBy: KnownLists['seenBy'] = '*'): KnownLists => ({ seenBy, lists });
+
+const notes = (lists: Lists | null, ...asked: readonly string[]) =>
+  sharedListNotes(asking(...asked), lists === null ? null : seen(lists)).map((note) =>
+    formatProblem(note).replace(/^.*?:\d+:\d+\s+/, ''),
+  );
 
 describe('notes on shared lists', () => {
   it('are none for rules that ask no shared list', () => {
     expect(sharedListNotes(edited({}), null)).to.deep.equal([]);
-    expect(sharedListNotes(edited({}), [])).to.deep.equal([]);
+    expect(sharedListNotes(edited({}), seen())).to.deep.equal([]);
   });
 
   it('say in one line that nobody has looked into the store', () => {
@@ -53,7 +59,7 @@ describe('notes on shared lists', () => {
   });
 
   it('stand at the first place that asks about the list', () => {
-    const [note] = sharedListNotes(asking('blocked-devices', 'blocked-devices'), []);
+    const [note] = sharedListNotes(asking('blocked-devices', 'blocked-devices'), seen());
     expect(note?.at.file).to.equal('verdicts.yaml');
   });
 });

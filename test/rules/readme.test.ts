@@ -31,7 +31,7 @@ describe('the guide for analysts', () => {
     const made = draftOf(version, files);
     if (!made.ok) throw new Error(JSON.stringify(made.problems));
     const { failures, coverage } = runCases(made.ruleSet, files);
-    expect(examine(made.ruleSet, files, []).problems).to.deep.equal([]);
+    expect(examine(made.ruleSet, files, null).problems).to.deep.equal([]);
     expect([failures, coverage.rules.percent, coverage.conditions.percent]).to.deep.equal([[], 100, 100]);
   });
 });

@@ -11,7 +11,7 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { type RuleCoverage, RuleCoverages } from '../cases/rule-coverages.ts';
 import { RuleDiffs } from '../diff/rule-diffs.ts';
-import type { KnownList } from '../shared-list-notes.ts';
+import type { KnownLists } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';
 import { releaseObstacle, writeRelease } from './release-version.ts';
 import type { CheckedDraft, DeskReply, DeskTask, OpenedFolder, RulesSource } from './rule-desk.ts';
@@ -84,7 +84,7 @@ async function open(folder: string): Promise<OpenedFolder | null> {
   };
 }
 
-async function check(draft: DraftText, lists: readonly KnownList[]): Promise<CheckedDraft> {
+async function check(draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
   const made = draftOf(draft.version, files);
   if (!made.ok)

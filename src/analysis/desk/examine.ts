@@ -4,7 +4,7 @@ import type { Example } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { parseCases } from '../cases/parse-cases.ts';
 import { prove } from '../prove.ts';
-import { type KnownList, sharedListNotes } from '../shared-list-notes.ts';
+import { type KnownLists, sharedListNotes } from '../shared-list-notes.ts';
 
 /** Something to tell about a rule set, with facts that show it when there are any. */
 export type Remark = Problem & { readonly example?: Example | null };
@@ -19,7 +19,7 @@ export interface Examined {
  * What is to be told about a rule set that is sound file by file: what its rules come to as a whole, and whether its
  * cases can be read. `lists` are those of a store; null when nobody has looked.
  */
-export function examine(ruleSet: RuleSet, files: RuleFiles, lists: readonly KnownList[] | null): Examined {
+export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: Problem[] = [];
   parseCases(ruleSet, files, caseProblems);
   const { findings, notes } = prove(ruleSet, files);

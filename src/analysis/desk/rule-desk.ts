@@ -8,7 +8,7 @@ import type { Problem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { RuleCoverage } from '../cases/rule-coverages.ts';
 import type { RuleDiff } from '../diff/rule-diffs.ts';
-import type { KnownList } from '../shared-list-notes.ts';
+import type { KnownLists } from '../shared-list-notes.ts';
 import type { Remark } from './examine.ts';
 import type { ReleaseObstacle } from './release-version.ts';
 
@@ -44,7 +44,7 @@ export interface CheckedDraft {
 export type DeskTask =
   | { readonly kind: 'open'; readonly folder: string }
   | { readonly kind: 'compare'; readonly before: RulesSource; readonly after: RulesSource }
-  | { readonly kind: 'check'; readonly draft: DraftText; readonly lists: readonly KnownList[] }
+  | { readonly kind: 'check'; readonly draft: DraftText; readonly lists: KnownLists | null }
   | { readonly kind: 'save'; readonly rulesDir: string; readonly draft: DraftToSave }
   | { readonly kind: 'release'; readonly folder: string; readonly digest: string };
 
@@ -111,7 +111,7 @@ export class RuleDesk {
     return reply.kind === 'compare' ? reply.diff : null;
   }
 
-  async check(draft: DraftText, lists: readonly KnownList[]): Promise<CheckedDraft> {
+  async check(draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
     const reply = await this.#thread.run({ kind: 'check', draft, lists });
     if (reply.kind === 'check') return reply.checked;
     throw unexpected(reply);

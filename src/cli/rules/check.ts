@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { examine, type Remark } from '../../analysis/desk/examine.ts';
-import { type KnownList, knownLists } from '../../analysis/shared-list-notes.ts';
+import { type KnownLists, knownLists } from '../../analysis/shared-list-notes.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
@@ -60,7 +60,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
 }
 
-function listsInStore(): Promise<readonly KnownList[]> {
+function listsInStore(): Promise<KnownLists> {
   return withLists(async ({ node, clock }) => knownLists(node.copy, clock()));
 }
 
@@ -68,7 +68,7 @@ function listsInStore(): Promise<readonly KnownList[]> {
  * A rule set that is sound file by file is also examined as a whole, and its cases are read. `lists` are those of a
  * store; null when nobody has looked.
  */
-function checkFolder(folder: string, lists: readonly KnownList[] | null = null): Checked {
+function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = fromHere(folder);
   const remarks = (some: readonly Remark[]) => some.map((one) => placed(name, one));
   const loaded = loadRuleSet(folder);

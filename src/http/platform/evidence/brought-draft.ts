@@ -34,7 +34,7 @@ export async function broughtDraft(
 ): Promise<BroughtDraft | null> {
   if (version === undefined || files === undefined) return null;
   const draft = draftText({ version, files });
-  const { digest, problems } = await withinLimits(() => desk.check(draft, []));
+  const { digest, problems } = await withinLimits(() => desk.check(draft, null));
   if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
   return { rules: { ruleVersion: draft.version, digest }, draft };
 }

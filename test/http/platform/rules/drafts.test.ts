@@ -10,6 +10,7 @@ import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules
 import type { Shape } from '../../../../src/shapes.ts';
 import { until } from '../../../servers/until.ts';
 import type { Problem } from '../../../service/http-call.ts';
+import { issueKey } from '../../../service/issued-key.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
 type Opened = Shape<typeof OpenedRuleFolderSchema>;
@@ -96,8 +97,31 @@ describe('the drafts of the platform API', () => {
     });
     const { notes } = await check(draft);
     expect(notes.map(({ message }) => message).join('\n')).to.include(
-      'no platform has anything on the shared list "blocked-devices"',
+      'neither shop nor the installation has anything on the shared list "blocked-devices"',
     );
+  });
+
+  it('are told nothing of the lists of other platforms, neither that they are there nor what they are called', async () => {
+    const onList = (name: string) => ({
+      'verdicts.yaml': [
+        'fact: clientGroup, operator: equal, value: BLOCKED',
+        `fact: listed, params: { list: ${name} }, operator: equal, value: true`,
+      ] as const,
+    });
+    const told = async (list: string) => {
+      const { notes } = await check(await draftOf('p2.v20', onList(list)));
+      return notes.map(({ message }) => message).filter((message) => message.includes('shared list'));
+    };
+    const dataDir = seeded.environment.DATA_DIR;
+    const stranger = new Tenant(seeded, await issueKey({ dataDir }, 'stranger'));
+    await stranger.ask('PUT', 'lists/their-secret-list/entries/card', { kind: 'method', reason: 'theirs' });
+    const nothing = (list: string) => [
+      `neither shop nor the installation has anything on the shared list "${list}"`,
+    ];
+    expect(await told('their-secret-list')).to.deep.equal(nothing('their-secret-list'));
+    expect(await told('their-secret-lisk')).to.deep.equal(nothing('their-secret-lisk'));
+    await shop.ask('PUT', 'lists/our-own-list/entries/card', { kind: 'method', reason: 'ours' });
+    expect(await told('our-own-list')).to.deep.equal([]);
   });
 
   it('are compared with a version, by meaning and with payers', async () => {

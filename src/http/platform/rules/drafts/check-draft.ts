@@ -64,7 +64,7 @@ export const checkDraft = operation({
   answer: ({ body, key }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, key, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
-      const known = knownLists(lists.copy, clock());
+      const known = knownLists(lists.copy, clock(), key.platform);
       const { digest, problems, notes, coverage, constants } = await withinLimits(() =>
         desk.check(draft, known),
       );
