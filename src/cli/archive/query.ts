@@ -89,9 +89,12 @@ function cellText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
 }
 
-/** As the console saves it: a text that a spreadsheet would run as a formula begins with an apostrophe, numbers never do. */
+/**
+ * As the console saves it: a text that a spreadsheet would run as a formula begins with an apostrophe, numbers never do,
+ * and some spreadsheets take a semicolon for the end of a cell.
+ */
 function csvCell(value: unknown): string {
   const text = cellText(value);
   const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -27,19 +27,21 @@ function niceValues(id: number): readonly number[] {
 interface UnderTest {
   readonly shipping: Shipping;
   readonly troubles: readonly string[];
+  readonly archiveDir: string;
   /** The processes that it has started and that have not ended. */
   readonly processes: () => readonly number[];
 }
 
 async function shippingSomewhere(): Promise<UnderTest> {
   const dataDir = temporaryDirectory();
+  const archiveDir = join(dataDir, 'archive');
   const before = new Set(childIds(process.pid));
   const troubles: string[] = [];
   const shipping = startShipping(
     {
       dataDir,
       redisUrl: null,
-      archiveDir: join(dataDir, 'archive'),
+      archiveDir,
       archiveKeepMs: 86_400_000,
       decisionsHotMs: 86_400_000,
       rulesDir: RULES_FOLDER,
@@ -47,7 +49,8 @@ async function shippingSomewhere(): Promise<UnderTest> {
     (message) => troubles.push(message),
   );
   await until('it holds the lease', async () => shipping.report().leads);
-  return { shipping, troubles, processes: () => childIds(process.pid).filter((id) => !before.has(id)) };
+  const processes = () => childIds(process.pid).filter((id) => !before.has(id));
+  return { shipping, troubles, archiveDir, processes };
 }
 
 describe('shipping beside the service', function () {
@@ -72,6 +75,22 @@ describe('shipping beside the service', function () {
     expect(processes()).to.have.length(1);
     await shipping.stop();
     expect([...processes(), ...troubles]).to.deep.equal([]);
+  });
+
+  it('says why nothing is shipped while the folder cannot be read, and goes on when it can', async () => {
+    const { shipping, troubles, archiveDir } = await shippingSomewhere();
+    renameSync(archiveDir, `${archiveDir}-away`);
+    writeFileSync(archiveDir, 'no folder');
+    await until('it says so', async () => troubles.length > 0);
+    expect(troubles.join('\n')).to.match(
+      /^decisions are not shipped to the archive: ENOTDIR: not a directory/,
+    );
+    expect(shipping.report().leads).to.equal(false);
+    rmSync(archiveDir);
+    renameSync(`${archiveDir}-away`, archiveDir);
+    await until('it ships again', async () => shipping.report().leads);
+    expect(troubles).to.have.length(1);
+    await shipping.stop();
   });
 
   it('is started again when it died, and says so', async () => {

@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { scoring } from '../scoring.ts';
 
-const TEXTS = `SELECT unnest(['=cmd|'' /C calc''!A0', '+49 30', '-x', '@sum(1)', 'a "quoted", order', 'b=1']) AS order_ref`;
+const TEXTS = `SELECT unnest(['=cmd|'' /C calc''!A0', '+49 30', '-x', '@sum(1)', 'a "quoted", order', 'b=1', 'x;=1']) AS order_ref`;
 
 describe('archive query', () => {
   const query = async (sql: string, format: string) => {
@@ -21,6 +23,7 @@ describe('archive query', () => {
       "'@sum(1)",
       '"a ""quoted"", order"',
       'b=1',
+      '"x;=1"',
     ]);
   });
 
@@ -39,6 +42,21 @@ describe('archive query', () => {
       '@sum(1)',
       'a "quoted", order',
       'b=1',
+      'x;=1',
     ]);
+  });
+});
+
+describe('an archive command on something that is no archive', () => {
+  it('says what the system said, without a stack, and calls it the environment', async () => {
+    const file = join(temporaryDirectory(), 'archive');
+    writeFileSync(file, 'no folder');
+    const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: file };
+    await scoring(['keys', 'list'], env);
+    const { exitCode, stdout, stderr } = await scoring(['archive', 'status'], env);
+    expect([exitCode, stdout]).to.deep.equal([3, '']);
+    expect(stderr).to.match(
+      /^error: ENOTDIR: not a directory, scandir '\S+'; look at what lies there, and whether this user may read and write it\n$/,
+    );
   });
 });

@@ -53,13 +53,14 @@ function csvOf(decisions) {
 }
 
 /**
- * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe.
+ * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, and some
+ * spreadsheets take a semicolon for the end of a cell.
  * @param {unknown} value
  */
 function cell(value) {
   const text = String(value);
   const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
 /** @param {readonly ExportedDecision[]} decisions */
