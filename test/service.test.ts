@@ -5,6 +5,7 @@ import type { Decision } from '../src/decision/decision.ts';
 import { Metrics } from '../src/metrics/metrics.ts';
 import { fixedRules } from '../src/rollout/rule-source.ts';
 import { TooManyWaiting } from '../src/service/client-turns.ts';
+import { Records } from '../src/service/records.ts';
 import { NotAdmitted, ScoringService } from '../src/service.ts';
 import { currentRules } from './service/current-rules.ts';
 import { type Answer, untilTaken } from './service/http-call.ts';
@@ -168,6 +169,32 @@ describeOnStores('the service', (store) => {
     const moments = (await shop.decisions({ clientIdKey })).map(({ at }) => at);
     expect(moments).to.deep.equal([clock.now(), clock.now(), clock.now()]);
     expect(clock.now()).to.be.at.least(START_MS);
+  });
+
+  it('neither scores nor shows a client as it was before what is recorded of it, and tries nothing there', async () => {
+    const clientIdKey = 'seen-later';
+    const script = { fingerprint: 'device-7', jsOk: false };
+    await shop.score({ clientIdKey, ...script });
+    await shop.verdict({ clientIdKey });
+    await shop.verdict({ clientIdKey });
+    await shop.override(clientIdKey, 'BLOCKED', { expiresAt: new Date(clock.now() + 60_000).toISOString() });
+    const rules = currentRules();
+    const records = new Records({ store: first.store, ruleSource: fixedRules(rules), clock: clock.now });
+    const platform = platformName('shop');
+    const asked = { sellPointKey: 'shop-1', clientIdKey, method: 'card', orderRef: 'order-9' };
+    const look = async () => ({
+      score: (await shop.score({ clientIdKey, ...script })).body,
+      client: (await shop.client(clientIdKey)).body,
+      whatIf: await records.whatIf(platform, { ...asked, amountRequested: '25.00' }, [rules]),
+      lastAt: (await first.store.load(clientKey(platform, clientIdKey))).state.lastAt,
+    });
+    const before = await look();
+    clock.moveSeconds(-3600);
+    const behind = await look();
+    clock.moveSeconds(3600);
+    expect(behind).to.deep.equal(before);
+    expect(before.lastAt).to.equal(clock.now());
+    expect(before.whatIf.map(({ at, verdict }) => [at, verdict])).to.deep.equal([[clock.now(), 'BLOCK']]);
   });
 
   it('keeps its state when it is started again', async () => {

@@ -68,6 +68,19 @@ export function recordOutcome(
   };
 }
 
+/**
+ * The same for a report that was recorded once, at `at`: its time was settled then. A report without one is dated right
+ * after the one that it corrects, which may be later than it came.
+ */
+export function repeatOutcome(
+  state: ClientState,
+  known: KnownOrder | null,
+  recorded: OrderOutcome & { readonly orderRef: string },
+  at: number,
+): OutcomeChange {
+  return recordOutcome(state, known, recorded, Math.max(at, recorded.occurredAt));
+}
+
 /** An order that is known already stays as it is; otherwise the newest amount that is known of it is kept. */
 function withAmount(order: KnownOrder, known: KnownOrder | null, asked: string | null): KnownOrder {
   const amount = asked ?? known?.amount;

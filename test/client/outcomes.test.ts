@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
+import { recordOutcome, repeatOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
 import {
@@ -267,6 +267,20 @@ describe("the outcomes of a client's orders", () => {
     expect(effects).to.deep.equal(['recorded', 'superseded', 'superseded', 'unchanged', 'superseded']);
     expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
     expect(state.lastAt).to.be.at.least(lastPaidAt(state.outcomes) ?? 0);
+  });
+
+  it('come out the same when they are repeated as they were recorded, also those of one moment', () => {
+    const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
+    let [told, repeated] = [UNKNOWN_CLIENT, UNKNOWN_CLIENT];
+    let [order, again]: (KnownOrder | null)[] = [null, null];
+    for (const outcome of ['PAID', 'UNPAID', 'PAID', 'UNPAID'] as const) {
+      const change = recordOutcome(told, order ?? null, of('a', undated(outcome)), NOW);
+      ({ state: told, order } = change);
+      const replayed = repeatOutcome(repeated, again ?? null, of('a', change.report), NOW);
+      ({ state: repeated, order: again } = replayed);
+      expect([repeated, again]).to.deep.equal([told, order]);
+    }
+    expect(factsOf(repeated)).to.deep.include({ paidCount: 0, unpaidCount: 1 });
   });
 
   it('may be as late as what is recorded already when the clock was set back', () => {

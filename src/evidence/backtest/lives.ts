@@ -1,5 +1,5 @@
 import { forgetOldest } from '../../analysis/device-book.ts';
-import { type OutcomeChange, recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, clientKey } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
@@ -190,7 +190,7 @@ export class Lives {
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
       const known = knownBefore[life] ?? null;
       const same = changes.find((other) => other.from === from && other.known === known);
-      const change = same ?? { ...recordOutcome(from, known, { ...reported, orderRef }, at), from, known };
+      const change = same ?? { ...repeatOutcome(from, known, { ...reported, orderRef }, at), from, known };
       changes.push(change);
       payer.states[life] = change.state;
       knownBefore[life] = change.order;

@@ -1,5 +1,5 @@
 import { decimalText, moneyText } from '../../client/amount.ts';
-import { recordOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import { repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import {
   type ClientState,
   deviceToken,
@@ -37,8 +37,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
     case 'outcome': {
       const known = orders.get(entry.orderRef) ?? null;
       const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
-      // A report without a time is dated right after the one that it corrects, which may be later than it came.
-      const { state: next, order } = recordOutcome(state, known, told, Math.max(at, told.occurredAt));
+      const { state: next, order } = repeatOutcome(state, known, told, at);
       orders.set(entry.orderRef, order);
       return next;
     }
