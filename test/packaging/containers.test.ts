@@ -13,6 +13,7 @@ interface Compose {
         readonly command?: string[];
         readonly volumes?: readonly string[];
         readonly mem_limit?: string;
+        readonly read_only?: boolean;
       }
     >
   >;
@@ -42,6 +43,16 @@ describe('the container files', () => {
     for (const [name, { mem_limit }] of Object.entries(compose.services))
       expect(mem_limit, name).to.match(/^\d+[mg]$/);
     expect(packaged('Dockerfile')).to.match(/^HEALTHCHECK (?:.|\n)*127\.0\.0\.1:8081\/livez/m);
+  });
+
+  it('leave room for what a node starts beside itself, in memory and on the disk', () => {
+    const { volumes, mem_limit, read_only } = compose.services['scoring-1'] ?? {};
+    // The node, shipping with its engine, and evidence with its engine: 220 + 155 + 512 + 1024 + 512 MB.
+    expect([read_only, mem_limit]).to.deep.equal([true, '3g']);
+    expect(volumes).to.include('/tmp');
+    const pod = packaged('packaging/kubernetes/deployment.yaml');
+    expect(pod).to.match(/limits: \{ memory: 3Gi \}/);
+    expect(pod).to.match(/name: scratch, mountPath: \/tmp/);
   });
 
   it('take the rules from the folder beside them, and archive to one folder', () => {

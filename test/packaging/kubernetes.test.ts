@@ -134,7 +134,7 @@ describe('the Kubernetes manifests', () => {
       '/spec/template/spec/containers/0/readinesProbe: unknown',
     ]);
     expect(complaints('replicas: 3', 'replicas: three')[0]).to.match(/^\/spec\/replicas: type/);
-    expect(complaints('memory: 1Gi', 'memory: 1Gib').join()).to.include('/resources/limits/memory: format');
+    expect(complaints('memory: 3Gi', 'memory: 3Gib').join()).to.include('/resources/limits/memory: format');
   });
 
   it('are all named by the kustomization', () => {
