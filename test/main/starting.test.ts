@@ -72,7 +72,8 @@ describeOnSharedStates('starting where the access keys cannot be looked through'
 
 /** Of a key that nobody uses. */
 async function damageOneKey(place: StorePlace): Promise<void> {
-  const store = await openStore(place, () => {});
+  const patience = { limitMs: 10_000, onLongWait: () => {} };
+  const store = await openStore({ ...place, patience }, () => {});
   const { record } = await new AccessKeys(store.documents, Date.now).issue(
     platformName('other'),
     ['score'],

@@ -172,7 +172,6 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     const children = childIds(anothersPid);
     another.child.kill('SIGTERM');
     expect(await another.exited).to.equal(0);
-    expect(another.stdout()).not.to.include('Client Scoring Service: callers');
     expect(children.filter(runs)).to.deep.equal([]);
   });
 
