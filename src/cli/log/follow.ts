@@ -46,7 +46,7 @@ function patiently<Page>(read: (after: string | null) => Promise<Page>) {
   return async (after: string | null): Promise<Page | null> => {
     try {
       const page = await read(after);
-      if (isAway) printError('The store answers again; nothing was left out.');
+      if (isAway) printError('The store answers again; it goes on from where it stopped.');
       isAway = false;
       return page;
     } catch (error) {
