@@ -27,7 +27,6 @@ import {
   type Store,
   type StoredAnswer,
   StoreUnavailable,
-  UnknownCursor,
 } from '../store.ts';
 import { RecordReader } from '../stored-record.ts';
 import { sqliteAuditLog } from './audit-log.ts';
@@ -38,6 +37,7 @@ import { SqliteCheckpoints } from './file/checkpoints.ts';
 import { GroupCommit, type Patience } from './file/group-commit.ts';
 import { LogSync } from './file/log-sync.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
+import { sqliteCall } from './file/sqlite-call.ts';
 import { positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
 import { sqliteListLog } from './list-log.ts';
 import { SqliteRetention } from './retention.ts';
@@ -86,7 +86,7 @@ class SqliteStore implements Store {
   readonly #clock: () => number;
   /** What was written and never reached the disk may not be read either. */
   readonly #run: RunCall = (call) =>
-    this.#writes.lost === null ? run(call) : Promise.reject(this.#writes.lost);
+    this.#writes.lost === null ? sqliteCall(call) : Promise.reject(this.#writes.lost);
 
   constructor(
     db: DatabaseSync,
@@ -291,13 +291,3 @@ class SqliteStore implements Store {
     return true;
   }
 }
-
-/** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
-const run: RunCall = async (call) => {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof UnknownCursor) throw error;
-    throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
-  }
-};
