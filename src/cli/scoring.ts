@@ -69,5 +69,4 @@ function report(error: unknown): number {
   return EXIT.environment;
 }
 
-
 if (import.meta.main) await main(process.argv.slice(2));

@@ -55,8 +55,6 @@ describe('an archive command on something that is no archive', () => {
     await scoring(['keys', 'list'], env);
     const { exitCode, stdout, stderr } = await scoring(['archive', 'status'], env);
     expect([exitCode, stdout]).to.deep.equal([3, '']);
-    expect(stderr).to.match(
-      /^error: ENOTDIR: not a directory, scandir '\S+'; look at what lies there, and whether this user may read and write it\n$/,
-    );
+    expect(stderr).to.match(/^error: ENOTDIR: not a directory, scandir '\S+'\n$/);
   });
 });
