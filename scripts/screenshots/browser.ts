@@ -20,6 +20,8 @@ export interface Look {
   readonly width: number;
   readonly height: number;
   readonly colorScheme: 'light' | 'dark';
+  /** As of somebody who chose the colours of the system. */
+  readonly forcedColors?: 'active' | 'none';
 }
 
 export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
@@ -51,10 +53,11 @@ export async function openConsole(
   look: Look = WIDE,
   hash = '',
 ): Promise<WatchedPage> {
-  const { width, height, colorScheme } = look;
+  const { width, height, colorScheme, forcedColors = 'none' } = look;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
+    forcedColors,
     timezoneId: 'UTC',
     reducedMotion: 'reduce',
   });

@@ -4,6 +4,9 @@ import { useEffect, useState } from './html.js';
 
 const STORED_KEY = 'access-key';
 
+/** A service that is started again takes a few seconds. */
+const UNREACHABLE_RETRY_SECONDS = 5;
+
 /**
  * Where something is asked of the platform API, below /v1/platform/; `answer` is never there and tells the
  * compiler of what shape the answer is.
@@ -22,10 +25,12 @@ export class Refusal extends Error {
   /**
    * @param {number} status 0 when the service could not be reached
    * @param {string} detail
+   * @param {number | null} [retryAfterSeconds] null when asking again would change nothing
    */
-  constructor(status, detail) {
+  constructor(status, detail, retryAfterSeconds = null) {
     super(detail);
     this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -59,7 +64,9 @@ export async function ask(method, { path }, body, key = storedKey()) {
   const value = isJson && text !== '' ? JSON.parse(text) : null;
   if (answer.ok) return value;
   if (answer.status === 401) dispatchEvent(new CustomEvent('key-refused', { detail: value?.detail }));
-  throw new Refusal(answer.status, value?.detail ?? `The service answered ${answer.status}.`);
+  const retryAfter = answer.headers.get('Retry-After');
+  const detail = value?.detail ?? `The service answered ${answer.status}.`;
+  throw new Refusal(answer.status, detail, retryAfter === null ? null : Number(retryAfter));
 }
 
 /**
@@ -79,7 +86,8 @@ async function send(method, path, body, key) {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
-    throw new Refusal(0, 'The service cannot be reached. Check that it runs, then try again.');
+    const detail = 'The service cannot be reached. Check that it runs, then try again.';
+    throw new Refusal(0, detail, UNREACHABLE_RETRY_SECONDS);
   }
 }
 

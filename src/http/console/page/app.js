@@ -1,4 +1,5 @@
 import { ask, forgetKey, keepKey, may, Refusal, storedKey } from './api.js';
+import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { BacktestPage } from './pages/backtest/backtest.js';
 import { ClientPage } from './pages/client/client.js';
@@ -177,4 +178,7 @@ function decoded(text) {
 }
 
 const root = document.getElementById('app');
-if (root !== null) render(html`<${App} />`, root);
+if (root !== null) {
+  keepFocus(root);
+  render(html`<${App} />`, root);
+}

@@ -4,6 +4,8 @@ import { live } from '../../../client/client-state.ts';
 import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
+import type { FactValue } from '../../../facts/fact.ts';
+import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
@@ -38,7 +40,10 @@ export const ClientSchema = named(
     }),
     binding: nullable(BindingSchema),
     override: nullable(OverrideSchema),
-    facts: Type.Record(Type.String(), factValue, { description: 'What the rules would see now, by label' }),
+    facts: Type.Record(Type.String(), factValue, {
+      description:
+        'What the rules would see now, by label; none of a request, because nobody asks for anything',
+    }),
     decisions: list(DecisionSchema, 'The last ones, newest first'),
   }),
 );
@@ -89,7 +94,12 @@ export function viewOfClient(
     },
     binding: live(state.binding, now),
     override: live(state.override, now),
-    facts: factsByLabel(rules, facts.values),
+    facts: withoutRequest(factsByLabel(rules, facts.values)),
     decisions,
   };
+}
+
+/** What only a request has, like its amount, would be of a request that nobody made. */
+function withoutRequest(facts: Readonly<Record<string, FactValue>>): Record<string, FactValue> {
+  return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }

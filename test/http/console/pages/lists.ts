@@ -9,12 +9,12 @@ describeConsole("the console's page Lists", (tab) => {
     await page.getByLabel('Holds').selectOption('fingerprint');
     await page.getByLabel('Value').fill('device-of-a-ring');
     await page.getByLabel('Reason').fill('a ring of accounts');
-    await page.getByLabel('For how many days').fill('30');
+    await page.getByLabel('Last day').fill('2099-12-31');
     await tab.button('Put it on the list …').click();
     await tab.button('Put it on the list').click();
     await page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
     const row = page.getByRole('row', { name: /a ring of accounts/ });
-    expect(await row.textContent()).to.match(/^hmac:[\w-]{22}/);
+    expect(await row.textContent()).to.match(/^hmac:[\w-]{22}.*2100-01-01 00:00:00Remove …$/);
     expect(await page.locator('main').textContent()).not.to.include('device-of-a-ring');
     await tab.expectNoFindings();
     await row.getByRole('button', { name: 'Remove …' }).click();

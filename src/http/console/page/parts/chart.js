@@ -177,7 +177,8 @@ function options(element, { kind, at, series, setPlace, marks }) {
   return {
     width: element.clientWidth || 300,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    // At the right, half of the last time.
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: false, y: false } },
     hooks: {

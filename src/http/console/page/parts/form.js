@@ -29,3 +29,32 @@ export function formValues(event) {
   );
   return Object.fromEntries(entries);
 }
+
+/**
+ * The last day of something that may end by itself.
+ * @param {{ otherwise: string }} props what it means to leave it empty, like "until it is removed"
+ */
+export function LastDay({ otherwise }) {
+  return html`<${Field} label="Last day" hint=${`Counts whole, by this browser's clock. Empty: ${otherwise}`}>
+    <input name="lastDay" type="date" min=${localDate(new Date())} />
+  <//>`;
+}
+
+/**
+ * When something ends whose last day was given, for a request and in words.
+ * @param {string | undefined} lastDay like 2026-12-31
+ * @param {string} otherwise what it means to have none
+ * @returns {{ readonly expires: { readonly expiresAt?: number }, readonly howLong: string }}
+ */
+export function endAfter(lastDay, otherwise) {
+  if (lastDay === undefined) return { expires: {}, howLong: `, ${otherwise}` };
+  const end = new Date(`${lastDay}T00:00`);
+  end.setDate(end.getDate() + 1);
+  return { expires: { expiresAt: end.getTime() }, howLong: ` to the end of ${lastDay}` };
+}
+
+/** @param {Date} time */
+function localDate(time) {
+  const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+}

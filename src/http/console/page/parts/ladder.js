@@ -6,9 +6,7 @@ import { dateTime, duration } from './format.js';
  * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
  */
 
-const WIDTH = 380;
 const HEIGHT = 150;
-const LEFT = 8;
 const BOTTOM = 122;
 const TOP = 34;
 
@@ -24,32 +22,38 @@ export function LadderSteps({ ladder: { levelsMs, resetAfterMs }, name }) {
       <h3>${name}</h3>
       <span class="faint">reset after ${duration(resetAfterMs)} or a payment</span>
     </figcaption>
-    <svg class="steps" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${label}>
+    <svg class="steps" height=${HEIGHT} role="img" aria-label=${label}>
       <${Steps} levelsMs=${levelsMs} />
     </svg>
   </figure>`;
 }
 
+/** Across in percent, so that steps fill the width while letters keep their size. */
 /** @param {{ levelsMs: readonly number[] }} props */
 function Steps({ levelsMs }) {
-  const stepWidth = (WIDTH - 2 * LEFT) / (levelsMs.length + 1);
+  const width = 100 / (levelsMs.length + 1);
   const height = heightOf(levelsMs);
-  const path = levelsMs.map((ms, index) => `V${height(ms)}H${LEFT + stepWidth * (index + 2)}`).join('');
-  const line = `M${LEFT} ${BOTTOM}H${LEFT + stepWidth}${path}`;
-  return html`<path class="steps-fill" d=${`${line}V${BOTTOM}Z`} />
-    <path class="steps-line" d=${line} />
-    <${Step} x=${LEFT + stepWidth / 2} y=${BOTTOM - 8} wait="no wait" name="first" />
+  const last = levelsMs.length - 1;
+  return html`<${Step} from=${0} width=${width} y=${BOTTOM} below=${BOTTOM} wait="no wait" name="first" />
     ${levelsMs.map((ms, index) => {
-      const name = `level ${index + 1}${index === levelsMs.length - 1 ? ' ↻' : ''}`;
-      const x = LEFT + stepWidth * (index + 1.5);
-      return html`<${Step} x=${x} y=${height(ms) - 8} wait=${duration(ms)} name=${name} />`;
+      const name = `level ${index + 1}${index === last ? ' ↻' : ''}`;
+      const below = index === 0 ? BOTTOM : height(levelsMs[index - 1] ?? ms);
+      const place = { from: width * (index + 1), width, y: height(ms), below };
+      return html`<${Step} ...${place} wait=${duration(ms)} name=${name} />`;
     })}`;
 }
 
-/** @param {{ x: number, y: number, wait: string, name: string }} props */
-function Step({ x, y, wait, name }) {
-  return html`<text x=${x} y=${y} text-anchor="middle">${wait}</text>
-    <text class="steps-axis" x=${x} y=${HEIGHT - 8} text-anchor="middle">${name}</text>`;
+/**
+ * A step and the way up to it from the height of the one before, `below`.
+ * @param {{ from: number, width: number, y: number, below: number, wait: string, name: string }} props
+ */
+function Step({ from, width, y, below, wait, name }) {
+  const [left, right, middle] = [from, from + width, from + width / 2].map((percent) => `${percent}%`);
+  return html`<rect class="steps-fill" x=${left} y=${y} width=${`${width}%`} height=${BOTTOM - y} />
+    <line class="steps-line" x1=${left} y1=${below} x2=${left} y2=${y} />
+    <line class="steps-line" x1=${left} y1=${y} x2=${right} y2=${y} />
+    <text x=${middle} y=${y - 8} text-anchor="middle">${wait}</text>
+    <text class="steps-axis" x=${middle} y=${HEIGHT - 8} text-anchor="middle">${name}</text>`;
 }
 
 /** @param {readonly number[]} levelsMs */

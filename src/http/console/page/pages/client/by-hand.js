@@ -1,6 +1,6 @@
 import { ask } from '../../api.js';
 import { html } from '../../html.js';
-import { Field, formValues } from '../../parts/form.js';
+import { endAfter, Field, formValues, LastDay } from '../../parts/form.js';
 import { dateTime } from '../../parts/format.js';
 import { groupTone, Pill } from '../../parts/verdict.js';
 import { clientMember } from '../../questions.js';
@@ -11,8 +11,6 @@ import { clientMember } from '../../questions.js';
  * @import { FormEvent } from '../../parts/form.js'
  * @typedef {{ view: ClientView, propose: (change: Proposal<object | null>) => void }} ByHandProps
  */
-
-const DAY_MS = 86_400_000;
 
 /**
  * The override and the binding, each with the form to set it and the button to lift it.
@@ -68,14 +66,14 @@ function untilText({ expiresAt }) {
 /** @param {ByHandProps} props */
 function OverrideForm({ view: { clientIdKey, override }, propose }) {
   const set = (/** @type {FormEvent} */ event) => {
-    const { days, ...body } = formValues(event);
+    const { lastDay, ...body } = formValues(event);
     const blocks = body['group'] === 'BLOCKED';
-    const howLong = days === undefined ? ', until somebody lifts it' : ` for ${days} days`;
+    const { expires, howLong } = endAfter(lastDay, 'until somebody lifts it');
     propose({
       title: `${blocks ? 'Block' : 'Trust'} ${clientIdKey}?`,
       action: blocks ? 'Block the client' : 'Trust the client',
       tone: blocks ? 'bad' : 'accent',
-      act: () => ask('PUT', clientMember(clientIdKey, 'override'), { ...body, ...untilOf(days) }),
+      act: () => ask('PUT', clientMember(clientIdKey, 'override'), { ...body, ...expires }),
       children: html`<p>
         From the next request on the group is <b>${body['group']}</b>${howLong}. Reason: ${body['reason']}
       </p>`,
@@ -101,7 +99,7 @@ function OverrideForm({ view: { clientIdKey, override }, propose }) {
         <${Field} label="By" hint="Your name, for the record">
           <input name="by" required maxlength="256" autocomplete="name" />
         <//>
-        <${Days} hint="Empty: until it is lifted" />
+        <${LastDay} otherwise="until it is lifted" />
         <button type="submit" class="button-accent">Set the override …</button>
       </form>
     </details>
@@ -111,18 +109,19 @@ function OverrideForm({ view: { clientIdKey, override }, propose }) {
 /** @param {ByHandProps} props */
 function BindingForm({ view: { clientIdKey, binding }, propose }) {
   const set = (/** @type {FormEvent} */ event) => {
-    const { days, acceptors = '', ...body } = formValues(event);
+    const { lastDay, acceptors = '', ...body } = formValues(event);
     const acceptorKeys = acceptors
       .split(',')
       .map((key) => key.trim())
       .filter((key) => key !== '');
-    const bound = { ...body, acceptorKeys, ...untilOf(days) };
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
+    const bound = { ...body, acceptorKeys, ...expires };
     propose({
       title: `Bind ${clientIdKey}?`,
       action: 'Bind the client',
       act: () => ask('PUT', clientMember(clientIdKey, 'binding'), bound),
       children: html`<p>
-        When no wait is due, the client is shown the requisite <b>${body['requisiteRef']}</b> again.
+        When no wait is due, the client is shown the requisite <b>${body['requisiteRef']}</b> again${howLong}.
       </p>`,
     });
   };
@@ -141,21 +140,9 @@ function BindingForm({ view: { clientIdKey, binding }, propose }) {
           <input name="acceptors" required />
         <//>
         <${Field} label="Method" hint="Empty: it fits all methods"><input name="method" maxlength="256" /><//>
-        <${Days} hint="Empty: until it is removed" />
+        <${LastDay} otherwise="until it is removed" />
         <button type="submit" class="button-accent">Set the binding …</button>
       </form>
     </details>
     ${binding !== null && html`<button type="button" onClick=${lift}>Remove the binding …</button>`}`;
-}
-
-/** @param {{ hint: string }} props */
-function Days({ hint }) {
-  return html`<${Field} label="For how many days" hint=${hint}>
-    <input name="days" type="number" min="1" max="3650" />
-  <//>`;
-}
-
-/** @param {string | undefined} days */
-function untilOf(days) {
-  return days === undefined ? {} : { expiresAt: Date.now() + Number(days) * DAY_MS };
 }

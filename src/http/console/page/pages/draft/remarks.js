@@ -17,6 +17,13 @@ export function Remarks({ checked, checking, error, go }) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
     <h2>Problems ${checked && html`<${Sum} checked=${checked} />`}</h2>
     ${error && html`<${Trouble} error=${error} />`}
+    ${
+      error &&
+      error.retryAfterSeconds !== null &&
+      html`<p class="faint" role="status">
+        It is checked again by itself after ${error.retryAfterSeconds} s.
+      </p>`
+    }
     ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
     ${checked && html`<p class="faint">${wordsOn(checked)}</p>`}
     ${checked && html`<${Listed} remarks=${checked.problems} go=${go} />`}

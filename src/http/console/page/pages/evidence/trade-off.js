@@ -178,20 +178,25 @@ function Curve({ swept, chosen }) {
         ${swept[index]?.present && html`<circle class="diagram-present" ...${{ cx, cy, r: 10 }} />`}`;
     })}
     <text x=${EDGE - 12} y="38" text-anchor="end">${count(y.most)}</text>
-    <text x=${EDGE - 12} y=${HEIGHT - 30} text-anchor="end">${count(y.least)}</text>
-    <text x=${EDGE} y=${HEIGHT - 8}>${count(x.least)}</text>
+    ${
+      y.least < y.most &&
+      html`<text x=${EDGE - 12} y=${HEIGHT - 30} text-anchor="end">${count(y.least)}</text>`
+    }
+    ${x.least < x.most && html`<text x=${EDGE} y=${HEIGHT - 8}>${count(x.least)}</text>`}
     <text x=${WIDTH} y=${HEIGHT - 8} text-anchor="end">${count(x.most)} paid orders</text>
     <text x=${EDGE - 8} y="14">unpaid orders stopped</text>
   </svg>`;
 }
 
 /**
+ * Values that are all alike stand where the one label of the axis is.
  * @param {readonly number[]} values
  * @param {number} from
  * @param {number} to
  */
 function scale(values, from, to) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const width = most - least || 1;
-  return { least, most, at: (/** @type {number} */ value) => from + ((value - least) / width) * (to - from) };
+  if (least === most) return { least, most, at: () => to };
+  const at = (/** @type {number} */ value) => from + ((value - least) / (most - least)) * (to - from);
+  return { least, most, at };
 }

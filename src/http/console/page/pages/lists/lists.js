@@ -35,7 +35,7 @@ export function ListsPage({ place }) {
       <${AllLists} lists=${lists} chosen=${place.item} />
       ${
         place.item !== '' &&
-        html`<${OpenedList} key=${`${place.item} ${changes}`} name=${place.item}
+        html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
         before=${place.query.get('before')} propose=${setChange} />`
       }
       <section class="card">
@@ -54,7 +54,12 @@ function AllLists({ lists, chosen }) {
     return html`<${Empty} title="No shared list yet">
       Rules ask about a list with the fact “listed”. A list is there as soon as something is put on it.
     <//>`;
-  const columns = ['list', 'holds', ...numbers('entries', 'ended'), 'last change'];
+  const columns = /** @type {const} */ ([
+    'list',
+    'holds',
+    ...numbers('entries', 'ended'),
+    { name: 'last change', kind: 'roomy' },
+  ]);
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
     <${Table} name="Lists" columns=${columns}>
@@ -65,7 +70,7 @@ function AllLists({ lists, chosen }) {
           <td>${KIND_WORDS[one.kind]}</td>
           <td class="num">${one.entries}</td>
           <td class="num">${one.ended}</td>
-          <td>${dateTime(one.changedAt)}</td>
+          <td class="roomy">${dateTime(one.changedAt)}</td>
         </tr>`;
       })}
     <//>

@@ -1,5 +1,5 @@
 import { ask, useAnswer } from '../../api.js';
-import { html } from '../../html.js';
+import { html, useEffect } from '../../html.js';
 import { counted, dateTime } from '../../parts/format.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { Table } from '../../parts/table.js';
@@ -13,12 +13,17 @@ import { listEntries, listEntry } from '../../questions.js';
  * @typedef {(change: Proposal<object | null>) => void} Propose
  */
 
+const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
+
 /**
- * The entries of a list, a page at a time.
- * @param {{ name: string, before: string | null, propose: Propose }} props
+ * The entries of a list, a page at a time; asked for again whenever there are more `changes`.
+ * @param {{ name: string, before: string | null, changes: number, propose: Propose }} props
  */
-export function OpenedList({ name, before, propose }) {
+export function OpenedList({ name, before, changes, propose }) {
   const answer = useAnswer(listEntries(name, before));
+  useEffect(() => {
+    if (changes > 0) answer.reload();
+  }, [changes]);
   const shown = (/** @type {ListEntries} */ { entries, total, complete }) => {
     if (entries.length === 0)
       return html`<${Empty} title=${`Nothing is on the list ${name}`}>
@@ -27,7 +32,7 @@ export function OpenedList({ name, before, propose }) {
     const older = `#/lists/${name}?before=${entries.at(-1)?.change}`;
     return html`<section class="card">
       <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
-      <${Table} name=${`Entries of ${name}`} columns=${['value', 'reason', 'by', 'since', 'until', '']}>
+      <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}>
         ${entries.map((one) => html`<${Row} key=${one.change} list=${name} one=${one} propose=${propose} />`)}
       <//>
       ${before !== null && html`<p><a href=${`#/lists/${name}`}>Newest entries</a></p>`}
@@ -51,9 +56,9 @@ function Row({ list, one, propose }) {
   return html`<tr>
     <td><code>${value}</code></td>
     <td class="wide">${reason}</td>
-    <td>${who}</td>
-    <td>${dateTime(addedAt)}</td>
-    <td>
+    <td data-of="by">${who}</td>
+    <td data-of="since">${dateTime(addedAt)}</td>
+    <td data-of="until">
       ${expiresAt === null ? html`<span class="faint">removed</span>` : dateTime(expiresAt)}
       ${hasEnded && html` <${Pill} tone="faint">ended<//>`}
     </td>

@@ -1,6 +1,6 @@
 import { ask } from '../../api.js';
 import { html } from '../../html.js';
-import { Field, formValues } from '../../parts/form.js';
+import { endAfter, Field, formValues, LastDay } from '../../parts/form.js';
 import { listEntry } from '../../questions.js';
 
 /**
@@ -10,29 +10,27 @@ import { listEntry } from '../../questions.js';
  * @typedef {SharedLists['lists'][number]['kind']} Kind
  */
 
-const DAY_MS = 86_400_000;
-
 /**
  * Puts a value on a list; the first value of a list says what it holds.
  * @param {{ name: string, kind: Kind | null, propose: (change: Proposal<object | null>) => void }} props
  */
 export function PutForm({ name, kind, propose }) {
   const put = (/** @type {FormEvent} */ event) => {
-    const { list = name, value = '', days, ...body } = formValues(event);
-    const until = days === undefined ? {} : { expiresAt: Date.now() + Number(days) * DAY_MS };
-    const howLong = days === undefined ? ', until somebody removes it' : ` for ${days} days`;
+    const { list = name, value = '', lastDay, ...body } = formValues(event);
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
     propose({
       title: `Put ${value} on ${list}?`,
       action: 'Put it on the list',
       act: async () => {
-        await ask('PUT', listEntry(list, value), { ...body, ...until });
+        await ask('PUT', listEntry(list, value), { ...body, ...expires });
         location.hash = `#/lists/${list}`;
         return null;
       },
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${body['reason']}</p>`,
     });
   };
-  return html`<form class="stack" onSubmit=${put}>
+  return html`<form onSubmit=${put}>
+    <div class="fields">
     ${
       name === '' &&
       html`<${Field} label="List" hint="The name that rules use, like blocked-devices">
@@ -53,9 +51,8 @@ export function PutForm({ name, kind, propose }) {
     }
     <${Field} label="Value" hint=${HINTS[kind ?? 'any']}><input name="value" required maxlength="256" /><//>
     <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
-    <${Field} label="For how many days" hint="Empty: until it is removed">
-      <input name="days" type="number" min="1" max="3650" />
-    <//>
+    <${LastDay} otherwise="until it is removed" />
+    </div>
     <button type="submit" class="button-accent">Put it on the list …</button>
   </form>`;
 }

@@ -42,7 +42,7 @@ function Versions({ list, rollout, chosen }) {
   const sound = list.filter((one) => one.sound);
   return html`<section class="card">
     <h2>Versions</h2>
-    <${Table} name="Versions" columns=${['version, digest', 'state', 'what changed']}>
+    <${Table} name="Versions" kind="in-lines" columns=${['version, digest', 'state', 'what changed']}>
       ${list.map((one) => {
         const before = sound[sound.indexOf(one) + 1]?.version;
         return html`<tr key=${one.version} class=${one.version === chosen ? 'chosen' : ''}>

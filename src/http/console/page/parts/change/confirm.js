@@ -25,25 +25,33 @@ export function Confirm({ title, action, tone = 'accent', act, done, cancel, chi
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   useEffect(() => dialog.current?.showModal(), []);
+  // Gives the focus back to the button that asked, which a dialog that is only taken away does not.
+  const close = () => dialog.current?.close();
   const go = async () => {
     setBusy(true);
     setError(null);
     try {
-      done(await act());
+      const result = await act();
+      close();
+      done(result);
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
       setError(refusal);
       setBusy(false);
     }
   };
-  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${cancel}>
+  const leave = () => {
+    close();
+    cancel();
+  };
+  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
     <h2 id="confirm-title">${title}</h2>
     ${children} ${error && html`<${Trouble} error=${error} />`}
     <div class="buttons">
       <button type="button" class=${`button-${tone}`} disabled=${busy} onClick=${go}>
         ${busy ? 'Working …' : action}
       </button>
-      <button type="button" onClick=${cancel} disabled=${busy}>Cancel</button>
+      <button type="button" onClick=${leave} disabled=${busy}>Cancel</button>
     </div>
   </dialog>`;
 }

@@ -13,7 +13,8 @@ const TYPING_MS = 300;
 
 /**
  * What the service says of a draft, asked again whenever its text has not changed for a moment; one question
- * at a time. What was said before stays until the next answer.
+ * at a time. What was said before stays until the next answer. A service that has no time now is asked again
+ * when it said.
  * @param {WorkingCopy} copy
  * @returns {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null }}
  */
@@ -37,8 +38,14 @@ export function useCheck({ version, files }) {
         });
     }, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [files, answered]);
+  }, [files, known, answered]);
   const { checked, error } = known;
+  useEffect(() => {
+    const seconds = error?.retryAfterSeconds ?? null;
+    if (seconds === null) return undefined;
+    const timer = setTimeout(() => setKnown((before) => ({ ...before, files: null })), seconds * 1000);
+    return () => clearTimeout(timer);
+  }, [error]);
   return { checked, checking: known.files !== files, error };
 }
 
