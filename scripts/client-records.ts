@@ -158,7 +158,9 @@ class Records {
 
   #example(name: string): Schema {
     const [schema = '', member = ''] = NAMED[name] ?? [];
-    return this.#schemas[schema]?.properties?.[member] ?? {};
+    const { properties = {}, required = [] } = this.#schemas[schema] ?? {};
+    const example = properties[member] ?? {};
+    return required.includes(member) ? example : withoutNull(example);
   }
 
   #declaration(name: string, schema: Schema, isSent: boolean): string {
@@ -202,13 +204,30 @@ class Records {
 
   #members({ properties = {}, required = [] }: Schema, isSent: boolean): string {
     const members = Object.entries(properties).map(([name, member]) => {
-      const type = this.#type(member, isSent);
-      if (!isSent) return `readonly ${name}${required.includes(name) ? '' : '?'}: ${type};`;
-      const optional = required.includes(name) ? `: ${type}` : `?: ${type} | undefined`;
-      return `${comment(member)}readonly ${name}${optional};`;
+      const isOptional = !required.includes(name);
+      const told = isSent && isOptional ? withoutNull(member) : member;
+      const type = this.#type(told, isSent);
+      if (!isSent) return `readonly ${name}${isOptional ? '?' : ''}: ${type};`;
+      const optional = isOptional ? `?: ${type} | undefined` : `: ${type}`;
+      return `${comment(told)}readonly ${name}${optional};`;
     });
     return `{\n${members.join('\n')}\n}`;
   }
+}
+
+/** Whoever sends an optional member leaves it out to say nothing; that null says the same need not be known. */
+function withoutNull(schema: Schema): Schema {
+  const { anyOf, enum: values, type } = schema;
+  const [only, ...others] = anyOf?.filter((choice) => choice.type !== 'null') ?? [];
+  if (only !== undefined && others.length === 0) return only;
+  if (type === undefined || typeof type === 'string') return schema;
+  const types = type.filter((one) => one !== 'null');
+  const [first, ...more] = types;
+  return {
+    ...schema,
+    type: first !== undefined && more.length === 0 ? first : types,
+    ...(values === undefined ? {} : { enum: values.filter((value) => value !== null) }),
+  };
 }
 
 function comment({ description }: Schema): string {

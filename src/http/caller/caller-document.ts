@@ -10,7 +10,8 @@ issued. Both are decisions, not pings: repeated verdicts move the payer up the c
 
 Checks come in this order: rate, key (401), scope (403), body (415, 413, 400). About 20 requests a second
 are taken from one client IP; over it answers are delayed, then the connection is dropped without an answer.
-Unknown members of a body are ignored.`;
+Unknown members of a body are ignored. An optional member
+that is null or "" is taken for absent.`;
 
 /** The two operations of the interface; `basePath` is '' or a path like `/scoring`. */
 export function callerDocument(basePath: string): OpenApiDocument {

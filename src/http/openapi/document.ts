@@ -13,11 +13,14 @@ import {
   METHOD_NOT_ALLOWED,
   NO_HTTP,
   NOTHING_THERE,
+  OVERLOADED,
   STATE_AWAY,
+  TOO_MANY_WAITING,
   TOO_SLOW,
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
+import { withBlanks } from './blank-members.ts';
 import { Components } from './components.ts';
 import type {
   HeaderObject,
@@ -42,7 +45,7 @@ export interface DocumentSpec {
   readonly serverUrl: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly DescribedOperation[];
-  /** What the listener may answer to any request, besides what all listeners may. */
+  /** What the listener may answer to any request, besides what all listeners may; documented with every operation. */
   readonly elsewhere: readonly ShownRefusal[];
   /** As the listener's. */
   readonly refusesUnknownParameters: boolean;
@@ -63,6 +66,11 @@ const HEADERS = {
     description: "The request's id: the one sent when it is safe to repeat, otherwise a new one",
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 128 },
+  },
+  'Cache-Control': {
+    description: 'Always no-store: an answer is for one caller and one moment',
+    required: true,
+    schema: { type: 'string', enum: ['no-store'] },
   },
   'X-Decision-Id': {
     description: 'Names the decision record; leads to its explanation',
@@ -159,7 +167,7 @@ function operationObject(
             ? []
             : [bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
           ...(body === null ? [] : [UNSUPPORTED_TYPE]),
-          ...(grant === null ? [] : keyRefusals(grant)),
+          ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
         ],
         components,
       ),
@@ -173,7 +181,7 @@ function operationObject(
           TOO_SLOW,
           UNKNOWN_EXPECTATION,
           HEADERS_TOO_LARGE,
-          ...elsewhere,
+          ...(grant === null ? elsewhere : []),
         ],
         ['Allow'],
         components,
@@ -183,11 +191,11 @@ function operationObject(
 }
 
 function keyRefusals(grant: Grant): readonly ShownRefusal[] {
-  return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY];
+  return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY, TOO_MANY_WAITING, OVERLOADED];
 }
 
 function requestBody({ content, shapes }: RequestBodySpec, components: Components) {
-  for (const [name, schema] of Object.entries(shapes)) components.add(name, schema);
+  for (const [name, schema] of Object.entries(shapes)) components.add(name, withBlanks(schema));
   return {
     required: true,
     content: Object.fromEntries(
@@ -210,7 +218,7 @@ function success(
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
     description,
-    headers: headerRefs(['X-Request-Id', ...headers]),
+    headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
     ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),
   };
 }
@@ -230,7 +238,7 @@ function refusalsByStatus(
 
 function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
   if (status === 401) return ['WWW-Authenticate'];
-  return status === 503 ? ['Retry-After'] : [];
+  return status === 429 || status === 503 ? ['Retry-After'] : [];
 }
 
 function refusalResponse(
@@ -241,7 +249,7 @@ function refusalResponse(
 ): ResponseObject {
   return {
     description,
-    headers: headerRefs(['X-Request-Id', ...headers]),
+    headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
     content: {
       'application/problem+json': {
         schema: components.published(ProblemSchema),

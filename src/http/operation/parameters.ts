@@ -120,7 +120,9 @@ export function queryAmount(name: string, description: string): Parameter<number
     read: (ctx) => {
       const text = textOf(ctx, name);
       if (text === null || AMOUNT.test(text)) return text === null ? null : Number(text);
-      throw badParameter(`The parameter ${name} must be a decimal number like 25 or 25.00.`);
+      throw badParameter(
+        `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
+      );
     },
   };
 }

@@ -14,17 +14,20 @@ export const UNKNOWN_KEY = refusal(
 
 export const STATE_AWAY = refusal(
   'stateAway',
-  'State cannot be reached, or too many requests of this client wait. Nothing was decided or changed.',
+  'State cannot be reached in time. Nothing is changed after this answer, but a step that was just being taken may have been: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
     unavailable(
       'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
     ),
 );
 
-export const TOO_MANY_WAITING = refusal('tooManyWaiting', 'Too many requests of this client wait.', () =>
-  unavailable(
-    'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
-  ),
+export const TOO_MANY_WAITING = refusal(
+  'tooManyWaiting',
+  'Too many requests of this client wait; nothing was decided or changed.',
+  () =>
+    unavailable(
+      'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
+    ),
 );
 
 export const INTERNAL_ERROR = refusal(
@@ -61,8 +64,11 @@ export const METHOD_NOT_ALLOWED = refusal(
   'POST',
 );
 
-export const OVERLOADED = refusal('overloaded', 'The service has more to do than it can.', () =>
-  unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
+export const OVERLOADED = refusal(
+  'overloaded',
+  'The service has more to do than it can; nothing was decided or changed.',
+  () =>
+    unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
 );
 
 export const TOO_MANY_AT_ONCE = refusal(

@@ -129,7 +129,12 @@ describeOnStores('looking for decisions', (store) => {
       ],
       [{ from: 'yesterday' }, `The parameter from ${MOMENT}`],
       [{ to: '2026-11-21' }, `The parameter to ${MOMENT}`],
-      [{ amountMin: '-1' }, 'The parameter amountMin must be a decimal number like 25 or 25.00.'],
+      ...['-1', '1E+3', '9'.repeat(16), `1.${'9'.repeat(10)}`].map(
+        (amountMin): [{ amountMin: string }, string] => [
+          { amountMin },
+          'The parameter amountMin must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.',
+        ],
+      ),
       [
         { outcome: 'PAID', orderRef: 'a' },
         'The parameter outcome goes with neither orderRef nor clientIdKey.',
