@@ -34,7 +34,7 @@ interface OpenedConsole {
 
 let opened: Promise<OpenedConsole> | null = null;
 
-/** One console and one browser for all suites of the run; they take some seconds to start. */
+/** One console and one browser for all suites of a file; they take some seconds to start. */
 function openedConsole(): Promise<OpenedConsole> {
   opened ??= startAll();
   return opened;
@@ -45,12 +45,13 @@ async function startAll(): Promise<OpenedConsole> {
   return { seeded, browser, shared: await openTab(browser, seeded, WIDE, seeded.key) };
 }
 
-// Of the whole file: the suites that share the console end one after another.
-after(async () => {
+/** Ends what the suites of a file shared; each file of them says so at its own end. */
+export async function closeConsole(): Promise<void> {
   const { browser, seeded } = (await opened) ?? {};
+  opened = null;
   await browser?.close();
   await seeded?.stop();
-});
+}
 
 async function openTab(
   browser: Browser,

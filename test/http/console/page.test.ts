@@ -1,21 +1,18 @@
 import { expect } from 'chai';
 import { consolePages, WIDE } from '../../../scripts/screenshots/browser.ts';
-import { describeConsole, NARROW } from './console-tab.ts';
-// One file for the runner, so that all of these share one console and one browser.
-import './pages/backtest.ts';
+import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
+// Together in one file for the runner, so that these share one console and one browser.
 import './pages/client.ts';
 import './pages/decisions.ts';
-import './pages/draft.ts';
-import './pages/evidence.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';
-import './pages/rollout.ts';
-import './pages/rules.ts';
 import './pages/sign-in.ts';
 import './pages/what-if.ts';
 // Its canary ends the shadow that other suites look at.
 import './keyboard.ts';
+
+after(closeConsole);
 
 const LOOKS = [
   ['wide and light', WIDE],

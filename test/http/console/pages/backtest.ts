@@ -7,6 +7,7 @@ import { VERDICTS } from '../../../../src/rules/rule-set.ts';
 import { scoring } from '../../../cli/scoring.ts';
 import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { until } from '../../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Backtest", (tab) => {
@@ -124,14 +125,48 @@ describeConsole("the console's backtest on the archive", (tab) => {
     expect(await row.getByRole('link').getAttribute('href')).to.equal(address);
   });
 
-  it('can be cancelled', async () => {
-    await tab.open('#/backtest');
+  /** Lets a page run a backtest that nobody asked for before. */
+  const run = async (days: string) => {
     const { page } = tab;
     await page.locator('select[name=version]').selectOption('p2.v11');
     await page.locator('select[name=against]').selectOption('p2.v10');
+    await page.locator('select[name=days]').selectOption(days);
     await tab.button('Run').click();
+  };
+
+  it('can be cancelled', async () => {
+    await tab.open('#/backtest');
+    // A node works on one thing at a time: what stands in front of it keeps it from its end.
+    const front = { version: 'p2.v10', against: 'p2.v11', mode: 'closed-loop' };
+    expect((await tab.shop.ask('POST', 'evidence/backtest', front)).status).to.equal(200);
+    await run('7');
     await tab.button('Cancel').click();
-    await page.getByText('Nothing came of it.').waitFor({ timeout: 120_000 });
+    await tab.page.getByText('Nothing came of it.').waitFor({ timeout: 120_000 });
+  });
+
+  it('is cancelled by who saw it under way when it had just ended', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    const { page } = tab;
+    const job = /\/evidence\/[0-9a-f-]{13}$/;
+    let isHeld = true;
+    await page.route(job, async (route) => {
+      if (route.request().method() === 'DELETE' || !isHeld) return route.continue();
+      const response = await route.fetch();
+      const { job } = await response.json();
+      return route.fulfill({ response, json: { job: { ...job, state: 'running' }, result: null } });
+    });
+    await run('30');
+    await tab.button('Cancel').waitFor();
+    const path = `evidence/${new URL(page.url()).hash.replace('#/backtest/', '')}`;
+    const isDone = async () => {
+      const { body } = await tab.shop.ask<{ job: { state: string } }>('GET', path);
+      return body.job.state === 'done';
+    };
+    await until('the job has ended', isDone, 120_000);
+    await tab.button('Cancel').click();
+    await until('it is forgotten', async () => (await tab.shop.ask('GET', path)).status === 404);
+    isHeld = false;
+    await page.getByText('Nothing came of it.').waitFor();
   });
 
   it('is not offered to a key that may not see rules', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
@@ -14,7 +14,7 @@ import { blocksOf, section } from '../../../guide-blocks.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
-import { Analyst, PICTURES } from './analyst.ts';
+import { Analyst } from './analyst.ts';
 
 const GUIDE = readFileSync(join(RULES_FOLDER, '..', 'README.md'), 'utf8');
 const STORY = section(GUIDE, 'From a complaint to a released change, all in the page');
@@ -37,7 +37,6 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
   let seeded: SeededConsole;
   let browser: Browser;
   before(async () => {
-    mkdirSync(PICTURES, { recursive: true });
     [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
     const shop = new Tenant(seeded, seeded.key);
     await shop.outcome(CLIENT, 'paid-once', 'PAID');

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
 import {
@@ -12,7 +11,7 @@ import { type SeededConsole, startSeededConsole } from '../../../../scripts/scre
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { until } from '../../../servers/until.ts';
 import { Tenant } from '../../../service/tenant.ts';
-import { Analyst, PICTURES } from './analyst.ts';
+import { Analyst } from './analyst.ts';
 import { FIVE_WISHES } from './five-wishes.ts';
 
 const VERSION = 'p2.v20';
@@ -23,7 +22,6 @@ describeWithServer('chromium', 'five wishes of an analyst', function () {
   let seeded: SeededConsole;
   let browser: Browser;
   before(async () => {
-    mkdirSync(PICTURES, { recursive: true });
     [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
   });
   after(async () => {

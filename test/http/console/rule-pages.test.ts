@@ -1,0 +1,9 @@
+import { closeConsole } from './console-tab.ts';
+// The pages for the work on rules, beside those of page.test.ts: neither file keeps the other processes waiting.
+import './pages/backtest.ts';
+import './pages/draft.ts';
+import './pages/evidence.ts';
+import './pages/rollout.ts';
+import './pages/rules.ts';
+
+after(closeConsole);
