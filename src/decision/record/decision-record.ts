@@ -124,10 +124,11 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const ruleIndex = contents.rules.findIndex(({ name }) => name === decision.rule);
   const rule = contents.rules[ruleIndex];
   const signals = decision.signals.map((name) => contents.signals.indexOf(name));
-  const values = Object.values(decision.facts);
   const cells = cellsOf(decision.facts, contents.facts);
   if (rule === undefined || signals.includes(-1) || cells === null) return null;
   const { seq, at, platform, ladderAfter } = decision;
+  // Most reasons name no fact, and a list of all of them is a tenth of what a record costs.
+  const values = rule.reason.some(({ kind }) => kind === 'fact') ? Object.values(decision.facts) : [];
   const derived = derivedFrom(rule, values, decision.facts, ladderAfter, at);
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
   const row: DecisionRow = [

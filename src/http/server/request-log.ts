@@ -19,7 +19,7 @@ const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
   return async (ctx, next) => {
     const startedMs = performance.now();
-    Object.assign(ctx.state, freshState(ctx.req));
+    ctx.state = freshState(ctx.req);
     ctx.set(sharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;

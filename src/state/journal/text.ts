@@ -20,7 +20,8 @@ export interface LostVerdict {
 export function journalText(entry: JournalRecord): string {
   switch (entry.kind) {
     case 'verdict':
-      return `${entry.decision.seq}.${entry.decision.at.toString(36)}`;
+      // The end of its id says both already.
+      return entry.decision.decisionId.slice(entry.decision.decisionId.indexOf('.') + 1);
     case 'score':
       return scoreText(entry) ?? JSON.stringify(entry);
     case 'outcome':

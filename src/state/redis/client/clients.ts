@@ -66,7 +66,7 @@ export class RedisClients {
     const parts = {
       state: textOf(state),
       order: textOf(order),
-      answer: await this.#answer(hash, textOf(answer)),
+      answer: typeof answer === 'string' ? await this.#answer(hash, answer) : null,
     };
     return readSnapshot(parts, Number(time));
   }
@@ -102,12 +102,7 @@ export class RedisClients {
     );
   }
 
-  async #commit(
-    change: Change,
-    next: string,
-    validUntilMs: number,
-    storesShape: boolean,
-  ): Promise<CommitFate> {
+  #commit(change: Change, next: string, validUntilMs: number, storesShape: boolean): Promise<CommitFate> {
     const terms = { validUntilMs, storesShape, limits: this.#limits };
     const { keys, args } = commitCall(change, next, terms);
     return this.#calls.on(stateKey(change.client.hash))(async () =>
@@ -116,8 +111,7 @@ export class RedisClients {
   }
 
   /** An answer taken over from an earlier version is a text of its own; others are rebuilt from their decision. */
-  async #answer(clientHash: string, text: string | null): Promise<StoredAnswer | null> {
-    if (text === null) return null;
+  async #answer(clientHash: string, text: string): Promise<StoredAnswer> {
     if (text.startsWith('{"answer"')) return readAnswer(text);
     return answerOf(await this.#records.reader.decision({ clientHash, text }));
   }
