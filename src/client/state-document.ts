@@ -10,6 +10,7 @@ import {
   type PaidAmountsRow,
   withPaidAmounts,
 } from './document/outcome-rows.ts';
+import type { Hints } from './hints.ts';
 import type { Ladder } from './ladder.ts';
 
 /**
@@ -35,7 +36,8 @@ type Tail<Hints> = [hints: Hints | null, binding: ClientState['binding'], overri
 type Document = [
   ...head: Head<typeof FORMAT>,
   outcomes: OutcomesRow,
-  ...tail: Tail<HintsRow>,
+  /** For some hours format 2 was written with the hints of format 1. */
+  ...tail: Tail<HintsRow | HintsRow1>,
   /** Absent when no amount is known. */
   paidAmounts?: PaidAmountsRow,
 ];
@@ -92,7 +94,7 @@ export function decodeClientState(text: string): ClientState {
     lastWaitMs: ladder[3] ?? 0,
     events: decodeEvents(events, lastAt),
     outcomes: withPaidAmounts(decodeOutcomes(outcomes, lastAt), paidAmounts),
-    hints: hints === null ? null : decodeHints(hints, lastAt),
+    hints: hints === null ? null : readHints(hints, lastAt),
     binding,
     override,
   };
@@ -104,8 +106,15 @@ function upToDate(stored: Document | Document1): Document {
   const [, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, outcomes, hints, binding, override] =
     stored;
   const tally = encodeOutcomes(tallyOf(outcomes), lastAt);
-  const shown = hints === null ? null : encodeHints(hintsOf(hints), lastAt);
-  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, shown, binding, override];
+  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, hints, binding, override];
+}
+
+function readHints(hints: HintsRow | HintsRow1, lastAt: number): Hints {
+  return isRowOfToday(hints) ? decodeHints(hints, lastAt) : hintsOf(hints);
+}
+
+function isRowOfToday(hints: HintsRow | HintsRow1): hints is HintsRow {
+  return Array.isArray(hints[1]);
 }
 
 function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {

@@ -107,6 +107,37 @@ describe('the stored form of a client', () => {
     expect(outcomes.older).to.deep.equal({ lastPaidAt: 900, lastUnpaidAt: 1000, unpaidChain: 0 });
   });
 
+  for (const format of [1, 2]) {
+    it(`is read when it was written in format ${format} with the hints of the last score alone`, () => {
+      const outcomes = format === 1 ? [0, 0, null, null, []] : 0;
+      const hints = [2000, 'fingerprint', 0, 0, 1500, 2];
+      const text = JSON.stringify([
+        format,
+        1,
+        500,
+        3000,
+        2500,
+        [0, 0, null],
+        [],
+        outcomes,
+        hints,
+        null,
+        null,
+      ]);
+      expect(decodeClientState(text).hints).to.deep.equal({
+        scoredAt: 2000,
+        shown: [
+          { kind: 'trap', id: '', since: 1, lastAt: 1500 },
+          { kind: 'fingerprint', id: 'fingerprint', since: 1, lastAt: 2000 },
+          { kind: 'noScript', id: '', since: 1, lastAt: 2000 },
+          { kind: 'userAgent', id: '', since: 1, lastAt: 2000 },
+          { kind: 'automated', id: '', since: 1, lastAt: 2000 },
+        ],
+        asked: [],
+      });
+    });
+  }
+
   it('is refused when it has another format', () => {
     const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT));
     expect(() => decodeClientState(JSON.stringify([3, ...rest]))).to.throw(
