@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Route } from 'playwright-core';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
@@ -59,6 +60,21 @@ describeConsole("the console's page Draft", (tab) => {
       .click();
     await page.locator('.cm-content').getByText('60s').waitFor();
     expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
+  });
+
+  it('is checked again by itself when the service could not be asked', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    let unanswered = 0;
+    const lose = (route: Route) => {
+      unanswered++;
+      return route.abort();
+    };
+    await page.route('**/rules/drafts/check', lose, { times: 1 });
+    await page.getByLabel('call it').fill('p2.v34');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    expect(unanswered).to.equal(1);
   });
 
   it('lets a key of one platform check and download, and says who may save', async () => {
