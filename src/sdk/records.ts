@@ -183,6 +183,7 @@ export interface FoundDecisions {
     readonly backTo: number | null;
     readonly complete: boolean;
     readonly next: string | null;
+    readonly upTo?: number;
   };
   readonly outcomes:
     | readonly {

@@ -11,10 +11,12 @@ export interface FoundDecisions {
     readonly decisions: number;
     /** When the oldest of them was made, epoch ms; null when there was none. */
     readonly backTo: number | null;
-    /** Nothing older is kept that could fit; otherwise there may be more. */
+    /** All that is kept was looked at; otherwise there may be more before `backTo`, or since `upTo`. */
     readonly complete: boolean;
     /** The decisionId after which another look goes on, with none left out and none twice; null when none can. */
     readonly next: string | null;
+    /** What was decided or reported from this time on was not looked at, epoch ms; absent: all was. */
+    readonly upTo?: number;
   };
 }
 

@@ -11,6 +11,7 @@ import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES, TABLES } from '../tables.ts';
+import { unshippedPage } from '../unshipped.ts';
 import { OrderFilters } from './order-filters.ts';
 
 /** How far back the archive reaches, and what within that it cannot tell. */
@@ -25,6 +26,9 @@ export interface ArchivedDecisions extends ArchiveReach {
   readonly decisions: readonly Decision[];
 }
 
+/** Of another platform, or scores: what lies behind so many may be what is asked about. */
+const UNSHIPPED_LOOKED_AT_MAX = 200;
+
 /** Beside a service that answers callers: one thread, and memory that a container can spare. */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
@@ -35,10 +39,10 @@ const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 export class ArchiveReader {
   readonly #archive: Archive;
   readonly #orders: OrderFilters;
-  readonly #store: Pick<Store, 'unshippedErasures'>;
+  readonly #store: Pick<Store, 'unshippedErasures' | 'readJournal'>;
   #duck: Promise<Duck> | null = null;
 
-  constructor(folder: string, store: Pick<Store, 'unshippedErasures'>) {
+  constructor(folder: string, store: Pick<Store, 'unshippedErasures' | 'readJournal'>) {
     this.#archive = new Archive(folder);
     this.#store = store;
     this.#orders = new OrderFilters(this.#archive);
@@ -87,6 +91,17 @@ export class ArchiveReader {
     const { from } = filter;
     const segments = { table: 'decisions', platform, to, ...(from === undefined ? {} : { from }) } as const;
     return this.#decisions(segments, where, limit);
+  }
+
+  /** The time of the first decision or outcome of a platform that is not in the archive yet; null when all are. */
+  async knowsUpTo(platform: PlatformName): Promise<number | null> {
+    const { entries } = await unshippedPage(this.#store, this.#archive.read(), UNSHIPPED_LOOKED_AT_MAX);
+    const missing = entries.filter(
+      (entry) => entry.platform === platform && (entry.kind === 'verdict' || entry.kind === 'outcome'),
+    );
+    const last = entries.length < UNSHIPPED_LOOKED_AT_MAX ? [] : entries.slice(-1);
+    const times = [...missing, ...last].map(({ at }) => at);
+    return times.length === 0 ? null : Math.min(...times);
   }
 
   /** SQL: what became of a decision's order, by the outcomes that were shipped. */

@@ -81,8 +81,14 @@ export class DecisionLookup {
     limit: number,
   ): Promise<FoundDecisions | null> {
     if (this.#archive === null) return null;
+    // First: what is shipped meanwhile may be missing from what is found.
+    const upTo = await this.#archive.knowsUpTo(platform);
     const found = await this.#archive.findDecisions(platform, filter, TIME_MAX_MS, limit + 1, fate);
-    return cut(found.decisions, limit, { ...found, decisions: Math.min(found.decisions.length, limit) });
+    const known = cut(found.decisions, limit, {
+      ...found,
+      decisions: Math.min(found.decisions.length, limit),
+    });
+    return upTo === null ? known : { ...known, lookedAt: { ...known.lookedAt, complete: false, upTo } };
   }
 
   /** What happened to a client, newest first, and whether there is nothing older. */

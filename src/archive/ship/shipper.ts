@@ -4,13 +4,13 @@ import { type ArchiveState, type Commit, CommitConflict, type Segment } from '..
 import { type Duck, numberOf } from '../duck.ts';
 import { type ArchiveRow, rowOf } from '../rows.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
+import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import { nextMerge } from './compaction.ts';
 import type { Lease } from './lease.ts';
 import { dayOf, RowDrafts } from './row-drafts.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { unshippedPage } from './unshipped.ts';
 
 export interface ShippingLimits {
   /** As much as one commit ships: a second's work, and little to do again when it fails. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
-import { unshippedPage } from '../../archive/ship/unshipped.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
+import { unshippedPage } from '../../archive/unshipped.ts';
 import type { Store } from '../../state/store.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';

@@ -195,3 +195,28 @@ describe('without an archive', () => {
     await store.close();
   });
 });
+
+describeOnStores('decisions by what became of their order', (store) => {
+  it('are not all that came to something until the archive has what was reported, and say since when', async () => {
+    const place = await ArchivedStore.open(store());
+    const reader = new ArchiveReader(place.archive.folder, store());
+    const lookup = new DecisionLookup(store(), reader);
+    const fresh = newPlatform();
+    const payer = newClient(fresh, 'carl');
+    const paid = async () => (await lookup.findByFate(fresh, {}, 'PAID', 10))?.lookedAt;
+    await verdict(store(), payer, 'order-1', T0 + 20);
+    await place.shipAll();
+    expect(await paid())
+      .to.deep.include({ decisions: 0, complete: true })
+      .and.not.to.have.property('upTo');
+    await store().commit(paymentOf(payer, await store().load(payer), 'order-1', T0 + 30));
+    expect(await paid()).to.deep.include({ decisions: 0, complete: false, upTo: T0 + 30 });
+    expect((await lookup.findByFate(newPlatform(), {}, 'PAID', 10))?.lookedAt.complete).to.equal(true);
+    await place.shipAll();
+    expect(await paid())
+      .to.deep.include({ decisions: 1, complete: true })
+      .and.not.to.have.property('upTo');
+    await reader.close();
+    place.duck.close();
+  });
+});

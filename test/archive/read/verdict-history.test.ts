@@ -19,6 +19,7 @@ describe('the history of verdicts', () => {
     lived = await livedEvidence(liveBusyMonth);
     archive = new ArchiveReader(lived.archive.kind === 'archive' ? lived.archive.folder : '', {
       unshippedErasures: async () => [],
+      readJournal: async () => ({ entries: [], cursor: null, gap: null }),
     });
     const found = await withEvidence(all(lived.archive), (evidence) =>
       report(evidence, { rules: place.rules('p2.v10'), by: null }),

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../../../client/client-key.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
@@ -33,11 +34,16 @@ export const DecisionListSchema = named(
     lookedAt: shape('How far was looked for them', {
       decisions: count('Decisions that were compared with what is asked for'),
       backTo: nullable(epochMs('The oldest of them; null when there was none')),
-      complete: yesNo('Nothing older is kept that could fit; otherwise there may be more'),
+      complete: yesNo(
+        'All that is kept was looked at; otherwise there may be more before `backTo`, or since `upTo`',
+      ),
       next: nullable(
         word(
           'Pass it as `after` to look on, with none left out and none twice; null when there is nothing to look on for',
         ),
+      ),
+      upTo: Type.Optional(
+        epochMs('Only beside `outcome`: what was decided or reported from then on was not looked at yet'),
       ),
     }),
     outcomes: nullable(
@@ -68,7 +74,7 @@ const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matc
 const OUTCOME = queryChoice(
   'outcome',
   ['PAID', 'UNPAID', 'UNKNOWN'] as const,
-  'Only decisions whose order came to this, by the archive; beside neither orderRef nor clientIdKey',
+  'Only decisions whose order came to this, by the archive, which follows within about ten seconds (`upTo`); beside neither orderRef nor clientIdKey',
 );
 const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
 const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');

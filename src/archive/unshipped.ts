@@ -1,8 +1,12 @@
-import { type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
-import type { ArchiveState } from '../archive-log.ts';
+import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
+import type { ArchiveState } from './archive-log.ts';
 
 /** The first page of the journal that the archive does not have, of at most `limit` entries. */
-export async function unshippedPage(store: Store, state: ArchiveState, limit: number): Promise<JournalPage> {
+export async function unshippedPage(
+  store: Pick<Store, 'readJournal'>,
+  state: ArchiveState,
+  limit: number,
+): Promise<JournalPage> {
   try {
     return await store.readJournal(state.cursor, limit);
   } catch (error) {
@@ -15,7 +19,11 @@ export async function unshippedPage(store: Store, state: ArchiveState, limit: nu
  * A store that was put back to an earlier moment numbers its entries from there again, so that the archive's cursor
  * says nothing about them. What is newer than all that is archived has come since.
  */
-async function pageOfRestored(store: Store, { segments }: ArchiveState, limit: number): Promise<JournalPage> {
+async function pageOfRestored(
+  store: Pick<Store, 'readJournal'>,
+  { segments }: ArchiveState,
+  limit: number,
+): Promise<JournalPage> {
   const archivedTo = [...segments.values()].reduce((latest, { to }) => Math.max(latest, to), 0);
   for (let after: string | null = null; ; ) {
     const page: JournalPage = await store.readJournal(after, limit);
