@@ -32,12 +32,14 @@ interface OpenedConsole {
   readonly shared: WatchedPage;
 }
 
-let opened: Promise<OpenedConsole> | null = null;
+let opened: { readonly file: string | undefined; readonly console: Promise<OpenedConsole> } | null = null;
 
 /** One console and one browser for all suites of a file; they take some seconds to start. */
-function openedConsole(): Promise<OpenedConsole> {
-  opened ??= startAll();
-  return opened;
+async function openedConsole(file: string | undefined): Promise<OpenedConsole> {
+  // Files that run one after another in one process: what one did to the rollout is not there for the next.
+  if (opened?.file !== file) await closeConsole();
+  opened ??= { file, console: startAll() };
+  return opened.console;
 }
 
 async function startAll(): Promise<OpenedConsole> {
@@ -47,7 +49,7 @@ async function startAll(): Promise<OpenedConsole> {
 
 /** Ends what the suites of a file shared; each file of them says so at its own end. */
 export async function closeConsole(): Promise<void> {
-  const { browser, seeded } = (await opened) ?? {};
+  const { browser, seeded } = (await opened?.console) ?? {};
   opened = null;
   await browser?.close();
   await seeded?.stop();
@@ -71,8 +73,8 @@ export class ConsoleTab {
   #tab: WatchedPage | null = null;
 
   /** Starts what all suites share, where it does not run yet. */
-  async start(): Promise<void> {
-    this.#console = await openedConsole();
+  async start(file: string | undefined): Promise<void> {
+    this.#console = await openedConsole(file);
   }
 
   get seeded(): SeededConsole {
@@ -158,7 +160,9 @@ function started<T>(value: T | null): T {
 export function describeConsole(title: string, suite: (tab: ConsoleTab) => void): void {
   describeWithServer('chromium', title, () => {
     const tab = new ConsoleTab();
-    before(() => tab.start());
+    before(function () {
+      return tab.start(this.test?.file);
+    });
     afterEach(() => tab.leave());
     suite(tab);
   });

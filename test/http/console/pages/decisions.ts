@@ -55,6 +55,27 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
 
+  it('say since when it is not known yet what became of their orders', async () => {
+    await tab.open('#/backtest');
+    const upTo = Date.UTC(2026, 0, 1, 12);
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const decisions = route.request().url().includes('UNPAID') ? found.decisions.slice(0, 2) : [];
+      const lookedAt = { decisions: decisions.length, backTo: upTo, complete: false, next: null, upTo };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    await tab.visit('#/decisions?outcome=PAID');
+    await tab.page
+      .getByText(/^Nothing, up to 2026-01-0[12] .*; what came since is not archived yet\./)
+      .waitFor();
+    await tab.visit('#/decisions?outcome=UNPAID');
+    await tab.page
+      .getByText(/^All 2 that fit, up to 2026-01-0[12] .*; what came since is not archived yet$/)
+      .waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
   it('are listed a hundred at a time, each once, until there is nothing older', async () => {
     await tab.open('#/decisions');
     await tab.page.getByText(/^The newest 100, back to /).waitFor();
@@ -85,7 +106,11 @@ describeConsole("the console's page Decisions", (tab) => {
     await page.getByLabel('from', { exact: true }).fill(minutesAgo(24 * 60));
     await page.getByLabel('to', { exact: true }).fill(minutesAgo(0));
     await tab.button('Show').click();
-    await page.getByText(/^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)$/).waitFor();
+    await page
+      .getByText(
+        /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet)?$/,
+      )
+      .waitFor();
     const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
     for (const amount of amounts) expect(Number.parseFloat(amount)).to.be.within(100, 120);
     const groups = await page.locator('.decisions tbody td:nth-child(10)').allTextContents();

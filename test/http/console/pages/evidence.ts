@@ -15,7 +15,10 @@ describeConsole("the console's page Evidence", (tab) => {
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor();
     await page
       .getByRole('status')
-      .filter({ hasText: /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)$/ })
+      .filter({
+        hasText:
+          /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet)?$/,
+      })
       .waitFor();
   });
 

@@ -65,11 +65,11 @@ function Pages({ first, question, filtered }) {
  * @returns {FoundDecisions}
  */
 function together(pages) {
-  const { backTo = null, complete = true, next = null } = pages.at(-1)?.lookedAt ?? {};
+  const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true, next: null };
   const lookedAt = pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0);
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
   const decisions = pages.flatMap((page) => page.decisions);
-  return { decisions, lookedAt: { decisions: lookedAt, backTo, complete, next }, outcomes };
+  return { decisions, lookedAt: { ...last, decisions: lookedAt }, outcomes };
 }
 
 /**
@@ -105,9 +105,11 @@ function Older({ older }) {
 }
 
 /** @param {FoundDecisions['lookedAt']} lookedAt */
-function nothingFits({ decisions, backTo, complete }) {
+function nothingFits(lookedAt) {
+  const { decisions, backTo, upTo } = lookedAt;
+  if (upTo !== undefined && isToTheEnd(lookedAt)) return `Nothing${notYet(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
-  if (complete) return `All ${count(decisions)} that are kept were looked at.`;
+  if (isToTheEnd(lookedAt)) return `All ${count(decisions)} that are kept were looked at.`;
   const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
   return `${far}; older ones were not.`;
 }
@@ -117,7 +119,18 @@ function nothingFits({ decisions, backTo, complete }) {
  * @param {boolean} filtered
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
-function howMany(listed, filtered, { decisions, backTo, complete }) {
+function howMany(listed, filtered, lookedAt) {
+  return `${listedOf(listed, filtered, lookedAt)}${notYet(lookedAt)}`;
+}
+
+/**
+ * @param {number} listed
+ * @param {boolean} filtered
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function listedOf(listed, filtered, lookedAt) {
+  const { decisions, backTo } = lookedAt;
+  const complete = isToTheEnd(lookedAt);
   const isFull = listed >= PAGE_DECISIONS && !complete;
   if (isFull) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
   const all = complete
@@ -125,4 +138,17 @@ function howMany(listed, filtered, { decisions, backTo, complete }) {
     : `the newest ${count(decisions)}, back to ${dateTime(backTo)}; older ones were not looked at`;
   if (filtered && complete && listed === decisions) return `All ${count(listed)} that fit`;
   return filtered ? `${count(listed)} that fit, of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
+}
+
+/**
+ * Whether nothing older is left to look at.
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function isToTheEnd({ complete, next, upTo }) {
+  return complete || (upTo !== undefined && next === null);
+}
+
+/** @param {FoundDecisions['lookedAt']} lookedAt */
+function notYet({ upTo }) {
+  return upTo === undefined ? '' : `, up to ${dateTime(upTo)}; what came since is not archived yet`;
 }
