@@ -1,20 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
-import {
-  launchBrowser,
-  openConsole,
-  signIn,
-  type WatchedPage,
-  WIDE,
-} from '../../../../scripts/screenshots/browser.ts';
-import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import { blocksOf, section } from '../../../guide-blocks.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { Analyst } from './analyst.ts';
+import { OwnConsole } from './own-console.ts';
 
 const GUIDE = readFileSync(join(RULES_FOLDER, '..', 'README.md'), 'utf8');
 const STORY = section(GUIDE, 'From a complaint to a released change, all in the page');
@@ -34,28 +26,18 @@ function linesOfRule(): { readonly line: number; readonly lines: number } {
 }
 
 describeWithServer('chromium', 'from a complaint to a released change, as the guide tells it', () => {
-  let seeded: SeededConsole;
-  let browser: Browser;
+  let own: OwnConsole;
   before(async () => {
-    [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
-    const shop = new Tenant(seeded, seeded.key);
+    own = await OwnConsole.start();
+    const shop = new Tenant(own.seeded, own.seeded.key);
     await shop.outcome(CLIENT, 'paid-once', 'PAID');
     for (const number of [1, 2, 3, 4]) await shop.outcome(CLIENT, `declined-${number}`, 'UNPAID');
     await shop.verdict({ clientIdKey: CLIENT, orderRef: ORDER });
   });
-  after(async () => {
-    await browser?.close();
-    await seeded?.stop();
-  });
-
-  const open = async (hash: string, key: string): Promise<WatchedPage> => {
-    const tab = await openConsole(browser, seeded.url, WIDE, hash);
-    await signIn(tab.page, key);
-    return tab;
-  };
+  after(() => own?.stop());
 
   it('leads from the order to the rule, to a draft, its cases, what it changes, and to a shadow of it', async () => {
-    const platform = await open('#/decisions', seeded.key);
+    const platform = await own.open('#/decisions', own.seeded.key);
     await platform.page.getByLabel('orderRef').fill(ORDER);
     await platform.page.getByRole('button', { name: 'Show', exact: true }).click();
     const why = platform.page.getByRole('heading', { name: 'Rule by rule' }).locator('..');
@@ -63,7 +45,7 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     await platform.page.getByRole('heading', { name: 'What became of the order' }).waitFor();
     expect(await platform.page.getByLabel('Text').inputValue()).to.include('The answer was BLOCK.');
 
-    const { page, complaints } = await open('#/evidence', seeded.operatorKey);
+    const { page, complaints } = await own.open('#/evidence', own.seeded.operatorKey);
     const analyst = new Analyst(page, { version: VERSION, reason: 'a complaint', pictures: 40 });
     await page.getByText('Intervals are of 95 %').waitFor();
     await page.getByRole('link', { name: 'Rules', exact: true }).first().click();
@@ -92,7 +74,7 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     await analyst.picture('complaint-shadow');
     expect(complaints).to.deep.equal([]);
     expect(platform.complaints).to.deep.equal([]);
-    expect((await seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
+    expect((await own.seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
       'draft',
       'release',
       'rollout',

@@ -1,42 +1,24 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
-import {
-  launchBrowser,
-  openConsole,
-  signIn,
-  type WatchedPage,
-  WIDE,
-} from '../../../../scripts/screenshots/browser.ts';
-import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { until } from '../../../servers/until.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { Analyst } from './analyst.ts';
 import { FIVE_WISHES } from './five-wishes.ts';
+import { OwnConsole } from './own-console.ts';
 
 const VERSION = 'p2.v20';
 const TASK = { version: VERSION, reason: 'five wishes', pictures: 0 };
 
 describeWithServer('chromium', 'five wishes of an analyst', function () {
   this.timeout(600_000);
-  let seeded: SeededConsole;
-  let browser: Browser;
+  let own: OwnConsole;
   before(async () => {
-    [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
+    own = await OwnConsole.start();
   });
-  after(async () => {
-    await browser?.close();
-    await seeded?.stop();
-  });
-
-  const open = async (hash: string, key: string): Promise<WatchedPage> => {
-    const tab = await openConsole(browser, seeded.url, WIDE, hash);
-    await signIn(tab.page, key);
-    return tab;
-  };
+  after(() => own?.stop());
 
   it('are written in the page as rules with cases, and go from there to a canary', async () => {
-    const { page, complaints } = await open('#/rules', seeded.operatorKey);
+    const { page, complaints } = await own.open('#/rules', own.seeded.operatorKey);
     const analyst = new Analyst(page, TASK);
     await analyst.beginDraft();
     await analyst.picture('draft');
@@ -56,7 +38,7 @@ describeWithServer('chromium', 'five wishes of an analyst', function () {
     await analyst.startCanary();
     await analyst.picture('canary');
     expect(complaints).to.deep.equal([]);
-    expect((await seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
+    expect((await own.seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
       'draft',
       'release',
       'rollout',
@@ -64,13 +46,13 @@ describeWithServer('chromium', 'five wishes of an analyst', function () {
   });
 
   it('hold for those who ask: a device that is put on the list is refused, a transfer waits longer', async () => {
-    const shop = new Tenant(seeded, seeded.key);
+    const shop = new Tenant(own.seeded, own.seeded.key);
     const verdictOn = async (clientIdKey: string, more: object = {}) => {
       await shop.score({ clientIdKey, fingerprint: 'ring-device' });
       return (await shop.verdict({ clientIdKey, ...more })).body;
     };
     expect((await verdictOn('first')).verdict).to.equal('GET_NEW');
-    const { page, complaints } = await open('#/lists', seeded.key);
+    const { page, complaints } = await own.open('#/lists', own.seeded.key);
     const analyst = new Analyst(page, { ...TASK, pictures: 20 });
     await analyst.blockDevice('ring-device');
     await analyst.picture('list');
