@@ -20,7 +20,8 @@ export function namedPosition(decisionId: string): DecisionPosition | null {
 
 /** Orders decisions, newest first. */
 export function newestFirst(a: Decision, b: Decision): number {
-  return comparePositions(positionOf(a), positionOf(b));
+  // Nearly all are told apart by their times, and searches order thousands beside requests.
+  return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
 }
 
 /** Whether a decision comes after a position in the list. */

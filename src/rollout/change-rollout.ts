@@ -141,12 +141,14 @@ async function running(fleet: Fleet): Promise<StoredRollout> {
   );
 }
 
-async function requireOnEveryNode(fleet: Fleet, { version, digest }: VersionRef): Promise<void> {
-  const lacking = async () => lackedBy(await fleet.nodes(), { version, digest });
+async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
+  let problems: readonly string[] = [];
   // A node tells of a folder that was deployed a moment ago with its next heartbeat.
-  await isTakenUp(async () => (await lacking()).length === 0);
-  const problems = await lacking();
-  if (problems.length > 0) {
+  const isEverywhere = await isTakenUp(async () => {
+    problems = lackedBy(await fleet.nodes(), to);
+    return problems.length === 0;
+  });
+  if (!isEverywhere) {
     throw new RolloutRefused(`${problems.join('; ')}; deploy the same files to every node's RULES_DIR first`);
   }
 }

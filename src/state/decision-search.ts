@@ -82,6 +82,6 @@ export function foundOf(found: readonly Decision[], look: Look): FoundDecisions 
 }
 
 /** Whichever of the two is listed last. */
-export function oldestOf(a: Decision | null, b: Decision): Decision {
+function oldestOf(a: Decision | null, b: Decision): Decision {
   return a === null || newestFirst(a, b) < 0 ? b : a;
 }

@@ -95,7 +95,7 @@ export class RedisDecisionSearch {
 
 /** Partitions that may still hold one of the newest `limit` decisions. */
 function unfinished(searches: readonly Search[], limit: number): readonly Search[] {
-  const found = listed(searches).filter(({ fits }) => fits);
+  const found = newest(searches.flatMap(({ seen }) => seen.filter(({ fits }) => fits)));
   const since = found[limit - 1]?.ms ?? Number.NEGATIVE_INFINITY;
   return searches.filter((search) => lookedAtSince(search) + SWAPPED_WITHIN_MS >= since);
 }
@@ -109,7 +109,7 @@ function lookedAtSince({ ended, reached }: Search): number {
 /** Only what is certain: in no partition a decision was left out between those that are given. */
 function foundIn(searches: readonly Search[], filter: DecisionFilter, limit: number): FoundDecisions {
   const since = Math.max(...searches.map(lookedAtSince));
-  const seen = listed(searches);
+  const seen = newest(searches.flatMap((search) => search.seen));
   const sure = seen.slice(0, firstBefore(seen, since + SWAPPED_WITHIN_MS));
   // Of very many within a moment it is better to give those that were seen than to get nowhere.
   const certain = sure.length > 0 ? sure : seen.slice(0, firstBefore(seen, since));
@@ -146,7 +146,6 @@ interface Cut {
   readonly isAll: boolean;
 }
 
-/** What was looked at, newest first. */
-function listed(searches: readonly Search[]): readonly Seen[] {
-  return searches.flatMap(({ seen }) => seen).toSorted((a, b) => newestFirst(a.decision, b.decision));
+function newest(seen: readonly Seen[]): readonly Seen[] {
+  return seen.toSorted((a, b) => newestFirst(a.decision, b.decision));
 }
