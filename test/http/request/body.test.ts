@@ -1,11 +1,15 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Documents } from '../../../src/state/documents.ts';
+import { until } from '../../servers/until.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { START_MS } from '../../service/movable-clock.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
+import { storeWith } from '../../stores/store-with.ts';
+import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 const BODY_BYTES_MAX = 32 * 1024;
@@ -194,6 +198,32 @@ describe('a request body', () => {
     for (let tries = 0; tries < 100 && (await status()) === undefined; tries++) await delay(20);
     expect(await status()).to.equal('400');
     await fresh.stop();
+  });
+
+  it('of a caller who hangs up before it is read leaves nothing under way', async () => {
+    const own = temporarySqlite();
+    const { documents } = own.store;
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    const get: Documents['get'] = async (collection, name) => {
+      await closed;
+      return documents.get(collection, name);
+    };
+    const fresh = await startService({ store: storeWith(own.store, { documents: { ...documents, get } }) });
+    const tenant = await fresh.tenant();
+    const text = JSON.stringify(verdictBody());
+    const caller = connect(Number(new URL(tenant.callerUrl).port), '127.0.0.1');
+    caller.write(head(`Content-Length: ${text.length}`).replace(shop.key, tenant.key) + text);
+    await delay(100);
+    caller.destroy();
+    await delay(100);
+    close();
+    const metrics = async () => (await call<string>('GET', `${tenant.platformUrl}/metrics`, {})).body;
+    // When the service notices the closing too late it answers, which is an end, too.
+    await until('the request has ended', async () =>
+      (await metrics()).includes('request_duration_seconds_count{operation="verdict"'),
+    );
+    await fresh.stop();
+    await own.remove();
   });
 
   describe('accepted', () => {
