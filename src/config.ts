@@ -50,17 +50,9 @@ export interface Config {
 
 const WORKERS_MAX = 64;
 
-type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const LOG_LEVELS = [
-  'fatal',
-  'error',
-  'warn',
-  'info',
-  'debug',
-  'trace',
-  'silent',
-] as const satisfies readonly LogLevel[];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A setting is wrong; the message says which, what is allowed, and what to do. */
 export class ConfigError extends Error {

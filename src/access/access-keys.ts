@@ -4,18 +4,6 @@ import type { PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store.ts';
 
-/** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
-export type Operation =
-  | 'score'
-  | 'verdict'
-  | 'outcomes'
-  | 'clients'
-  | 'erase'
-  | 'decisions'
-  | 'lists'
-  | 'rules'
-  | 'operate';
-
 /** What a key of one platform may be granted. */
 const PLATFORM_KEY_OPERATIONS = [
   'score',
@@ -26,12 +14,15 @@ const PLATFORM_KEY_OPERATIONS = [
   'decisions',
   'lists',
   'rules',
-] as const satisfies readonly Operation[];
+] as const;
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
 const INSTALLATION_KEY_OPERATIONS = ['lists', 'rules', 'operate'] as const satisfies readonly Operation[];
 
-export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const satisfies readonly Operation[];
+/** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
+export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
+
+export type Operation = (typeof OPERATIONS)[number];
 
 /** No platform can have this name; only `INSTALLATION_KEY_OPERATIONS` are granted under it. */
 export function isInstallation(platform: string): platform is PlatformName {

@@ -3,7 +3,7 @@ import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { ListCopy } from '../lists/list-copy.ts';
 import type { StoredEntry } from '../lists/list-entry.ts';
 import { type Comparison, comparisonsIn } from '../rules/condition.ts';
-import { listText } from '../rules/condition-text.ts';
+import { sharedListsText } from '../rules/condition-text.ts';
 import { nearestName, type Problem } from '../rules/problem.ts';
 import type { ParsedRules } from '../rules/rule-set.ts';
 
@@ -42,8 +42,7 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
   const [first] = asked.values();
   if (first === undefined) return [];
   if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at));
-  const names = [...asked.keys()].map((name) => `"${name}"`);
-  const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
+  const which = sharedListsText([...asked.keys()]);
   return [
     {
       at: first.at,

@@ -1,3 +1,5 @@
+import { quoteName } from './duck.ts';
+
 /** A column as Parquet keeps it and as people read it. */
 export interface Column {
   readonly name: string;
@@ -183,4 +185,11 @@ export const TABLE_NAMES = Object.freeze(
 export function isAboutClients(table: TableName): boolean {
   const columns: readonly Column[] = TABLES[table].columns;
   return columns.some(({ name }) => name === 'client_hash');
+}
+
+/** SQL: a table of the archive without rows. */
+export function emptyTable(table: TableName): string {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
+  return `(SELECT ${nulls} WHERE false)`;
 }

@@ -11,7 +11,6 @@ import {
 import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
-import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { suggest } from '../rules/problem.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -19,6 +18,7 @@ import { withOpenStore } from './open-store.ts';
 import { parseWhose } from './platform-option.ts';
 import { print, printError } from './print.ts';
 import { table } from './table.ts';
+import { parseLifetime } from './time.ts';
 
 interface IssueOptions {
   readonly platform: string;
@@ -175,10 +175,4 @@ function parseOperations(list: string, whose: PlatformName): readonly Operation[
     }
     return operation;
   });
-}
-
-function parseLifetime(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
-  return ms;
 }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Tone } from '../analysis/explain/trace-text.ts';
+import { TONES, type Tone } from '../analysis/explain/trace-text.ts';
 
 /** What steers a terminal or hides in a line: control, format and separator characters, lone surrogates. */
 const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
@@ -55,5 +55,3 @@ function forTerminal(text: string, stream: NodeJS.WriteStream): string {
     printable(text),
   ).replace(/[\uFDD0-\uFDD4]/g, '');
 }
-
-const TONES = ['pass', 'fail', 'faint', 'strong'] as const satisfies readonly Tone[];

@@ -20,7 +20,9 @@ import {
 import { tallyOutcome } from './outcomes.ts';
 
 /** What a report did: counted as new, corrected what was known of its order, repeated it, or came too late for it. */
-export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
+export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'stale'] as const;
+
+export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;

@@ -32,9 +32,9 @@ export interface Binding {
   readonly expiresAt: number | null;
 }
 
-export type OverrideGroup = 'BLOCKED' | 'TRUSTED';
+export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const;
 
-export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const satisfies readonly OverrideGroup[];
+export type OverrideGroup = (typeof OVERRIDE_GROUPS)[number];
 
 /** A person's decision about this client, which the rules put before what they count. */
 export interface Override {

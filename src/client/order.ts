@@ -1,18 +1,12 @@
 /** The final result of an order. */
-export type Outcome = 'PAID' | 'UNPAID';
+export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
-export const OUTCOMES = ['PAID', 'UNPAID'] as const satisfies readonly Outcome[];
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** Why an order was not paid. */
-export type OutcomeCause = 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED';
+export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 'REVERSED'] as const;
 
-export const OUTCOME_CAUSES = [
-  'DECLINED',
-  'EXPIRED',
-  'CANCELLED',
-  'TECHNICAL',
-  'REVERSED',
-] as const satisfies readonly OutcomeCause[];
+export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];
 
 /** The result of an order as the platform reports it. */
 export interface OrderOutcome {

@@ -5,7 +5,7 @@ import { LIST_KINDS, type ListKind } from '../decision/lists/list-kind.ts';
 import { readListValue } from '../decision/lists/list-value.ts';
 import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { Pseudonym } from '../decision/requests.ts';
-import { isListName, LIST_NAME_FORM } from '../rules/list-name.ts';
+import { isName, LIST_NAME_FORM } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
 import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
@@ -43,7 +43,9 @@ export type EntryEdit =
   | { readonly kind: 'remove'; readonly value: string };
 
 /** What became of a line. */
-export type EntryEffect = 'added' | 'changed' | 'unchanged' | 'removed' | 'absent';
+export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
+
+export type EntryEffect = (typeof ENTRY_EFFECTS)[number];
 
 export interface ListEditorParts {
   readonly listLog: ListLog;
@@ -175,7 +177,7 @@ export class ListEditor {
     },
   ): ListEntry {
     const { clock, pseudonym } = this.#parts;
-    if (!isListName(list)) throw new ListRefusal(`The name of a list has ${LIST_NAME_FORM}.`);
+    if (!isName(list)) throw new ListRefusal(`The name of a list has ${LIST_NAME_FORM}.`);
     const held = room.kind;
     if (held !== null && kind !== null && held !== kind) {
       throw new ListRefusal(`The list ${list} holds entries of kind ${held}, not ${kind}.`);

@@ -9,7 +9,6 @@ import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
   type Goal,
-  previousActive,
   type Rollout,
   type RolloutChange,
   repaired,
@@ -109,14 +108,9 @@ export async function rollBack(fleet: Fleet, rulesDir: string, change: RolloutCh
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
-  if (rollout.candidate === null) {
-    const before = previousActive(rollout);
-    if (before === null)
-      throw new RolloutRefused('there is no candidate and no earlier version to return to');
-    await requireOnEveryNode(fleet, before);
-  }
   const next = takeBack(rollout, change);
   if (next === null) throw new RolloutRefused('there is no candidate and no earlier version to return to');
+  if (rollout.candidate === null) await requireOnEveryNode(fleet, next.active);
   const report = await write(fleet, stored, next);
   const back = rollout.candidate ?? rollout.active;
   if (rollout.candidate?.mode !== 'shadow') noteRolledBack(join(rulesDir, back.version), change);

@@ -9,8 +9,11 @@ export interface ArmClients {
 /** Of canaries whose rules are the same as the active ones, at most this share is ever taken back. */
 const FALSE_ALARMS_MAX = 0.01;
 
-/** What is compared, and its part of the false alarms; the most harmful mistake has the most. */
-const SHARES = [
+/**
+ * What is compared, and its part of the false alarms; the most harmful mistake has the most. What is not final is
+ * known only of clients with an outcome.
+ */
+export const COMPARED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, weight: 0.5, final: true },
   { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, weight: 0.2, final: true },
   { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, weight: 0.1, final: true },
@@ -32,7 +35,7 @@ const SHARES = [
 export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
   const { active, candidate } = arms;
   if (percent >= 100 || active.seen === 0 || candidate.seen === 0) return null;
-  for (const { name, of, weight, final } of SHARES) {
+  for (const { name, of, weight, final } of COMPARED_SHARES) {
     const activeShare = of(active) / active.seen;
     const candidateShare = of(candidate) / candidate.seen;
     if (Math.abs(candidateShare - activeShare) * 100 <= points) continue;

@@ -3,14 +3,14 @@ import type { Decision } from '../decision/decision.ts';
 import { type ShareInterval, shareInterval } from '../statistics/share-interval.ts';
 import type { ArmCounts, ClientCounts } from './arm-counts.ts';
 import type { NodeReport } from './fleet.ts';
-import { guardBreach } from './guard.ts';
+import { COMPARED_SHARES, guardBreach } from './guard.ts';
 import type { Candidate } from './rollout.ts';
 import { stageOf } from './stage.ts';
 import { sumTrialCounts, type TrialFigures } from './trial-counts.ts';
 
 /** A share of the clients of both arms; paid of those with an outcome. */
 export interface ClientShare {
-  readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';
+  readonly name: (typeof COMPARED_SHARES)[number]['name'];
   /** Null without a client. */
   readonly active: ShareInterval | null;
   readonly candidate: ShareInterval | null;
@@ -35,20 +35,6 @@ export interface TrialView {
   };
   readonly candidateErrors: number;
 }
-
-const ALL = ({ seen }: ClientCounts) => seen;
-
-const SHARES = [
-  { name: 'BLOCK', of: (clients: ClientCounts) => clients.blocked, among: ALL },
-  { name: 'WAIT', of: (clients: ClientCounts) => clients.waited, among: ALL },
-  { name: 'bot flag', of: (clients: ClientCounts) => clients.bots, among: ALL },
-  // Of whom nothing is known yet is neither.
-  {
-    name: 'paid',
-    of: (clients: ClientCounts) => clients.paid,
-    among: ({ paid, unpaid }: ClientCounts) => paid + unpaid,
-  },
-] as const;
 
 /**
  * What all nodes saw of the candidate's trial: on one platform, or with null on all. `decisionOf` reads the
@@ -88,9 +74,9 @@ export function breachOf({ guardPoints, percent }: Candidate, arms: TrialFigures
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
-  return SHARES.map(({ name, of, among }) => ({
-    name,
-    active: shareInterval(of(active.clients), among(active.clients)),
-    candidate: shareInterval(of(candidate.clients), among(candidate.clients)),
-  }));
+  return COMPARED_SHARES.map(({ name, of, final }) => {
+    const share = (clients: ClientCounts) =>
+      shareInterval(of(clients), final ? clients.seen : clients.paid + clients.unpaid);
+    return { name, active: share(active.clients), candidate: share(candidate.clients) };
+  });
 }

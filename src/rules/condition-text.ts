@@ -47,6 +47,14 @@ export function listText(items: readonly string[], last: 'and' | 'or'): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }
 
+/** `the shared lists "a" or "b"` */
+export function sharedListsText(names: readonly string[]): string {
+  return `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(
+    names.map((name) => `"${name}"`),
+    'or',
+  )}`;
+}
+
 /** A fact with the value that was seen. */
 export interface SeenFact {
   /** Its label. */

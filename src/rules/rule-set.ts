@@ -30,9 +30,9 @@ export function hasDraftName(version: RuleVersion): boolean {
 }
 
 /** The contract's verdicts (section 4.2). */
-export type Verdict = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
+export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const;
 
-export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const satisfies readonly Verdict[];
+export type Verdict = (typeof VERDICTS)[number];
 
 export interface ConcludedFactRef {
   readonly fact: ConcludedFact;
@@ -79,12 +79,9 @@ export type ReasonPart =
   | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
 /** What a reason may quote besides facts: the wait that this verdict imposes and its level. */
-export type AnswerPlaceholder = 'waitSeconds' | 'ladderLevelAfter';
+export const ANSWER_PLACEHOLDERS = ['waitSeconds', 'ladderLevelAfter'] as const;
 
-export const ANSWER_PLACEHOLDERS = [
-  'waitSeconds',
-  'ladderLevelAfter',
-] as const satisfies readonly AnswerPlaceholder[];
+export type AnswerPlaceholder = (typeof ANSWER_PLACEHOLDERS)[number];
 
 export interface VerdictParams {
   readonly verdict: Verdict;

@@ -32,12 +32,15 @@ export interface UntestedRule {
   readonly asked: boolean;
 }
 
+/** How no case has seen a condition. */
+export const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
+
 export interface OneSidedCondition {
   readonly rule: string;
   /** `paidCount >= 3` */
   readonly condition: string;
   readonly at: Location;
-  readonly missing: 'true' | 'false' | 'true and false';
+  readonly missing: (typeof UNSEEN_SIDES)[number];
 }
 
 interface RuleRecord {

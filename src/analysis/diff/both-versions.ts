@@ -9,7 +9,7 @@ import {
 import { definitionsOf } from '../../rules/proof/definitions.ts';
 import { type Knowledge, knowledgeOf, scoreRelation } from '../../rules/proof/relations.ts';
 import type { ParsedRules, Rule, SignalParams } from '../../rules/rule-set.ts';
-import { plainCondition } from './text.ts';
+import { conditionText } from './text.ts';
 
 /** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
 export interface BothVersions {
@@ -88,10 +88,12 @@ class FactsApart {
 
   /** A signal that matches in other cases than its namesake gets a name of its own. */
   #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
-    const texts = new Map(before.signals.rules.map((rule) => [rule.name, textOf(rule)]));
+    const texts = new Map(
+      before.signals.rules.map(({ name, condition }) => [name, conditionText(condition)]),
+    );
     const rules = after.signals.rules.map((rule) => {
       const relabelled = this.#within(rule);
-      const same = texts.get(rule.name) === textOf(relabelled);
+      const same = texts.get(rule.name) === conditionText(relabelled.condition);
       return same ? relabelled : { ...relabelled, name: `${rule.name}${this.#suffix}` };
     });
     return { ...after.signals, rules };
@@ -110,11 +112,10 @@ class FactsApart {
 
 /** Equal where two lists of groups conclude the same by their form. */
 function ordered({ rules, otherwise }: ParsedRules['groups']): string {
-  return JSON.stringify([...rules.map((rule) => [textOf(rule), rule.params.group]), otherwise]);
-}
-
-function textOf({ condition }: Rule<object>): string {
-  return plainCondition(condition, true).text;
+  return JSON.stringify([
+    ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
+    otherwise,
+  ]);
 }
 
 function conditionsOf({ groups, signals, verdicts }: ParsedRules): readonly Condition[] {

@@ -15,7 +15,7 @@ import {
   platformDifferences,
   settingsDifferences,
 } from './settings-diff.ts';
-import { conditionChanges, plainCondition, reasonText } from './text.ts';
+import { conditionChanges, conditionText, plainCondition, reasonText } from './text.ts';
 
 /** Everything in which two rule sets differ, part by part. */
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
@@ -128,7 +128,7 @@ class RulesDiff<P> {
       ([name, value]) => `${name} ${value}`,
     );
     const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
-    return [...order, `when ${plainCondition(condition, true).text}`, ...answer].join('; ');
+    return [...order, `when ${conditionText(condition)}`, ...answer].join('; ');
   }
 
   #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
@@ -138,7 +138,7 @@ class RulesDiff<P> {
       const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
       found.push(this.#difference(is.name, 'reprioritised', text));
     }
-    if (plainCondition(was.condition, true).text !== plainCondition(is.condition, true).text) {
+    if (conditionText(was.condition) !== conditionText(is.condition)) {
       const changes = conditionChanges(
         plainCondition(was.condition, false),
         plainCondition(is.condition, false),

@@ -1,20 +1,25 @@
 /** The part of a rule set in which something differs. */
-export type DiffPart =
-  | 'settings'
-  | 'ladder'
-  | 'platforms'
-  | 'limits'
-  | 'lists'
-  | 'groups'
-  | 'bot-signals'
-  | 'verdicts';
+export const DIFF_PARTS = [
+  'settings',
+  'ladder',
+  'platforms',
+  'limits',
+  'lists',
+  'groups',
+  'bot-signals',
+  'verdicts',
+] as const;
+
+export type DiffPart = (typeof DIFF_PARTS)[number];
+
+export const DIFFERENCE_KINDS = ['added', 'removed', 'changed', 'renamed', 'reprioritised'] as const;
 
 /** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
 export interface RuleDifference {
   readonly part: DiffPart;
   /** A rule, a named condition, a setting, a ladder level, a list or a platform. */
   readonly name: string;
-  readonly kind: 'added' | 'removed' | 'changed' | 'renamed' | 'reprioritised';
+  readonly kind: (typeof DIFFERENCE_KINDS)[number];
   /** For people: `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
   readonly text: string;
 }

@@ -19,6 +19,11 @@ export function plainCondition(condition: Condition, expand: boolean): PlainCond
   });
 }
 
+/** Of two conditions it is the same where they mean the same by their form, whatever the names in them. */
+export function conditionText(condition: Condition): string {
+  return plainCondition(condition, true).text;
+}
+
 function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
   const flat = conditions.flatMap((inner) =>
     inner.kind !== 'comparison' && inner.kind === kind ? inner.conditions : [inner],

@@ -3,7 +3,7 @@ import type { Condition } from '../../rules/condition.ts';
 import { compare } from '../../rules/proof/facts-by-name.ts';
 import type { ParsedRules, Rule } from '../../rules/rule-set.ts';
 import type { BothVersions } from './both-versions.ts';
-import { plainCondition } from './text.ts';
+import { conditionText } from './text.ts';
 
 /** Whether there is a payer who is answered differently in one way. */
 export interface WayToDiffer {
@@ -79,12 +79,8 @@ function* questions(
 
 /** What one demands is among what the other rules out: so it mostly is between versions that differ in little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
-  const texts = new Set(mustNot.map(textOf));
-  return must.some((condition) => texts.has(textOf(condition)));
-}
-
-function textOf(condition: Condition): string {
-  return plainCondition(condition, true).text;
+  const texts = new Set(mustNot.map(conditionText));
+  return must.some((condition) => texts.has(conditionText(condition)));
 }
 
 function botIs({ facts }: ParsedRules, wanted: boolean): Condition {

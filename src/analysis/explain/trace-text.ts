@@ -4,7 +4,9 @@ import type { ComparisonTrace, ConditionTrace, RuleTrace } from '../../rules/eva
 import type { Location } from '../../rules/problem.ts';
 
 /** What a piece of text means, which a terminal may show in colour. */
-export type Tone = 'pass' | 'fail' | 'faint' | 'strong';
+export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
+
+export type Tone = (typeof TONES)[number];
 
 export type Paint = (tone: Tone, text: string) => string;
 

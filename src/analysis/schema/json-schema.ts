@@ -1,6 +1,6 @@
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
 import { DURATION } from '../../rules/duration.ts';
-import { LIST_NAME_CHARACTERS_MAX, LIST_NAME_PATTERN } from '../../rules/list-name.ts';
+import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/name.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -13,18 +13,9 @@ export const DURATION_TEXT = {
 
 export const CURRENCY_TEXT = { type: 'string', pattern: CURRENCY_PATTERN } as const;
 
-export const RULE_NAME = {
-  type: 'string',
-  pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
-  maxLength: 64,
-  not: { const: 'otherwise' },
-} as const;
+export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
-export const LIST_NAME = {
-  type: 'string',
-  pattern: LIST_NAME_PATTERN,
-  maxLength: LIST_NAME_CHARACTERS_MAX,
-} as const;
+export const RULE_NAME = { ...LIST_NAME, not: { const: 'otherwise' } } as const;
 
 /** A text that is not blank. */
 export function text(description: string): JsonSchema {

@@ -1,9 +1,10 @@
 import { DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
+import { NAME_PATTERN } from '../../rules/name.ts';
 import type { RuleStage } from '../../rules/parse/comparison.ts';
 import { HOLDOUT_PATTERN } from '../../rules/parse/holdout.ts';
-import { LADDER_LEVELS_MAX, LADDER_NAME_PATTERN } from '../../rules/parse/rule-ladders.ts';
+import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
 import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
@@ -134,7 +135,7 @@ function verdictsSchema(): JsonSchema {
     verdict: choice(VERDICTS, 'The command to the caller (contract, section 4.2).'),
     ladder: {
       type: 'string',
-      pattern: LADDER_NAME_PATTERN,
+      pattern: NAME_PATTERN,
       description: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
     },
     reason: text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
@@ -158,7 +159,7 @@ function ladderSchema(description: string): JsonSchema {
       ladders: {
         type: 'object',
         description: 'Further ladders, for WAIT rules to name.',
-        propertyNames: { pattern: LADDER_NAME_PATTERN },
+        propertyNames: { pattern: NAME_PATTERN },
         additionalProperties: levels,
       },
       resetAfter: {

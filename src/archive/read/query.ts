@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Archive, type ErasedClients } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
-import { Duck, type QueryAnswer, quote, quoteName } from '../duck.ts';
+import { Duck, type QueryAnswer, quote } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
-import { type Column, isAboutClients, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import { emptyTable, isAboutClients, TABLE_NAMES } from '../tables.ts';
 import { makeOrderViews } from './order-views.ts';
 
 /** What a query gives, and which segments it could not read. */
@@ -105,10 +105,3 @@ async function withTablesOf<T>(
 /** Facts that orders are told by, for an archive whose rule sets never recorded them. */
 const COLUMNS_OF_ORDERS =
   'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method';
-
-/** A table that nothing was shipped to yet has its columns and no rows. */
-function emptyTable(table: TableName): string {
-  const columns: readonly Column[] = TABLES[table].columns;
-  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
-  return `(SELECT ${nulls} WHERE false)`;
-}

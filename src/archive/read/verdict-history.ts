@@ -6,15 +6,9 @@ import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, flagOf, numberOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
-export type HistorySpan = 'hour' | 'day' | 'week' | 'month' | 'quarter';
+export const HISTORY_SPANS = ['hour', 'day', 'week', 'month', 'quarter'] as const;
 
-export const HISTORY_SPANS = [
-  'hour',
-  'day',
-  'week',
-  'month',
-  'quarter',
-] as const satisfies readonly HistorySpan[];
+export type HistorySpan = (typeof HISTORY_SPANS)[number];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -4,7 +4,7 @@ import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
 import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
-import { parseTime } from '../time-option.ts';
+import { parseTime } from '../time.ts';
 import { readArchiveConfig } from './archive-folder.ts';
 
 interface VerifyOptions {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import { LIST_KINDS, type ListKind } from '../../decision/lists/list-kind.ts';
-import { DURATION_FORM, parseDuration } from '../../rules/duration.ts';
 import { suggest } from '../../rules/problem.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
 import { parseReason } from '../state/reason.ts';
+import { parseLifetime } from '../time.ts';
 import { type ImportOptions, importList } from './import.ts';
 import { type ShowOptions, showLists } from './show.ts';
 import { deskOfUser, withLists } from './with-lists.ts';
@@ -108,10 +108,4 @@ function parseKind(text: string | undefined): ListKind | null {
   const kind = LIST_KINDS.find((one) => one === text);
   if (kind !== undefined) return kind;
   throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
-}
-
-function parseLifetime(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
-  return ms;
 }

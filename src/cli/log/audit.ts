@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../../access/audit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { printableLine } from '../print.ts';
+import { timeText } from '../time.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 
 interface AuditOptions {
@@ -40,8 +41,7 @@ function inWords({ at, who, action, platform, subject, before, after, reason }: 
   const whose = [platform, subject].filter((part) => part !== null).join(' ');
   const change = before === null && after === null ? '' : `${value(before)} -> ${value(after)}`;
   const what = [whose, change].filter((part) => part !== '').join(': ');
-  const when = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
-  return [when, who, action, what, ...(reason === null ? [] : [`"${reason}"`])]
+  return [timeText(at), who, action, what, ...(reason === null ? [] : [`"${reason}"`])]
     .filter((part) => part !== '')
     .map(printableLine)
     .join('  ');

@@ -4,6 +4,7 @@ import type { Candidate, RolloutEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
 import { shareInterval } from '../../statistics/share-interval.ts';
 import { table } from '../table.ts';
+import { timeText } from '../time.ts';
 import { shareText } from './evidence/evidence-text.ts';
 
 const SHOWN_HISTORY = 10;
@@ -43,7 +44,7 @@ function unreadableStatus(nodes: readonly NodeView[], now: number): string {
 
 function describeTrial(candidate: Candidate, trial: TrialView): string {
   const { version, digest, mode, percent, guardPoints } = candidate;
-  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${iso(candidate.since)}`;
+  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${timeText(candidate.since)}`;
   const errors =
     trial.candidateErrors === 0
       ? ''
@@ -100,15 +101,11 @@ function historyTable(history: readonly RolloutEntry[]): string {
   const rows = history
     .toReversed()
     .map(({ at, who, action, from, to, percent, reason }) => [
-      iso(at),
+      timeText(at),
       who,
       percent === undefined ? action : `${action} ${percent} %`,
       from === null ? to : `${from} -> ${to}`,
       reason,
     ]);
   return table(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

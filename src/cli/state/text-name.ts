@@ -1,6 +1,4 @@
-import type { TextKind, TextPlace } from '../../state/health/stored-texts.ts';
-
-const KINDS = ['client', 'document', 'register'] as const satisfies readonly TextKind[];
+import { TEXT_KINDS, type TextPlace } from '../../state/health/stored-texts.ts';
 
 /** What people call a stored text: `client/HASH`, `document/access-keys/ID`, `register/rollout`. */
 export function textName({ kind, name }: TextPlace): string {
@@ -9,7 +7,7 @@ export function textName({ kind, name }: TextPlace): string {
 
 /** The place behind such a name; null when it is none. */
 export function parseTextName(text: string): TextPlace | null {
-  const kind = KINDS.find((candidate) => text.startsWith(`${candidate}/`));
+  const kind = TEXT_KINDS.find((candidate) => text.startsWith(`${candidate}/`));
   return kind === undefined || text.length === kind.length + 1
     ? null
     : { kind, name: text.slice(kind.length + 1) };

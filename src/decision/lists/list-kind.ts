@@ -2,15 +2,9 @@ import type { PlatformName } from '../../client/client-key.ts';
 import type { KnownHints } from '../../client/hints.ts';
 
 /** What the entries of a shared list are. */
-export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';
+export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
 
-export const LIST_KINDS = [
-  'client',
-  'fingerprint',
-  'ip',
-  'method',
-  'sellPoint',
-] as const satisfies readonly ListKind[];
+export type ListKind = (typeof LIST_KINDS)[number];
 
 /** All of a request that shared lists may hold. */
 export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {

@@ -16,9 +16,9 @@ import { type DecisionShares, decisionShares } from './verdict-mix.ts';
  * `recorded`: every decision is made again on the fact values that its record holds.
  * `closed-loop`: the inputs are lived through again from an empty state.
  */
-export type BacktestMode = 'recorded' | 'closed-loop';
+export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const;
 
-export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const satisfies readonly BacktestMode[];
+export type BacktestMode = (typeof BACKTEST_MODES)[number];
 
 /** What the two sides did to the orders, and what became of these. */
 export interface OrderComparison {

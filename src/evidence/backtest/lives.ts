@@ -22,9 +22,9 @@ export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>)
  * granted a requisite in this life, and of orders that no recorded request asked for. `all`: every one, as if
  * payers had paid, or had not, whatever they were answered.
  */
-export type OutcomeAssumption = 'granted' | 'all';
+export const OUTCOME_ASSUMPTIONS = ['granted', 'all'] as const;
 
-export const OUTCOME_ASSUMPTIONS = ['granted', 'all'] as const satisfies readonly OutcomeAssumption[];
+export type OutcomeAssumption = (typeof OUTCOME_ASSUMPTIONS)[number];
 
 export interface Life {
   readonly rulesOf: RulesOfRequest;

@@ -1,15 +1,9 @@
 import type { EvidenceTask } from './evidence-task.ts';
 import type { ProcessProgress } from './limited-process.ts';
 
-export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 
-export const JOB_STATES = [
-  'waiting',
-  'running',
-  'done',
-  'failed',
-  'cancelled',
-] as const satisfies readonly JobState[];
+export type JobState = (typeof JOB_STATES)[number];
 
 /** Something that is worked out, as every node may read it. Times are epoch ms. */
 export interface EvidenceJob {

@@ -64,13 +64,6 @@ export interface Report {
   readonly gaps: readonly ArchiveGap[];
 }
 
-export type SliceName = 'day' | 'week' | 'method' | 'currency' | 'sellPoint' | 'platform';
+export const SLICE_NAMES = ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const;
 
-export const SLICE_NAMES = [
-  'day',
-  'week',
-  'method',
-  'currency',
-  'sellPoint',
-  'platform',
-] as const satisfies readonly SliceName[];
+export type SliceName = (typeof SLICE_NAMES)[number];

@@ -1,12 +1,12 @@
 import { Archive } from '../../archive/archive.ts';
 import type { Duck } from '../../archive/duck.ts';
-import { type Column, TABLES } from '../../archive/tables.ts';
+import { type Column, emptyTable, TABLES } from '../../archive/tables.ts';
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import type { ArchivePlace } from './archive-views.ts';
 import type { Evidence, EvidenceAsk } from './evidence.ts';
 import { journalInputRows } from './journal-views.ts';
 import { countSharedDevices, sharingWindowsOf } from './shared-devices.ts';
-import { between, emptyTable, enumOf, onPlatform } from './views.ts';
+import { between, enumOf, onPlatform } from './views.ts';
 
 /** Tables of the archive that only a life lived again asks for. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;

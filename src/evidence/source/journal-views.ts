@@ -2,6 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Duck, numberOf, quote, quoteName, textsOf } from '../../archive/duck.ts';
 import { factColumn } from '../../archive/rows.ts';
+import { emptyTable } from '../../archive/tables.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import {
   JOURNAL_KINDS,
@@ -12,7 +13,7 @@ import {
 } from '../journal-file.ts';
 import type { Losses } from './archive-views.ts';
 import type { InputTable } from './input-view.ts';
-import { emptyTable, makeDecisionsView, makeOutcomesView, typeOfFact, type ViewFilter } from './views.ts';
+import { makeDecisionsView, makeOutcomesView, typeOfFact, type ViewFilter } from './views.ts';
 
 /**
  * Makes the views of evidence over an exported journal. Its decisions and outcomes are written to Parquet in

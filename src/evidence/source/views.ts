@@ -1,6 +1,6 @@
 import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factColumn, factLabel } from '../../archive/rows.ts';
-import { type Column, TABLES, type TableName } from '../../archive/tables.ts';
+import { emptyTable } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 
@@ -82,11 +82,4 @@ export function between(column: string, from: number | null, to: number | null):
 
 export function onPlatform(platform: PlatformName | null): readonly string[] {
   return platform === null ? [] : [`platform = ${quote(platform)}`];
-}
-
-/** SQL: a table of the archive without rows. */
-export function emptyTable(table: TableName): string {
-  const columns: readonly Column[] = TABLES[table].columns;
-  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
-  return `(SELECT ${nulls} WHERE false)`;
 }

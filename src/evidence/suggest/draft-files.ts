@@ -1,7 +1,5 @@
 import { withConstants } from '../../rules/folder/constant.ts';
-import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
 import type { FoundEdit } from './edit-search.ts';
 import type { ExampleCase } from './example-case.ts';
 import { type SuggestedRule, withRules } from './suggested-rule.ts';
@@ -37,11 +35,4 @@ function caseFile(cases: readonly ExampleCase[]): string {
     cases.map(({ yaml }) => yaml).join('\n\n'),
     '',
   ].join('\n');
-}
-
-/** The rule set of files that were found sound before. */
-export function soundDraft(version: string, files: RuleFiles): RuleSet {
-  const draft = draftOf(version, files);
-  if (draft.ok) return draft.ruleSet;
-  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }

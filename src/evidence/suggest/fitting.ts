@@ -1,10 +1,10 @@
 import { runCases } from '../../analysis/cases/cases.ts';
 import { prove } from '../../analysis/prove.ts';
-import { draftOf } from '../../rules/folder/draft.ts';
+import { draftOf, soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { type NamedChange, soundDraft, withCases, withChanges } from './draft-files.ts';
+import { type NamedChange, withCases, withChanges } from './draft-files.ts';
 import { blockingRule, type Edit, editText } from './edit-search.ts';
 import { type ExampleCase, exampleCase } from './example-case.ts';
 import { type BannedChange, type FoundChange, findChanges } from './greedy-search.ts';

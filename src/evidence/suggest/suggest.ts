@@ -1,3 +1,4 @@
+import { soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { sharedListsOf } from '../../rules/rule-set.ts';
 import type { Estimate } from '../../statistics/bootstrap.ts';
@@ -8,7 +9,7 @@ import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
 import type { PartName, TimePart, TradeOff } from '../sweep/trade-off.ts';
 import { halfOfOrders, type TrialResult } from '../sweep/trial.ts';
-import { soundDraft, withCases, withChanges } from './draft-files.ts';
+import { withCases, withChanges } from './draft-files.ts';
 import { editsOf } from './edit-search.ts';
 import { type FittingAsk, fittingChanges, type ProposedChange, type RejectedChange } from './fitting.ts';
 import { learningOrders } from './known-orders.ts';

@@ -1,9 +1,8 @@
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
+import { PRIORITY_MAX } from '../../rules/parse/rules.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import type { FoundCondition, FoundRule } from './rule-search.ts';
-
-const PRIORITY_MAX = 1_000_000;
 
 /** The name of a suggested rule, which no rule of the version has. */
 export function freeNames(rules: RuleSet, count: number): readonly string[] {

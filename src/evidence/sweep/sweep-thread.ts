@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { draftOf } from '../../rules/folder/draft.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { soundDraft } from '../../rules/folder/draft.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import { type EvidenceAsk, withEvidence } from '../source/evidence.ts';
 import { type TrialResult, tryRuleSets } from './trial.ts';
@@ -35,11 +34,4 @@ if (port !== null) {
     }),
   );
   say({ result });
-}
-
-/** The main thread has read these files before: what is wrong with them is reported there. */
-function soundDraft(version: string, files: ReadonlyMap<string, string>): RuleSet {
-  const draft = draftOf(version, files);
-  if (draft.ok) return draft.ruleSet;
-  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { OPERATORS } from '../../rules/operators.ts';
 import { choice, list, named, shape } from '../../shapes.ts';
-import { clientGroup, factValue, isBot, location, verdict, word, yesNo } from './words.ts';
+import { always, clientGroup, factValue, isBot, location, verdict, word, yesNo } from './words.ts';
 
 /** How the rules came to a verdict; held equal to the types of the code by a test. */
 
@@ -16,26 +16,26 @@ const ConditionSchema = named(
     description: 'A condition as the analyst wrote it, with the values it saw',
     oneOf: [
       shape('All or any of several', {
-        kind: choice(['all', 'any'] as const, 'Which of the two'),
+        kind: choice(['all', 'any'], 'Which of the two'),
         passed,
         at: location,
         conditions: list(innerCondition, 'In the order written'),
       }),
       shape('The opposite of another', {
-        kind: choice(['not'] as const, 'Always "not"'),
+        kind: always('not'),
         passed,
         at: location,
         condition: innerCondition,
       }),
       shape('Another by its name', {
-        kind: choice(['reference'] as const, 'Always "reference"'),
+        kind: always('reference'),
         name: word('The shared condition'),
         passed,
         at: location,
         condition: innerCondition,
       }),
       shape('A fact compared with a value', {
-        kind: choice(['comparison'] as const, 'Always "comparison"'),
+        kind: always('comparison'),
         passed,
         at: location,
         fact: word('By label, like "verdicts(10m)"'),

@@ -17,6 +17,8 @@ export const ruleVersion = Type.String({
   pattern: RULE_VERSION_PATTERN,
   description: 'Version of the rule set, like p2.v10',
 });
+/** The one value that a member has, which tells shapes apart. */
+export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 
 export const clientGroup = meaning<ClientGroup>(
@@ -39,8 +41,7 @@ const VERDICT_MEANINGS = {
 
 export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
 /** The word of one verdict. */
-export const verdictWord = <const V extends Verdict>(name: V) =>
-  choice([name] as const, VERDICT_MEANINGS[name]);
+export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
 export const overrideGroup = meaning<OverrideGroup>(
   { BLOCKED: 'refused until it is lifted or ends', TRUSTED: 'let through, whatever the signals say' },
   'The group that the client is put into',

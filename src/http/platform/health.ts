@@ -17,13 +17,13 @@ export interface HealthParts {
 
 const LivenessSchema = named(
   'Liveness',
-  shape('The process runs', { status: choice(['live'] as const, 'Always so') }),
+  shape('The process runs', { status: choice(['live'], 'Always so') }),
 );
 
 const ReadinessSchema = named(
   'Readiness',
   shape('Whether the process should get traffic', {
-    status: choice(['ready', 'not ready'] as const, 'In a word'),
+    status: choice(['ready', 'not ready'], 'In a word'),
     why: Type.Optional(word('Why not; of a ready process, what needs attention')),
   }),
 );

@@ -26,6 +26,13 @@ export function draftOf(version: string, files: RuleFiles): DraftResult {
   return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
 }
 
+/** The rule set of files that were found sound before. */
+export function soundDraft(version: string, files: RuleFiles): RuleSet {
+  const draft = draftOf(version, files);
+  if (draft.ok) return draft.ruleSet;
+  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
+}
+
 export interface DraftAsk {
   /** The folder that is copied. */
   readonly source: string;

@@ -2,7 +2,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, ListedFact } from '../../facts/fact.ts';
 import type { FactRef } from '../condition.ts';
 import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
-import { isListName } from '../list-name.ts';
+import { isName } from '../name.ts';
 
 /** The facts that a rule set uses, each with its place among the values of a decision. */
 export class FactRefs {
@@ -55,7 +55,7 @@ export function factOfPlaceholder(placeholder: string, refs: FactRefs): Placehol
   if (fact === undefined) return { kind: 'unknown', message: `unknown fact "${name}"` };
   const window = match?.[2];
   if (fact.kind === 'listed') {
-    return window !== undefined && isListName(window)
+    return window !== undefined && isName(window)
       ? { kind: 'fact', fact: refs.internListed(name, fact, window) }
       : { kind: 'bad parameter', message: `"${name}" needs a shared list: {${name}(blocked-devices)}` };
   }

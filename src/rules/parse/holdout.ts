@@ -1,19 +1,17 @@
 import type { Node } from 'yaml';
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { comparisonsIn } from '../condition.ts';
 import type { Problem } from '../problem.ts';
 import { compare, FactsByName } from '../proof/facts-by-name.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
 import { type KnownRules, knowledgeOf } from '../proof/relations.ts';
 import type { Holdout, ParsedRules, Rule } from '../rule-set.ts';
+import { checkCurrency, checkDecimal } from './money.ts';
 import type { Members, YamlFile } from './yaml-file.ts';
 
 /** `2%`, `0.5%`: at most two digits on either side of the point. */
 export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
 
 const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
-const CURRENCY = new RegExp(CURRENCY_PATTERN);
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** Of the clients, at most so many may do without a rule: the others pay for what is learnt from them. */
 const HOLDOUT_SHARE_MAX = 0.5;
@@ -54,20 +52,10 @@ function readMaxAmounts(file: YamlFile, node: Node): Readonly<Record<string, num
   if (amounts === null) return null;
   const read: Record<string, number> = {};
   for (const [currency, { key, value }] of amounts) {
-    if (!CURRENCY.test(currency)) {
-      return file.report(
-        key,
-        `currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`,
-      );
-    }
-    const amount = file.text(value, `holdoutMaxAmount in ${currency}`);
-    if (amount === null) return null;
-    if (!DECIMAL.test(amount)) {
-      return file.report(
-        value,
-        `holdoutMaxAmount in ${currency} must be a decimal text, like "250.00", not "${amount}"`,
-      );
-    }
+    if (!checkCurrency(file, key, currency)) return null;
+    const name = `holdoutMaxAmount in ${currency}`;
+    const amount = file.text(value, name);
+    if (amount === null || !checkDecimal(file, value, name, amount)) return null;
     read[currency] = Number(amount);
   }
   if (amounts.size > 0) return read;

@@ -1,16 +1,13 @@
 import type { Node } from 'yaml';
 import type { LadderSettings } from '../../client/ladder.ts';
 import { formatDuration } from '../duration.ts';
+import { isName } from '../name.ts';
 import { suggest } from '../problem.ts';
-import { type Members, optional, type YamlFile } from './yaml-file.ts';
+import { type Members, NO_MEMBERS, optional, type YamlFile } from './yaml-file.ts';
 
 export const LADDER_LEVELS_MAX = 20;
 
 const LADDERS_MAX = 20;
-
-export const LADDER_NAME_PATTERN = '^[a-z][a-z0-9]*(-[a-z0-9]+)*$';
-
-const LADDER_NAME = new RegExp(LADDER_NAME_PATTERN);
 
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
 const LADDER_MS_MAX = 365 * 24 * 3600_000;
@@ -69,8 +66,6 @@ export class RuleLadders {
 const REQUIRED = ['levels', 'resetAfter'];
 const MEMBERS = [...REQUIRED, 'ladders'];
 
-const NO_MEMBERS: Members = new Map();
-
 /** What stands under `ladders:`; null when that is not a mapping, or has too many entries. */
 function namedIn(file: YamlFile, members: Members | null): Members | null {
   const node = members?.get('ladders')?.value;
@@ -91,7 +86,7 @@ function readNamed(
   let sound = true;
   for (const [name, { key, value }] of members) {
     const levelsMs = readLevels(file, value, `the ladder "${name}"`);
-    if (!LADDER_NAME.test(name) || name.length > 64) {
+    if (!isName(name)) {
       file.report(
         key,
         `the name of a ladder has lower-case words joined by "-", like patient, unlike "${name}"`,

@@ -1,6 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { type Condition, foldCondition } from '../condition.ts';
+import { isName } from '../name.ts';
 import {
   type GroupParams,
   type ParsedRules,
@@ -14,13 +15,11 @@ import type { RuleNames, RuleStage } from './comparison.ts';
 import { ConditionReader } from './condition.ts';
 import { readHoldout } from './holdout.ts';
 import { readReason } from './reason.ts';
-import { type Members, optional, type YamlFile } from './yaml-file.ts';
+import { type Members, NO_MEMBERS, optional, type YamlFile } from './yaml-file.ts';
 
 export const RULES_MAX = 500;
 export const PRIORITY_MAX = 1_000_000;
 export const WEIGHT_MAX = 1000;
-
-const NO_MEMBERS: Members = new Map();
 
 /** How the rules of one file are read: what they have besides name, description and conditions. */
 interface RuleForm<Params> {
@@ -199,7 +198,7 @@ function readName(file: YamlFile, node: Node): string | null {
   if (name === 'otherwise') {
     return file.report(node, '"otherwise" is the name of the answer when no rule matches');
   }
-  if (/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) && name.length <= 64) return name;
+  if (isName(name)) return name;
   return file.report(
     node,
     `name must be lower-case words joined by "-", at most 64 characters, like asked-too-early, not "${name}"`,

@@ -1,10 +1,10 @@
 import type { Node } from 'yaml';
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { suggest } from '../problem.ts';
 import { isRuleVersion, type PlatformSettings, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import { checkCurrency, checkDecimal } from './money.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import { type Member, optional, type YamlFile } from './yaml-file.ts';
 
@@ -12,9 +12,6 @@ import { type Member, optional, type YamlFile } from './yaml-file.ts';
 const DEFAULT_TIME_ZONE = 'UTC';
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
-
-const CURRENCY = new RegExp(CURRENCY_PATTERN);
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** What one platform has of its own; null means that it has the rule set's. */
 type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
@@ -109,8 +106,7 @@ function readPlatform(file: YamlFile, node: Node, what: string, ladders: RuleLad
 
 function readCurrency(file: YamlFile, node: Node): string | null {
   const text = file.text(node, 'currency');
-  if (text === null || CURRENCY.test(text)) return text;
-  return file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
+  return text !== null && checkCurrency(file, node, text) ? text : null;
 }
 
 /** An offset such as +02:00 is not a time zone: it has no summer time. */
@@ -171,14 +167,10 @@ function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonl
   if (amounts === null) return null;
   const items: string[] = [];
   for (const [currency, { key, value }] of amounts) {
-    const amount = file.text(value, `the limit in ${currency}`);
-    if (!CURRENCY.test(currency)) {
-      file.report(key, `currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`);
-    } else if (amount !== null && !DECIMAL.test(amount)) {
-      file.report(value, `the limit in ${currency} must be a decimal text, like "250.00", not "${amount}"`);
-    } else if (amount !== null) {
-      items.push(`${currency}:${amount}`);
-    }
+    const name = `the limit in ${currency}`;
+    const amount = file.text(value, name);
+    if (!checkCurrency(file, key, currency) || amount === null) continue;
+    if (checkDecimal(file, value, name, amount)) items.push(`${currency}:${amount}`);
   }
   return items;
 }

@@ -25,6 +25,8 @@ export interface Member {
 
 export type Members = ReadonlyMap<string, Member>;
 
+export const NO_MEMBERS: Members = new Map();
+
 /** What a member that may be absent says; null when it is absent or not sound. */
 export function optional<T>(member: Member | undefined, read: (node: Node) => T | null): T | null {
   return member === undefined ? null : read(member.value);

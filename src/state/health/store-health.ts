@@ -1,14 +1,7 @@
 /** A promise that a server does not keep, or that could not be checked. */
-export type WarningKind = 'clock' | 'version' | 'eviction' | 'append-only' | 'memory' | 'unchecked';
+export const WARNING_KINDS = ['clock', 'version', 'eviction', 'append-only', 'memory', 'unchecked'] as const;
 
-export const WARNING_KINDS = [
-  'clock',
-  'version',
-  'eviction',
-  'append-only',
-  'memory',
-  'unchecked',
-] as const satisfies readonly WarningKind[];
+export type WarningKind = (typeof WARNING_KINDS)[number];
 
 export interface StoreWarning {
   readonly kind: WarningKind;

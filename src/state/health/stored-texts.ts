@@ -1,5 +1,7 @@
 /** What a text holds: the state of a client, a document, or a register. */
-export type TextKind = 'client' | 'document' | 'register';
+export const TEXT_KINDS = ['client', 'document', 'register'] as const;
+
+export type TextKind = (typeof TEXT_KINDS)[number];
 
 /** Where a text is kept: under the client's hash, `collection/name` of a document, or the register's name. */
 export interface TextPlace {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { StoredText, StoredTexts, TextKind } from '../health/stored-texts.ts';
+import { type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '../health/stored-texts.ts';
 import type { RunCall } from '../run-call.ts';
 import { textOf } from '../snapshot.ts';
 import { RETENTION } from '../store.ts';
@@ -11,8 +11,6 @@ const PLACES = {
   document: { table: 'documents', name: 'key', text: 'value', prefix: 'document:' },
   register: { table: 'registers', name: 'name', text: 'value', prefix: '' },
 } as const satisfies Record<TextKind, unknown>;
-
-const KINDS = ['client', 'document', 'register'] as const satisfies readonly TextKind[];
 
 /** Rows that are read at once: some milliseconds, in which no request is served. */
 const PAGE_ROWS = 500;
@@ -56,7 +54,7 @@ function keep(db: DatabaseSync, clientHash: string, nowMs: number): void {
 }
 
 async function* allTexts(db: DatabaseSync, run: RunCall): AsyncGenerator<StoredText> {
-  for (const kind of KINDS) {
+  for (const kind of TEXT_KINDS) {
     const { table, name, text, prefix } = PLACES[kind];
     const page = db.prepare(
       `SELECT ${name} AS name, ${text} AS text FROM ${table} WHERE ${name} > ? ORDER BY ${name} LIMIT ${PAGE_ROWS}`,

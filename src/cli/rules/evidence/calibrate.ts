@@ -8,19 +8,11 @@ import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
-import { parseTime } from '../../time-option.ts';
+import { parseTime, timeText } from '../../time.ts';
 import { draftFrom } from '../new.ts';
 import { fromHere, soundRuleSet } from '../rule-folders.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import {
-  countText,
-  estimateText,
-  NO_DECISION,
-  section,
-  shareText,
-  spanText,
-  timeText,
-} from './evidence-text.ts';
+import { countText, estimateText, NO_DECISION, section, shareText, spanText } from './evidence-text.ts';
 
 interface CalibrateOptions extends EvidenceOptions {
   readonly split?: string;

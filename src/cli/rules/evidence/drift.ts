@@ -6,17 +6,9 @@ import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-
 import { UsageError } from '../../exit.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
-import { parseTime } from '../../time-option.ts';
+import { parseTime, timeText } from '../../time.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import {
-  countText,
-  estimateText,
-  NO_DECISION,
-  section,
-  shareText,
-  spanText,
-  timeText,
-} from './evidence-text.ts';
+import { countText, estimateText, NO_DECISION, section, shareText, spanText } from './evidence-text.ts';
 
 interface DriftOptions extends EvidenceOptions {
   readonly split?: string;

@@ -8,7 +8,7 @@ import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
 import { erasedNow, readArchiveConfig } from '../../archive/archive-folder.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
-import { parseTime } from '../../time-option.ts';
+import { parseTime } from '../../time.ts';
 import { soundRuleSet } from '../rule-folders.ts';
 import { progressBar } from './progress-bar.ts';
 

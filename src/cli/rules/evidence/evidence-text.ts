@@ -1,9 +1,10 @@
 import type { HeldOutCount } from '../../../evidence/backtest/held-out.ts';
 import type { OrderCounts } from '../../../evidence/report/rule-report.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import { listText } from '../../../rules/condition-text.ts';
+import { sharedListsText } from '../../../rules/condition-text.ts';
 import type { Estimate } from '../../../statistics/bootstrap.ts';
 import type { ShareInterval } from '../../../statistics/share-interval.ts';
+import { timeText } from '../../time.ts';
 
 /** What every table of evidence says above it: from when to when, and what is missing. */
 export function spanText({ from, to, decisions, gaps, torn }: EvidenceSpan): readonly string[] {
@@ -50,10 +51,6 @@ export function amountText(sum: number): string {
   return sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: sum < 1 ? 9 : 2 });
 }
 
-export function timeText(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
-}
-
 /** A titled part of an output, its lines moved in. */
 export function section(title: string, body: string): string {
   const lines = body.split('\n').map((line) => `  ${line}`);
@@ -71,7 +68,7 @@ export function heldOutText(side: string, heldOut: readonly HeldOutCount[]): rea
 /** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */
 export function emptyListsText(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
-  const names = lists.map((name) => `"${name}"`);
-  const which = `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(names, 'or')}`;
-  return [`In what is lived through again nobody is on ${which}: the inputs do not tell who was.`];
+  return [
+    `In what is lived through again nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`,
+  ];
 }

@@ -1,6 +1,7 @@
 import type { SuggestedChange, SuggestedEffect, Suggestion } from '../../../evidence/suggest/suggest.ts';
 import type { Effect, TradeOff } from '../../../evidence/sweep/trade-off.ts';
 import { table } from '../../table.ts';
+import { timeText } from '../../time.ts';
 import {
   countText,
   emptyListsText,
@@ -10,7 +11,6 @@ import {
   section,
   shareText,
   spanText,
-  timeText,
 } from './evidence-text.ts';
 
 /** A suggestion for people; every figure is of the later part. */

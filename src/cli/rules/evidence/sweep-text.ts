@@ -1,6 +1,7 @@
 import type { SweepReport, SweptCombination } from '../../../evidence/sweep/sweep.ts';
 import { type Effect, PARTS, type PartName, type TimePart } from '../../../evidence/sweep/trade-off.ts';
 import { table } from '../../table.ts';
+import { timeText } from '../../time.ts';
 import {
   countText,
   emptyListsText,
@@ -9,7 +10,6 @@ import {
   section,
   shareText,
   spanText,
-  timeText,
 } from './evidence-text.ts';
 
 /** A sweep's report for people. */

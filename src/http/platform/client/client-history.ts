@@ -2,15 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { OrderOutcome } from '../../../client/order.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
-import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
+import { list, named, nullable, type Shape, shape } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
 import { ScoreAnswerSchema } from '../../openapi/score-answer.ts';
-import { epochMs, outcome, outcomeCause, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { always, epochMs, outcome, outcomeCause, ruleVersion, word, yesNo } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 
-const kind = <const Name extends string>(name: Name) => choice([name] as const, `Always "${name}"`);
 const at = epochMs('When it was accepted');
 
 const ScoredRequestSchema = shape('What the caller asked with', {
@@ -32,19 +31,19 @@ const HistoryEntrySchema = named(
   Type.Union(
     [
       shape('A score was asked', {
-        kind: kind('score'),
+        kind: always('score'),
         at,
         request: ScoredRequestSchema,
         ruleVersion,
         answer: ScoreAnswerSchema,
       }),
       shape('A verdict was asked', {
-        kind: kind('verdict'),
+        kind: always('verdict'),
         at,
         decision: DecisionSchema,
       }),
       shape('An outcome was reported, and counted or corrected', {
-        kind: kind('outcome'),
+        kind: always('outcome'),
         at,
         orderRef: word("The caller's order"),
         outcome,
@@ -52,12 +51,12 @@ const HistoryEntrySchema = named(
         occurredAt: epochMs('When the order became final, as reported'),
       }),
       shape('A binding was set or lifted', {
-        kind: kind('binding'),
+        kind: always('binding'),
         at,
         binding: nullable(BindingSchema),
       }),
       shape('An override was set or lifted', {
-        kind: kind('override'),
+        kind: always('override'),
         at,
         override: nullable(OverrideSchema),
       }),

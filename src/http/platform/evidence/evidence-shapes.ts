@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
 import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
 import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
@@ -14,7 +15,7 @@ export const EvidenceJobSchema = named(
     kind: choice(TASK_KINDS, 'What it is'),
     rules: nullable(ruleSet),
     against: nullable(ruleSet),
-    mode: nullable(choice(['recorded', 'closed-loop'] as const, 'Of a backtest')),
+    mode: nullable(choice(BACKTEST_MODES, 'Of a backtest')),
     vary: nullable(list(word('PATH=VALUES'), 'Of a sweep')),
     by: nullable(word('Of a report: the slices that each rule is shown by')),
     budgetPercent: nullable(percent('Of a suggestion: the paid orders that may be refused besides')),

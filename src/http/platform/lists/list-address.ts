@@ -1,10 +1,5 @@
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
-import {
-  isListName,
-  LIST_NAME_CHARACTERS_MAX,
-  LIST_NAME_FORM,
-  LIST_NAME_PATTERN,
-} from '../../../rules/list-name.ts';
+import { isName, LIST_NAME_FORM, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../../rules/name.ts';
 import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
 import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import { badRequest, refusal } from '../../request/problems.ts';
@@ -22,10 +17,10 @@ export const LIST_IN_PATH: Parameter<string> = {
   in: 'path',
   required: true,
   description: 'The name of the list',
-  schema: { type: 'string', pattern: LIST_NAME_PATTERN, maxLength: LIST_NAME_CHARACTERS_MAX },
+  schema: { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX },
   read: ({ params }) => {
     const list = params['list'] ?? '';
-    if (isListName(list)) return list;
+    if (isName(list)) return list;
     throw BAD_LIST_ADDRESS.problem(`The name of a list has ${LIST_NAME_FORM}.`);
   },
 };

@@ -1,3 +1,4 @@
+import { ENTRY_EFFECTS } from '../../../lists/list-editor.ts';
 import { choice } from '../../../shapes.ts';
 import { word } from '../../openapi/words.ts';
 import { operation } from '../../operation/operation.ts';
@@ -11,10 +12,7 @@ import type { ListParts } from './lists.ts';
 
 const ListLineResultSchema = lineResult('ListLineResult', {
   value: word('As it was sent'),
-  result: choice(
-    ['added', 'changed', 'unchanged', 'removed', 'absent'] as const,
-    'absent: it was not there to be removed',
-  ),
+  result: choice(ENTRY_EFFECTS, 'absent: it was not there to be removed'),
 });
 
 /** Lines, which are read while they are answered. */

@@ -1,3 +1,4 @@
+import { OUTCOME_EFFECTS } from '../../../client/changes.ts';
 import type { OrderReport, ScoringService } from '../../../service.ts';
 import { choice, named, shape } from '../../../shapes.ts';
 import { word } from '../../openapi/words.ts';
@@ -19,7 +20,7 @@ export const OutcomeResultSchema = named(
     clientIdKey: word('As reported'),
     orderRef: word('As reported'),
     result: choice(
-      ['recorded', 'superseded', 'unchanged', 'stale'] as const,
+      OUTCOME_EFFECTS,
       'recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known',
     ),
   }),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { COMPARED_SHARES } from '../../../rollout/guard.ts';
 import { choice, list, meaning, named, nullable, shape } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { count, epochMs, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
@@ -38,7 +39,10 @@ export const TrialSchema = named(
     arms: shape('By version', { active: arm, candidate: arm }),
     shares: list(
       shape('A share of the clients of both versions', {
-        name: choice(['BLOCK', 'WAIT', 'bot flag', 'paid'] as const, 'Of what'),
+        name: choice(
+          COMPARED_SHARES.map(({ name }) => name),
+          'Of what',
+        ),
         active: interval,
         candidate: interval,
       }),
@@ -104,7 +108,7 @@ export const RolloutSchema = named(
       shape('A version on trial', {
         version: ruleVersion,
         digest: word('Over its files'),
-        mode: choice(['shadow', 'canary'] as const, 'shadow: compared only; canary: decides for `percent`'),
+        mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
         percent: percent('Of the clients'),
         trial: word('Names the trial'),
         since: epochMs('Start of the trial'),

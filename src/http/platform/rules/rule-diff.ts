@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/rule-difference.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { choice, list, named, shape } from '../../../shapes.ts';
 import { clientGroup, factValue, isBot, ruleVersion, verdict, word, yesNo } from '../../openapi/words.ts';
@@ -26,21 +27,9 @@ export const RuleDiffSchema = named(
     after: ruleVersion,
     differences: list(
       shape('One thing that is decided otherwise', {
-        part: choice(
-          [
-            'settings',
-            'ladder',
-            'platforms',
-            'limits',
-            'lists',
-            'groups',
-            'bot-signals',
-            'verdicts',
-          ] as const,
-          'Where',
-        ),
+        part: choice(DIFF_PARTS, 'Where'),
         name: word('A rule, a condition, a setting, a level, a list or a platform'),
-        kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'] as const, 'How'),
+        kind: choice(DIFFERENCE_KINDS, 'How'),
         text: word('For people'),
       }),
       'Part by part; comments, layout and descriptions do not count',

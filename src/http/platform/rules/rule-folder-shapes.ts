@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
+import { UNSEEN_SIDES } from '../../../analysis/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
 import { choice, list, named, nullable, shape } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { count, location, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { always, count, location, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
 
 /** The rule sets of a node as they are answered. */
 
@@ -40,17 +41,17 @@ const domain = Type.Unsafe<FactDomain>({
   description: 'What values the fact can have',
   oneOf: [
     shape('A number', {
-      type: choice(['number'] as const, 'Always "number"'),
+      type: always('number'),
       integer: yesNo('Whole numbers only'),
       min: Type.Number(),
       max: Type.Number(),
     }),
-    shape('true or false', { type: choice(['boolean'] as const, 'Always "boolean"') }),
+    shape('true or false', { type: always('boolean') }),
     shape('One of some words', {
-      type: choice(['enum'] as const, 'Always "enum"'),
+      type: always('enum'),
       values: list(Type.String(), 'The words'),
     }),
-    shape('A text', { type: choice(['text'] as const, 'Always "text"') }),
+    shape('A text', { type: always('text') }),
   ],
 });
 
@@ -90,7 +91,7 @@ export const CoverageSchema = shape('What the cases of the version say', {
         rule: word('Of the rule'),
         condition: word('As written'),
         at: location,
-        missing: choice(['true', 'false', 'true and false'] as const, 'What no case has shown'),
+        missing: choice(UNSEEN_SIDES, 'What no case has shown'),
       }),
       'In the order of asking',
     ),
