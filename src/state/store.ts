@@ -54,8 +54,8 @@ export interface Store {
   sightings(ask: SightingsAsk): Promise<Sightings>;
 
   /**
-   * Binds an Idempotency-Key of a platform to the request that came with it first.
-   * Gives the hash of that first request, for at least RETENTION.idempotencyMs.
+   * Binds an Idempotency-Key of a platform to the request that came with it first, until RETENTION.claimMs
+   * after that request came last. Gives the hash of it.
    */
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string>;
 
@@ -282,8 +282,9 @@ export const RETENTION = {
   decisionMs: 90 * DAY_MS,
   /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,
-  /** Stored answers of verdicts with an Idempotency-Key. */
+  /** Stored answers of verdicts with an Idempotency-Key, and whose key it is: longer, for an answer comes after its claim. */
   idempotencyMs: DAY_MS,
+  claimMs: DAY_MS + 60_000,
   /** Who was seen on a fingerprint or IP. */
   sightingMs: 7 * DAY_MS,
   /** Decisions listed for one order. */

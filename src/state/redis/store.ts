@@ -170,12 +170,15 @@ class RedisStore implements Store {
 
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string> {
     const claim = claimKey(platform, nameOf(key));
+    const expiration = { type: 'PX', value: RETENTION.claimMs } as const;
     return this.#calls.on(claim)(async () => {
       const earlier = await this.#commands.set(claim, requestHash, {
         condition: 'NX',
         GET: true,
-        expiration: { type: 'PX', value: RETENTION.idempotencyMs },
+        expiration,
       });
+      // The answer may be given only now, long after the key came first, and is kept for a day from then on.
+      if (earlier === requestHash) await this.#commands.set(claim, requestHash, { expiration });
       return earlier ?? requestHash;
     });
   }

@@ -48,7 +48,7 @@ function clientStatements(sql: Prepare) {
     ),
     removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
     claim: sql(
-      'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at WHERE claims.request_hash = excluded.request_hash',
     ),
     claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
     register: sql('SELECT value FROM registers WHERE name = ?'),

@@ -154,7 +154,7 @@ class SqliteStore implements Store {
       this.#writes.run(() => {
         const now = this.#clock();
         this.#sql.removeClaim.run(platform, key, now);
-        this.#sql.claim.run(platform, key, requestHash, now + RETENTION.idempotencyMs);
+        this.#sql.claim.run(platform, key, requestHash, now + RETENTION.claimMs);
         return String(this.#sql.claimed.get(platform, key)?.['request_hash']);
       }),
     );

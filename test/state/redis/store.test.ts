@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Hints } from '../../../src/client/hints.ts';
 import {
+  claimKey,
   decisionKey,
   formerOrderKey,
   journalKey,
@@ -9,6 +10,7 @@ import {
   orderKey,
   PARTITIONS,
   partitionOf,
+  rateKey,
   stateKey,
 } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
@@ -123,6 +125,25 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);
     }
+  });
+
+  it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {
+    const { port } = master();
+    const platform = newPlatform();
+    const claim = claimKey(platform, nameOf('key'));
+    await store.claimIdempotencyKey(platform, 'key', 'first');
+    await command(port, ['PEXPIRE', claim, '60000']);
+    await store.claimIdempotencyKey(platform, 'key', 'second');
+    expect(Number(await command(port, ['PTTL', claim]))).to.be.at.most(60_000);
+    await store.claimIdempotencyKey(platform, 'key', 'first');
+    expect(Number(await command(port, ['PTTL', claim]))).to.be.above(RETENTION.idempotencyMs);
+  });
+
+  it('does not turn callers away because its clock was set back', async () => {
+    const settings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
+    const inAnHour = String(Date.now() + 3_600_000);
+    await command(master().port, ['SET', rateKey('10.0.0.1'), inAnHour, 'PX', '3600000']);
+    expect(await store.rateBuckets.take('10.0.0.1', settings)).to.deep.equal({ admitted: true, delayMs: 0 });
   });
 
   it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {

@@ -107,6 +107,26 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
+  it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {
+    const dayMs = 24 * 60 * MINUTE_MS;
+    let now = T0;
+    const store = openSqliteStore(directory, () => now);
+    const client = newClient();
+    const { platform } = client;
+    const isAnswered = async () => (await store.load(client, { idempotencyKey: 'key' })).answer !== null;
+    await store.claimIdempotencyKey(platform, 'key', 'first');
+    now += dayMs - MINUTE_MS;
+    await store.claimIdempotencyKey(platform, 'key', 'first');
+    await store.commit(withAnswer(verdictOn(client, await store.load(client), 'order'), 'key'));
+    now += dayMs - 1;
+    expect(await isAnswered()).to.equal(true);
+    expect(await store.claimIdempotencyKey(platform, 'key', 'second')).to.equal('first');
+    now += 2 * MINUTE_MS;
+    expect(await isAnswered()).to.equal(false);
+    expect(await store.claimIdempotencyKey(platform, 'key', 'second')).to.equal('second');
+    await store.close();
+  });
+
   it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
     const store = openSqliteStore(directory, () => T0);

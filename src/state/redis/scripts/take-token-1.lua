@@ -1,5 +1,6 @@
 --[[
-  One token out of a bucket; the same rule as takeToken in rate-buckets.ts, in the store's own time.
+  One token out of a bucket; the same rule as takeToken in rate-buckets.ts, in the store's own time. That time may be set
+  back, by hand or by a replica that takes over: what no request can have left there counts for nothing.
 
   KEYS[1] when the bucket would be full again, epoch ms
 
@@ -16,7 +17,9 @@ local delay_ms_max = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now_ms = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local token_ms = 1000 / rate
-local full_at_ms = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now_ms) + token_ms
+local known_ms = tonumber(redis.call('GET', KEYS[1]) or '0')
+if known_ms > now_ms + burst * token_ms + delay_ms_max + 1 then known_ms = 0 end
+local full_at_ms = math.max(known_ms, now_ms) + token_ms
 -- What rounding leaves of fractions of a millisecond is no wait.
 local delay_ms = math.max(0, math.ceil(full_at_ms - now_ms - burst * token_ms - 0.01))
 if delay_ms > delay_ms_max then return -1 end

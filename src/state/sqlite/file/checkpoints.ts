@@ -47,8 +47,11 @@ export class SqliteCheckpoints {
     const thread = new Worker(THREAD, { workerData: this.#path });
     this.#thread = thread;
     thread.unref();
-    // SQLite itself still does the work, only less evenly.
+    // SQLite itself still does the work, only less evenly; whoever wants an empty log has another one started.
     thread.on('error', () => {});
+    thread.once('exit', () => {
+      this.#thread = null;
+    });
     return thread;
   }
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
-import type { LogSync } from './log-sync.ts';
+import { type LogSync, SYNCS_AT_ONCE_MAX } from './log-sync.ts';
 
 interface Pending {
   /** Does the write and gives what is to be done once it is on disk. */
@@ -31,12 +31,6 @@ const RETRY_MS = 5;
 
 /** SQLITE_BUSY: another process holds the lock. */
 const BUSY = 5;
-
-/**
- * Syncs under way at once. A disk now and then takes a hundred times as long as usual for one of them, and the others
- * need not wait for it; and one pool thread is left to everybody else.
- */
-const SYNCS_AT_ONCE_MAX = 3;
 
 /** A write that is committed, and waits for the disk. */
 interface Committed extends Pick<Pending, 'reject'> {
