@@ -42,6 +42,9 @@ export type EntryEdit =
   | { readonly kind: 'put'; readonly ask: EntryAsk }
   | { readonly kind: 'remove'; readonly value: string };
 
+/** What a request leaves of each entry that it is about, by id; null: taken from the list. */
+type Planned = Map<string, ListEntry | null>;
+
 /** What became of a line. */
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
 
@@ -89,11 +92,8 @@ export class ListEditor {
 
   /** The entry for a value; null when the list has none. */
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
-    const kind = this.kindOf(owner, list);
-    if (kind === null) return null;
-    const read = readListValue(kind, value, this.#parts.pseudonym);
-    if (!read.ok) return null;
-    return this.#parts.node.copy.entry(entryId({ owner, list, kind, value: read.value }));
+    const id = this.#idOf({ owner, list }, this.kindOf(owner, list), value);
+    return id === null ? null : this.#parts.node.copy.entry(id);
   }
 
   /** What a list holds; null when it has no entry. */
@@ -109,16 +109,17 @@ export class ListEditor {
   async change(desk: ListDesk, edits: readonly EntryEdit[]): Promise<readonly (EntryEffect | ListRefusal)[]> {
     const { listLog, node } = this.#parts;
     await node.sync();
-    const changes: { readonly id: string; readonly text: string | null }[] = [];
     const room = { entries: 0, keys: 0, kind: this.kindOf(desk.owner, desk.list) };
+    const planned: Planned = new Map();
     const effects = edits.map((edit) => {
       try {
-        return this.#plan(desk, edit, room, changes);
+        return this.#plan(desk, edit, room, planned);
       } catch (error) {
         if (error instanceof ListRefusal) return error;
         throw error;
       }
     });
+    const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
     await listLog.write(changes);
     await node.sync();
     await this.#noteMany(desk, effects);
@@ -141,29 +142,45 @@ export class ListEditor {
     if (known.length > 0) await node.sync();
   }
 
+  /** Lines are read in their order: what an earlier one of the request does is there already for a later one. */
   #plan(
     desk: ListDesk,
     edit: EntryEdit,
     room: { entries: number; keys: number; kind: ListKind | null },
-    changes: { readonly id: string; readonly text: string | null }[],
+    planned: Planned,
   ): EntryEffect {
+    const { copy } = this.#parts.node;
+    const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.entry(id));
     if (edit.kind === 'remove') {
-      const there = this.find(desk.owner, desk.list, edit.value);
-      if (there === null) return 'absent';
-      changes.push({ id: there.id, text: null });
+      const id = this.#idOf(desk, room.kind, edit.value);
+      const there = id === null ? null : standing(id);
+      if (id === null || there === null) return 'absent';
+      planned.set(id, null);
+      if (copy.entry(id) === null) {
+        room.entries -= 1;
+        room.keys -= there.keys.length;
+      }
       return 'removed';
     }
     const entry = this.#entryOf(desk, edit.ask, room);
     room.kind = entry.kind;
     const id = entryId(entry);
-    const before = this.#parts.node.copy.entry(id);
+    const before = standing(id);
     if (before !== null && isSame(before, entry)) return 'unchanged';
-    if (before === null) {
+    planned.set(id, entry);
+    if (before !== null) return 'changed';
+    if (copy.entry(id) === null) {
       room.entries += 1;
       room.keys += entry.keys.length;
     }
-    changes.push({ id, text: encodeEntry(entry) });
-    return before === null ? 'added' : 'changed';
+    return 'added';
+  }
+
+  /** Where the entry for a value of a list stands, if there is one; null when the list cannot have it. */
+  #idOf({ owner, list }: Pick<ListDesk, 'owner' | 'list'>, kind: ListKind | null, value: string): string | null {
+    if (kind === null) return null;
+    const read = readListValue(kind, value, this.#parts.pseudonym);
+    return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
 
   /** Throws ListRefusal. `room` is what the same request takes besides. */

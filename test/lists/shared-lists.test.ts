@@ -186,7 +186,7 @@ describeOnStores('shared lists', (store) => {
     expect(effects.map((effect) => (effect instanceof ListRefusal ? effect.message : effect))).to.deep.equal([
       'The list watched has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
       'added',
-      'added',
+      'unchanged',
       'The list watched holds entries of kind client, not method.',
       'expiresAt lies in the past; leave it out for an entry without an end.',
       'A value has 1 to 256 characters of well-formed Unicode.',
@@ -199,9 +199,23 @@ describeOnStores('shared lists', (store) => {
     ]);
     const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
     expect(entries.map(({ after }) => after)).to.deep.equal([
-      { added: 2, changed: 0, removed: 0 },
+      { added: 1, changed: 0, removed: 0 },
       { added: 0, changed: 1, removed: 0 },
     ]);
+  });
+
+  it('do what the lines of one request say one after the other, the last one about a value at last', async () => {
+    const { editor, desk, platform, node, put: putOne } = fleet(store());
+    const put = (value: string) =>
+      ({ kind: 'put', ask: { value, kind: 'client', reason: 'import', expiresAt: null } }) as const;
+    const remove = (value: string) => ({ kind: 'remove', value }) as const;
+    await putOne('bob', { reason: 'import' });
+    const edits = [put('ann'), remove('ann'), remove('bob'), put('bob'), put('carl'), remove('carl'), put('carl')];
+    expect(await editor.change(desk, edits)).to.deep.equal([
+      ...['added', 'removed', 'removed', 'added', 'added', 'removed', 'added'],
+    ]);
+    const listed = ['ann', 'bob', 'carl'].map((name) => isListed(node, platform, name));
+    expect(listed).to.deep.equal([false, true, true]);
   });
 
   it('lose an erased client, and the audit log what was noted about it', async () => {
