@@ -177,7 +177,11 @@ export class ListEditor {
   }
 
   /** Where the entry for a value of a list stands, if there is one; null when the list cannot have it. */
-  #idOf({ owner, list }: Pick<ListDesk, 'owner' | 'list'>, kind: ListKind | null, value: string): string | null {
+  #idOf(
+    { owner, list }: Pick<ListDesk, 'owner' | 'list'>,
+    kind: ListKind | null,
+    value: string,
+  ): string | null {
     if (kind === null) return null;
     const read = readListValue(kind, value, this.#parts.pseudonym);
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;

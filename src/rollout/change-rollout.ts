@@ -9,6 +9,7 @@ import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
   type Goal,
+  previousActive,
   type Rollout,
   type RolloutChange,
   repaired,
@@ -31,6 +32,8 @@ export interface RolloutStatus {
   readonly nodes: readonly NodeView[] | null;
   /** What all nodes saw of the trial under way, on the platforms that the viewer may see; null without one. */
   readonly trial: TrialView | null;
+  /** Where a rollback leads when nothing is on trial; null: nowhere. */
+  readonly previous: VersionRef | null;
 }
 
 /** Who follows a change, and who does not yet. */
@@ -60,11 +63,18 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
     unreadable: stored !== null && rollout === null,
     nodes: platform === null ? nodes.map(viewOfNode) : null,
     trial: candidate === null ? null : await viewOfTrial(candidate, nodes, platform, decisionOf),
+    previous: rollout === null ? null : previousActive(rollout),
   };
 }
 
 function viewOfNode({ counts: _, layout: _layout, ...view }: NodeReport): NodeView {
   return view;
+}
+
+/** A change as somebody asks for it. */
+export interface AskedChange extends RolloutChange {
+  /** The revision that they looked at: what another one by now would make of it, nobody has seen. Null: whatever it is. */
+  readonly revision: number | null;
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
@@ -73,7 +83,7 @@ export async function rollOut(
   rules: LoadedRules,
   version: RuleVersion,
   goal: Goal,
-  change: RolloutChange,
+  { revision, ...change }: AskedChange,
 ): Promise<FollowReport> {
   // Somebody may have made or released it a moment ago, past this node.
   await isTakenUp(() => rules.isAsOnDisk(version));
@@ -87,6 +97,7 @@ export async function rollOut(
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) throw new RolloutRefused(UNREADABLE);
+  requireRevision(rollout, revision);
   const { active } = rollout;
   if (active.version === version) throw new RolloutRefused(`${version} is active already`);
   const to = { version, digest: ruleSet.digest };
@@ -104,10 +115,15 @@ const UNREADABLE =
  * read is rewritten from what the nodes follow, without a candidate. The version that was taken back is
  * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
  */
-export async function rollBack(fleet: Fleet, rulesDir: string, change: RolloutChange): Promise<FollowReport> {
+export async function rollBack(
+  fleet: Fleet,
+  rulesDir: string,
+  { revision, ...change }: AskedChange,
+): Promise<FollowReport> {
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
+  requireRevision(rollout, revision);
   const next = takeBack(rollout, change);
   if (next === null) throw new RolloutRefused('there is no candidate and no earlier version to return to');
   if (rollout.candidate === null) await requireOnEveryNode(fleet, next.active);
@@ -115,6 +131,15 @@ export async function rollBack(fleet: Fleet, rulesDir: string, change: RolloutCh
   const back = rollout.candidate ?? rollout.active;
   if (rollout.candidate?.mode !== 'shadow') noteRolledBack(join(rulesDir, back.version), change);
   return report;
+}
+
+function requireRevision({ revision, history }: Rollout, seen: number | null): void {
+  if (seen === null || seen === revision) return;
+  const last = history.at(-1);
+  const why = last === undefined ? '' : `: ${last.action} to ${last.to} by ${last.who} (${last.reason})`;
+  throw new RolloutRefused(
+    `the rollout is at revision ${revision} by now, not at ${seen}${why}; look at it again`,
+  );
 }
 
 /** What the node with the newest revision decides with. */

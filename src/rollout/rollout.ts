@@ -16,7 +16,7 @@ export interface Candidate extends VersionRef {
   readonly trial: string;
   /** Epoch ms. */
   readonly since: number;
-  /** Since when it decides for this share of the clients; rollouts that were stored before do not say. */
+  /** Since when it decides for this share of the clients, beside this active version; rollouts that were stored before do not say. */
   readonly stageSince?: number;
   /** The trial ends itself when a share leaves the active version's by more points than this. */
   readonly guardPoints: number | null;
@@ -137,7 +137,9 @@ export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: Ro
     }
     case 'active': {
       const active = { version: to.version, digest: to.digest };
-      const candidate = rollout.candidate?.version === to.version ? null : rollout.candidate;
+      const other = rollout.candidate?.version === to.version ? null : rollout.candidate;
+      // It is compared with another version from now on.
+      const candidate = other === null ? null : { ...other, stageSince: change.at };
       return next(rollout, { active, candidate }, 'active', to, change);
     }
     default:
@@ -166,13 +168,28 @@ export function repaired(revision: number, active: VersionRef, { who, at, reason
   return { revision: revision + 1, active: { version, digest }, candidate: null, history: [entry] };
 }
 
-/** The newest version in the history that was active and is not now. */
+/** The version that was active before, but for those that were taken back since: a second rollback brings none of them in again. */
 export function previousActive({ active, history }: Rollout): VersionRef | null {
-  const entry = history.findLast(
-    ({ action, to }) =>
-      (action === 'active' || action === 'start' || action === 'repair') && to !== active.version,
-  );
-  return entry === undefined ? null : { version: entry.to, digest: entry.digest };
+  let standing: readonly VersionRef[] = [];
+  for (const { action, to, digest } of history) {
+    const reached = { version: to, digest };
+    if (action === 'start' || action === 'repair' || action === 'active')
+      standing = [...without(standing, to), reached];
+    // Of a candidate that was taken back, `to` is what was active all the time.
+    else if (action === 'rollback' || action === 'guard')
+      standing = [...standing.slice(0, placeOf(standing, to)), reached];
+  }
+  return without(standing, active.version).at(-1) ?? null;
+}
+
+function without(versions: readonly VersionRef[], version: string): readonly VersionRef[] {
+  return versions.filter((one) => one.version !== version);
+}
+
+/** Behind all of them when it is not there: a long history has lost its beginning. */
+function placeOf(versions: readonly VersionRef[], version: string): number {
+  const place = versions.findIndex((one) => one.version === version);
+  return place === -1 ? versions.length : place;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Candidate } from './rollout.ts';
 
-/** A part of a trial in which the arms stay the same: it ends when the mode or the share of the clients changes. */
+/** A part of a trial in which the arms stay the same: it ends when the mode, the share of the clients or the active version changes. */
 export interface Stage {
   readonly trial: string;
   /** Epoch ms. */
@@ -9,5 +9,5 @@ export interface Stage {
 
 /** The stage that a candidate is in. Clients who changed arms with a new share are counted from zero. */
 export function stageOf({ trial, mode, percent, since, stageSince = since }: Candidate): Stage {
-  return { trial: `${trial}/${mode}/${percent}`, since: stageSince };
+  return { trial: `${trial}/${mode}/${percent}/${stageSince}`, since: stageSince };
 }

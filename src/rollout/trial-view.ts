@@ -22,7 +22,7 @@ export interface TrialView {
   readonly arms: TrialFigures['arms'];
   /** Of a canary, by clients. */
   readonly shares: readonly ClientShare[];
-  /** Why the guard takes the canary back; null while it does not, or there is none. */
+  /** Why the guard takes the canary back; null while it does not, or there is none, and for one platform: the guard goes by all. */
   readonly breach: string | null;
   readonly shadow: {
     readonly compared: number;
@@ -60,7 +60,7 @@ export async function viewOfTrial(
     trial,
     arms,
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
-    breach: breachOf(candidate, arms),
+    breach: platform === null ? breachOf(candidate, arms) : null,
     shadow: { ...shadow, differences },
     candidateErrors,
   };

@@ -409,6 +409,8 @@ export interface Override {
 export interface RollbackRequest {
   /** Why, for the history */
   readonly reason: string;
+  /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
+  readonly revision?: number | undefined;
 }
 
 /** Which version decides */
@@ -449,6 +451,8 @@ export interface RolloutRequest {
   readonly guard?: number | undefined;
   /** Why, for the history */
   readonly reason: string;
+  /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
+  readonly revision?: number | undefined;
 }
 
 /** The rollout and the fleet */
@@ -457,6 +461,10 @@ export interface RolloutStatus {
   readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[] | null;
   readonly trial: TrialCounts | null;
+  readonly previous: {
+    readonly version: string;
+    readonly digest: string;
+  } | null;
 }
 
 /** How the rules came to a verdict */

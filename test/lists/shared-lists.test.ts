@@ -210,7 +210,15 @@ describeOnStores('shared lists', (store) => {
       ({ kind: 'put', ask: { value, kind: 'client', reason: 'import', expiresAt: null } }) as const;
     const remove = (value: string) => ({ kind: 'remove', value }) as const;
     await putOne('bob', { reason: 'import' });
-    const edits = [put('ann'), remove('ann'), remove('bob'), put('bob'), put('carl'), remove('carl'), put('carl')];
+    const edits = [
+      put('ann'),
+      remove('ann'),
+      remove('bob'),
+      put('bob'),
+      put('carl'),
+      remove('carl'),
+      put('carl'),
+    ];
     expect(await editor.change(desk, edits)).to.deep.equal([
       ...['added', 'removed', 'removed', 'added', 'added', 'removed', 'added'],
     ]);

@@ -12,8 +12,8 @@ import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
-import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 
@@ -51,9 +51,9 @@ class TestFleet {
     return new Fleet(store);
   }
 
-  async rollOut(rulesDir: string, version: string, goal: Goal) {
+  async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
     if (!isRuleVersion(version)) throw new Error('no version');
-    const change = { who: 'ann', at: Date.now(), reason: 'a test' };
+    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision };
     return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), version, goal, change);
   }
 
@@ -74,11 +74,12 @@ class TestFleet {
     return rolloutStatus(await this.fleet(), { platform: null, decisionOf: async () => null });
   }
 
-  async rollBack() {
+  async rollBack(revision: number | null = null) {
     return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', {
       who: 'ann',
       at: Date.now(),
       reason: 'a test',
+      revision,
     });
   }
 
@@ -158,6 +159,31 @@ function describeFleet(open: () => Promise<Store>): void {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     await fleet.rollBack();
+    expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
+  });
+
+  it('takes nothing back and brings nothing in over a change that nobody had seen', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' }, 1);
+    const canary = { mode: 'canary', percent: 10, guardPoints: null } as const;
+    await fleet.rollOut(rulesDir, 'p2.v10', canary, 2);
+    await fleet.rollBack(3);
+    const late =
+      'the rollout is at revision 4 by now, not at 3: rollback to p2.v11 by ann (a test); look at it again';
+    expect(await refusal(fleet.rollBack(3))).to.equal(late);
+    expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', canary, 3))).to.equal(late);
+    expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
+  });
+
+  it('does not bring a version in again that was taken back, however often somebody rolls back', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    expect((await fleet.status()).previous?.version).to.equal('p2.v10');
+    await fleet.rollBack();
+    expect((await fleet.status()).previous).to.equal(null);
+    expect(await refusal(fleet.rollBack())).to.equal(
+      'there is no candidate and no earlier version to return to',
+    );
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
   });
 
@@ -350,14 +376,9 @@ describe('a fleet on SQLite', () => {
 });
 
 describeWithServer('redis-server', 'a fleet on Redis', () => {
-  let servers: RedisServers;
-  before(async () => {
-    servers = await startStandalone();
+  let url = '';
+  beforeEach(async () => {
+    url = await emptyRedisUrl();
   });
-  after(() => servers.stop());
-  let database = 0;
-  beforeEach(() => {
-    database++;
-  });
-  describeFleet(() => openPatiently(`${servers.url}/${database % 16}`));
+  describeFleet(() => openPatiently(url));
 });

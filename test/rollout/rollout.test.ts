@@ -9,6 +9,7 @@ import {
   type Rollout,
   takeBack,
 } from '../../src/rollout/rollout.ts';
+import { stageOf } from '../../src/rollout/stage.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 
 function version(text: string): RuleVersion {
@@ -93,6 +94,32 @@ describe('a rollout', () => {
     expect(next?.active).to.deep.equal(V10);
   });
 
+  it('goes back one version after the other, never to one that was taken back', () => {
+    const v12 = { version: version('p2.v12'), digest: 'digest-12' };
+    const tried = advance(
+      advance(advance(START, V11, { mode: 'active' }, by('go')), V10, canary(10), by('compare')),
+      v12,
+      { mode: 'active' },
+      by('go'),
+    );
+    const steps = [1, 2, 3, 4].reduce<readonly (Rollout | null)[]>(
+      (all) => [...all, takeBack(all.at(-1) ?? tried, by('back'))],
+      [tried],
+    );
+    expect(steps.map((step) => step?.active.version ?? null)).to.deep.equal([
+      ...['p2.v12', 'p2.v12', 'p2.v11', 'p2.v10'],
+      null,
+    ]);
+  });
+
+  it('returns to a version that was taken back once and made active again since', () => {
+    const back = takeBack(advance(START, V11, { mode: 'active' }, by('go')), by('back'));
+    if (back === null) throw new Error('nothing was taken back');
+    const again = advance(back, V11, { mode: 'active' }, by('mended'));
+    expect(previousActive(again)).to.deep.equal(V10);
+    expect(previousActive(advance(again, V10, { mode: 'active' }, by('no')))).to.deep.equal(V11);
+  });
+
   it('has nothing to return to after the first start', () => {
     expect(takeBack(START, by('back'))).to.equal(null);
     expect(previousActive(START)).to.equal(null);
@@ -140,6 +167,15 @@ describe('a canary', () => {
     const second = advance(first, V11, canary(20), by('more', 3000));
     expect(candidateOf(second).trial).to.equal(candidateOf(first).trial);
     expect(candidateOf(second).since).to.equal(2000);
+  });
+
+  it('is counted from zero beside another active version, with the same clients', () => {
+    const v12 = { version: version('p2.v12'), digest: 'digest-12' };
+    const first = advance(START, V11, canary(10), by('try', 2000));
+    const beside = candidateOf(advance(first, v12, { mode: 'active' }, by('go', 5000)));
+    expect(beside.trial).to.equal(candidateOf(first).trial);
+    expect(stageOf(beside).since).to.equal(5000);
+    expect(stageOf(beside).trial).not.to.equal(stageOf(candidateOf(first)).trial);
   });
 
   it('begins with other clients when a version comes back for another trial', () => {

@@ -60,6 +60,29 @@ describe('the view of a trial', () => {
     expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);
   });
 
+  it('says that the guard takes a canary back only where it does: by the clients of all platforms', async () => {
+    const canary = { ...CANDIDATE, mode: 'canary', percent: 50, guardPoints: 5 } as const;
+    const arm = (blocked: number) => ({
+      ...NO_COUNTS,
+      clients: { ...NO_COUNTS.clients, seen: 2000, blocked },
+    });
+    const shadow = { compared: 0, different: 0, differences: [] };
+    const figures = (active: number, candidate: number) => ({
+      ...{ arms: { active: arm(active), candidate: arm(candidate) }, candidateErrors: 0, shadow },
+    });
+    const breachOf = async (platform: string | null, platforms: Readonly<Record<string, TrialFigures>>) => {
+      const counts = { trial: stageOf(canary).trial, platforms };
+      const name = platform === null ? null : platformName(platform);
+      return (await viewOfTrial(canary, [{ ...node, counts }], name, async () => null)).breach;
+    };
+    const ours = figures(100, 900);
+    expect(await breachOf(null, { ours })).to.match(
+      /^BLOCK share 45.0 % of 2000 clients against 5.0 % of 2000/,
+    );
+    const evened = { ours, theirs: figures(900, 100) };
+    expect([await breachOf(null, evened), await breachOf('ours', evened)]).to.deep.equal([null, null]);
+  });
+
   it('forgets an order with its client, and keeps the figure', async () => {
     const after = await view('ours', []);
     expect(after.shadow.differences.map(({ count, sampleOrders }) => [count, sampleOrders])).to.deep.equal([

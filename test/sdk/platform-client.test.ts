@@ -168,5 +168,9 @@ describe('the platform client at a running service', () => {
     expect(refused).to.include({ name: 'RolloutRefusedError', status: 409 });
     const back = await operator.rollBack({ reason: 'nothing to' }).catch((error: unknown) => error);
     expect(back).to.include({ name: 'RolloutRefusedError' });
+    const late = await operator
+      .rollOut({ version: 'p2.v10', mode: 'active', reason: 'over another', revision: 1000 })
+      .catch((error: unknown) => error);
+    expect(late).to.be.an('error').that.has.property('message').that.includes('by now, not at 1000');
   });
 });

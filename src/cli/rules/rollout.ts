@@ -24,9 +24,12 @@ interface RolloutOptions {
   readonly canary?: string;
   readonly active?: true;
   readonly guard?: string;
+  readonly revision?: string;
   readonly reason: string;
   readonly json?: true;
 }
+
+type RollbackOptions = Pick<RolloutOptions, 'reason' | 'revision' | 'json'>;
 
 /** rules status, rollout, rollback: which version decides, and how that changes. */
 export function rolloutCommands(rules: Command): void {
@@ -52,6 +55,7 @@ export function rolloutCommands(rules: Command): void {
       'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points',
     )
     .requiredOption('--reason <text>', 'why, for the history')
+    .option('--revision <number>', SEEN)
     .option('--json', 'print one JSON object')
     .action((version: string, options: RolloutOptions) => rollout(version, options));
 
@@ -59,9 +63,12 @@ export function rolloutCommands(rules: Command): void {
     .command('rollback')
     .description('take the candidate back; without one, return to the version before')
     .requiredOption('--reason <text>', 'why, for the history')
+    .option('--revision <number>', SEEN)
     .option('--json', 'print one JSON object')
-    .action((options: { reason: string; json?: true }) => rollback(options));
+    .action((options: RollbackOptions) => rollback(options));
 }
+
+const SEEN = 'refuse when the rollout is not at this revision any more, as "rules status" showed it';
 
 async function status(json: boolean): Promise<void> {
   const { seen, now } = await withOpenStore(async (store, clock) => ({
@@ -75,11 +82,12 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   if (!isRuleVersion(version))
     throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${version}"`);
   const goal = goalOf(options);
+  const revision = seenRevision(options.revision);
   const { rulesDir } = readConfig();
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   try {
     await report(options.json === true, (fleet, at) => {
-      const change = { who: actorOfUser(), at, reason: options.reason };
+      const change = { who: actorOfUser(), at, reason: options.reason, revision };
       return rollOut(fleet, rules, version, goal, change);
     });
   } finally {
@@ -87,9 +95,10 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   }
 }
 
-async function rollback({ reason, json }: { reason: string; json?: true }): Promise<void> {
+async function rollback({ reason, json, ...options }: RollbackOptions): Promise<void> {
+  const revision = seenRevision(options.revision);
   await report(json === true, (fleet, at) =>
-    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason }),
+    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }),
   );
 }
 
@@ -131,6 +140,12 @@ function goalOf({ shadow, canary, active, guard }: RolloutOptions): Goal {
     percent: percentage(canary, '--canary'),
     guardPoints: guard === undefined ? null : percentage(guard, '--guard'),
   };
+}
+
+function seenRevision(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`--revision must be a whole number from 1, not "${text}"`);
 }
 
 function percentage(text: string, option: string): number {

@@ -22,6 +22,7 @@ const status = (...nodes: readonly NodeReport[]) =>
       unreadable: false,
       nodes,
       trial: null,
+      previous: null,
     },
     1000,
   );

@@ -48,7 +48,11 @@ export const TrialSchema = named(
       }),
       'Of a canary',
     ),
-    breach: nullable(word('Why the guard takes the canary back; null while it does not')),
+    breach: nullable(
+      word(
+        'Why the guard takes the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
+      ),
+    ),
     shadow: shape('Answers of a shadow compared with those given', {
       compared: count('Verdicts that both decided'),
       different: count('Of these, answered otherwise'),
@@ -112,7 +116,9 @@ export const RolloutSchema = named(
         percent: percent('Of the clients'),
         trial: word('Names the trial'),
         since: epochMs('Start of the trial'),
-        stageSince: Type.Optional(epochMs('Since when it decides for this percent')),
+        stageSince: Type.Optional(
+          epochMs('Since when it decides for this percent, beside this active version'),
+        ),
         guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
       }),
     ),
@@ -150,6 +156,12 @@ export const RolloutStatusSchema = named(
     unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
     nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
     trial: nullable(TrialSchema),
+    previous: nullable(
+      shape('Where a rollback leads when nothing is on trial; null: nowhere', {
+        version: ruleVersion,
+        digest: word('Over its files'),
+      }),
+    ),
   }),
 );
 

@@ -1,10 +1,16 @@
 import { Type } from 'typebox';
 import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
-import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../../rollout/change-rollout.ts';
+import {
+  type AskedChange,
+  RolloutRefused,
+  rollBack,
+  rollOut,
+  rolloutStatus,
+} from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import type { Goal, RolloutChange } from '../../../rollout/rollout.ts';
+import type { Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
@@ -29,6 +35,13 @@ const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
 const RollbackBodySchema = Type.Object({
   reason: text(1000, 'Why, for the history'),
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is',
+    }),
+  ),
 });
 
 const RolloutBodySchema = Type.Object({
@@ -75,6 +88,7 @@ export const readRollout = operation({
     unreadable: false,
     nodes: null,
     trial: null,
+    previous: null,
   }),
   refusals: [],
   answer: ({ key: { platform } }, { fleet, records }: RolloutParts) =>
@@ -115,7 +129,8 @@ export const takeBack = operation({
   path: '/v1/platform/rules/rollback',
   operationId: 'rollBack',
   summary: 'Takes the last step back',
-  description: 'Takes the candidate back, or without one returns to the version that was active before.',
+  description:
+    'Takes the candidate back, or without one returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
@@ -129,11 +144,11 @@ export const takeBack = operation({
 
 /** Who did it is the key, never what the body says. */
 function changeOf(
-  { reason }: { readonly reason: string },
+  { reason, revision }: Shape<typeof RollbackBodySchema>,
   key: AccessKey,
   clock: () => number,
-): RolloutChange {
-  return { who: actorOfKey(key), at: clock(), reason };
+): AskedChange {
+  return { who: actorOfKey(key), at: clock(), reason, revision: revision ?? null };
 }
 
 function versionOf(text: string): RuleVersion {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Tenant } from '../../../service/tenant.ts';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Rollout", (tab) => {
@@ -63,6 +64,36 @@ describeConsole("the console's page Rollout", (tab) => {
     await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
     await effects.getByText(/^The history names key [0-9a-f]{12} of maria, and the reason\.$/).waitFor();
     await tab.expectNoFindings();
+  });
+
+  it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.page.getByLabel('Reason', { exact: true }).fill('mine');
+    await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+    await tab.button('Shadow …').click();
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const theirs = await owner.ask('POST', 'rules/rollout', {
+      ...{ version: 'p2.v11', mode: 'shadow', reason: 'theirs' },
+    });
+    expect(theirs.status).to.equal(200);
+    await tab.button('Shadow p2.v11').click();
+    const refusal = tab.page.getByRole('dialog').getByRole('alert');
+    await refusal
+      .getByText(/by now, not at \d+: shadow to p2\.v11 by key .* \(theirs\); look at it again/)
+      .waitFor();
+    const { status } = await owner.ask('POST', 'rules/rollback', { reason: 'after the test' });
+    expect(status).to.equal(200);
+  });
+
+  it('does not take a rollout that cannot be read for one that is not there yet', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    const unreadable = { rollout: null, unreadable: true, nodes: [], trial: null, previous: null };
+    await tab.page.route('**/platform/rules', (route) => route.fulfill({ json: unreadable }));
+    for (const hash of ['#/rollout', '#/now']) {
+      await tab.visit(hash);
+      await tab.page.getByText('The rollout cannot be read').waitFor();
+      expect(await tab.page.getByText('No version decides yet').count()).to.equal(0);
+    }
   });
 
   it('lets a key of one platform look, and says which key may change', async () => {

@@ -57,3 +57,11 @@ function titleOf(status) {
       return status !== undefined && status >= 500 ? 'The service has trouble' : 'This cannot be done';
   }
 }
+
+/** What is stored as the rollout is damaged: that is not the same as that nothing decides. */
+export function UnreadableRollout() {
+  return html`<${Empty} title="The rollout cannot be read">
+    What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:
+    ${' '}<code>npx scoring rules rollback --reason TEXT</code>
+  <//>`;
+}

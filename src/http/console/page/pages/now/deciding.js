@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { count, shortDigest } from '../../parts/format.js';
-import { Empty } from '../../parts/notice.js';
+import { Empty, UnreadableRollout } from '../../parts/notice.js';
 import { Pill } from '../../parts/verdict.js';
 
 /**
@@ -9,7 +9,8 @@ import { Pill } from '../../parts/verdict.js';
  */
 
 /** @param {{ status: RolloutStatus }} props */
-export function Deciding({ status: { rollout, trial } }) {
+export function Deciding({ status: { rollout, unreadable, trial } }) {
+  if (unreadable) return html`<${UnreadableRollout} />`;
   if (rollout === null)
     return html`<${Empty} title="No version decides yet">
       Start a node; the first start chooses the first version.

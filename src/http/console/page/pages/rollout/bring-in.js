@@ -33,12 +33,13 @@ export function BringIn({ rollout, session, others, propose }) {
   );
   const [typed, setTyped] = useState('');
   const { version, mode } = plan;
+  const { revision } = rollout;
   const isReleased = others.find((one) => one.version === version)?.released ?? false;
   const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
   const submit = (/** @type {FormEvent} */ event) => {
     const reason = formValues(event)['reason'] ?? '';
     const action = `${ACTIONS[mode]} ${version}`;
-    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), reason });
+    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), reason, revision });
     propose({ title: `${action}?`, action, act, children: html`${does}<p>Reason: ${reason}</p>` });
   };
   return html`<form class="two" onSubmit=${submit}>

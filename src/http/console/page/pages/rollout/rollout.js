@@ -2,7 +2,7 @@ import { may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Confirm } from '../../parts/change/confirm.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../../parts/format.js';
-import { Answered, Empty } from '../../parts/notice.js';
+import { Answered, Empty, UnreadableRollout } from '../../parts/notice.js';
 import { Table } from '../../parts/table.js';
 import { Figures, Pill } from '../../parts/verdict.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
@@ -18,6 +18,8 @@ import { Trial } from './trial.js';
  */
 
 /** Somebody is about to change the rollout. @typedef {(change: Proposal<Following>) => void} Propose */
+
+/** @typedef {RolloutStatus['previous']} Previous */
 
 const EVERY_MS = 5_000;
 
@@ -39,12 +41,13 @@ export function RolloutPage({ session }) {
     setTold(followingText(following));
     status.reload();
   };
-  const shown = (/** @type {RolloutStatus} */ { rollout, trial }) => {
+  const shown = (/** @type {RolloutStatus} */ { rollout, unreadable, trial, previous }) => {
+    if (unreadable) return html`<${UnreadableRollout} />`;
     if (rollout === null)
       return html`<${Empty} title="No version decides yet">
         Start a node; the first start chooses the first version.
       <//>`;
-    const changes = { rollout, session, versions: folders.data?.versions ?? [], propose };
+    const changes = { rollout, previous, session, versions: folders.data?.versions ?? [], propose };
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
       <${Deciding} rollout=${rollout} />
@@ -97,10 +100,11 @@ function versionLink({ version, digest }) {
 
 /**
  * @param {{
- *   rollout: Rollout, session: Session, versions: RuleFolderList['versions'], propose: Propose,
+ *   rollout: Rollout, previous: Previous, session: Session, versions: RuleFolderList['versions'],
+ *   propose: Propose,
  * }} props
  */
-function Changes({ rollout, session, versions, propose }) {
+function Changes({ rollout, previous, session, versions, propose }) {
   const { active } = rollout;
   const others = versions.filter(({ sound, version }) => sound && version !== active.version);
   const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
@@ -116,7 +120,7 @@ function Changes({ rollout, session, versions, propose }) {
           : html`<${BringIn} ...${change} others=${others} />`
       }
     </section>
-    <section class="card"><h2>Take back</h2><${TakeBack} ...${change} /></section>`;
+    <section class="card"><h2>Take back</h2><${TakeBack} ...${change} previous=${previous} /></section>`;
 }
 
 /** @param {{ history: Rollout['history'] }} props */

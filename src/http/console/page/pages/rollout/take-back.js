@@ -7,13 +7,13 @@ import { ROLL_BACK } from '../../questions.js';
 /**
  * @import { Rollout, Session } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
- * @import { Propose } from './rollout.js'
+ * @import { Previous, Propose } from './rollout.js'
  */
 
-/** @param {{ rollout: Rollout, session: Session, propose: Propose }} props */
-export function TakeBack({ rollout, session, propose }) {
+/** @param {{ rollout: Rollout, previous: Previous, session: Session, propose: Propose }} props */
+export function TakeBack({ rollout, previous, session, propose }) {
   const [typed, setTyped] = useState('');
-  const taken = takenBack(rollout);
+  const taken = takenBack(rollout, previous);
   if (taken === null)
     return html`<p class="faint">There is no candidate and no earlier version to return to.</p>`;
   const { version, meaning } = taken;
@@ -23,7 +23,7 @@ export function TakeBack({ rollout, session, propose }) {
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',
-      act: () => ask('POST', ROLL_BACK, { reason }),
+      act: () => ask('POST', ROLL_BACK, { reason, revision: rollout.revision }),
       children: html`<p>${meaning}</p><p>${recordedAs(session)}</p><p>Reason: ${reason}</p>`,
     });
   };
@@ -40,16 +40,14 @@ export function TakeBack({ rollout, session, propose }) {
 /**
  * What a rollback would take back, and what follows from it; null when there is nothing to return to.
  * @param {Rollout} rollout
+ * @param {Previous} previous
  */
-function takenBack({ active, candidate, history }) {
+function takenBack({ active, candidate }, previous) {
   if (candidate !== null) {
     const { mode, version } = candidate;
     const meaning = `The ${mode} of ${version} ends; ${active.version} decides for everybody.`;
     return { version, meaning };
   }
-  const before = history.findLast(
-    ({ action, to }) => (action === 'active' || action === 'start') && to !== active.version,
-  );
-  if (before === undefined) return null;
-  return { version: active.version, meaning: `${before.to} decides for everybody again.` };
+  if (previous === null) return null;
+  return { version: active.version, meaning: `${previous.version} decides for everybody again.` };
 }
