@@ -7,7 +7,8 @@ import { openRedisStore } from '../../src/state/redis/store.ts';
 import { startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
-import { loadBenchRules, PLATFORM } from './sample.ts';
+import { currentRules } from '../../test/service/current-rules.ts';
+import { PLATFORM } from './sample.ts';
 
 const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
@@ -79,7 +80,7 @@ export class FilledRedis {
     const service = (clock: () => number) =>
       new ScoringService({
         store,
-        ruleSource: fixedRules(loadBenchRules()),
+        ruleSource: fixedRules(currentRules()),
         clock,
         pseudonym: hmacPseudonym('a secret that only this measure knows'),
         metrics: new Metrics(),

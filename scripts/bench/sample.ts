@@ -1,15 +1,10 @@
-import { join } from 'node:path';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decideVerdict, type Standing, type VerdictResult } from '../../src/decision/decide.ts';
 import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
-import { formatProblems, loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
-
-/** The rule set that everything is measured with. */
-export const RULES_FOLDER = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');
+import { currentRules } from '../../test/service/current-rules.ts';
 
 export const PLATFORM = platformName('bench');
 
@@ -33,15 +28,9 @@ export const SAMPLE_STANDING: Standing = {
   now: Date.UTC(2026, 0, 1),
 };
 
-export function loadBenchRules(): RuleSet {
-  const result = loadRuleSet(RULES_FOLDER);
-  if (!result.ok) throw new Error(formatProblems(RULES_FOLDER, result.problems));
-  return result.ruleSet;
-}
-
 /** A verdict for a client that was never seen, as every request of the load asks for one. */
 export function sampleVerdict(): VerdictResult {
-  return decideVerdict(loadBenchRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
+  return decideVerdict(currentRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
 }
 
 const answer = verdictAnswer(sampleVerdict().decision);

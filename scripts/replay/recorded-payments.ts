@@ -1,5 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { OUTCOMES, type Outcome } from '../../src/client/order.ts';
+import { type JsonObject, parseJsonObject } from '../../src/files/json-object.ts';
 
 /** One recorded payment attempt: a line of the file. README.md lists the members. */
 export interface RecordedPayment {
@@ -40,8 +41,6 @@ export interface Survey {
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Times in seconds would pass as January 1970 and make every wait look served. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
@@ -85,7 +84,8 @@ export function parseRecordedPayment(text: string, path: string, line: number): 
   const refuse = (what: string): never => {
     throw new InputError(`${path}:${line}: ${what}`);
   };
-  const record = parseObject(text) ?? refuse('this is not a JSON object; each line must hold exactly one');
+  const record =
+    parseJsonObject(text) ?? refuse('this is not a JSON object; each line must hold exactly one');
   const field = new Fields(record, refuse);
   const at = field.moment('at');
   return {
@@ -107,10 +107,10 @@ export function parseRecordedPayment(text: string, path: string, line: number): 
 
 /** Reads the members of one line, and refuses the line at the first that is not as it should be. */
 class Fields {
-  readonly #members: Members;
+  readonly #members: JsonObject;
   readonly #refuse: (what: string) => never;
 
-  constructor(members: Members, refuse: (what: string) => never) {
+  constructor(members: JsonObject, refuse: (what: string) => never) {
     this.#members = members;
     this.#refuse = refuse;
   }
@@ -161,19 +161,6 @@ class Fields {
   #isAbsent(name: string): boolean {
     return this.#members[name] === undefined || this.#members[name] === null;
   }
-}
-
-function parseObject(text: string): Members | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function openFile(path: string): Promise<FileHandle> {

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { isJsonObject } from '../files/json-object.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
 import type { JournalRecord } from '../state/store.ts';
 
@@ -107,7 +108,7 @@ export function parseEntry(text: string, line: number): JournalRecord {
 
 function whatIsWrong(value: JournalRecord): string | null {
   const entry: unknown = value;
-  if (!isObject(entry)) return 'it must be an object';
+  if (!isJsonObject(entry)) return 'it must be an object';
   const { kind, at, platform, clientIdKey } = entry;
   if (!JOURNAL_KINDS.some((known) => known === kind))
     return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
@@ -122,9 +123,9 @@ function whatItLacks(value: JournalRecord, entry: Readonly<Record<string, unknow
     case 'verdict':
       return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';
     case 'score':
-      return isObject(entry['request']) ? null : '"request" must be a score request';
+      return isJsonObject(entry['request']) ? null : '"request" must be a score request';
     case 'outcome':
-      return typeof entry['orderRef'] === 'string' && isObject(entry['order'])
+      return typeof entry['orderRef'] === 'string' && isJsonObject(entry['order'])
         ? null
         : '"orderRef" and "order" must tell an outcome';
     case 'binding':
@@ -139,10 +140,7 @@ function whatItLacks(value: JournalRecord, entry: Readonly<Record<string, unknow
 }
 
 function isDecision(value: unknown): boolean {
-  if (!isObject(value) || !isObject(value['facts']) || !isObject(value['ladderAfter'])) return false;
+  if (!isJsonObject(value) || !isJsonObject(value['facts']) || !isJsonObject(value['ladderAfter']))
+    return false;
   return typeof value['orderRef'] === 'string' && VERDICTS.some((verdict) => verdict === value['verdict']);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
 import { isRuleVersion, type RuleVersion } from '../rules/rule-set.ts';
 
 /** A version as it lay on disk when somebody chose it. */
@@ -49,16 +50,12 @@ export interface Rollout {
 
 /** The rollout in a stored text; null when the text holds none. */
 export function parseRollout(text: string): Rollout | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRollout(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value: unknown = parseJsonObject(text);
+  return isRollout(value) ? value : null;
 }
 
 function isRollout(value: unknown): value is Rollout {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { revision, active, candidate, history } = value;
   return (
     Number.isSafeInteger(revision) &&
@@ -66,14 +63,15 @@ function isRollout(value: unknown): value is Rollout {
     (candidate === null || (isVersionRef(candidate) && isTrial(candidate))) &&
     Array.isArray(history) &&
     history.every(
-      (entry) => isObject(entry) && typeof entry['to'] === 'string' && typeof entry['digest'] === 'string',
+      (entry) =>
+        isJsonObject(entry) && typeof entry['to'] === 'string' && typeof entry['digest'] === 'string',
     )
   );
 }
 
 function isVersionRef(value: unknown): value is VersionRef {
   return (
-    isObject(value) &&
+    isJsonObject(value) &&
     typeof value['version'] === 'string' &&
     isRuleVersion(value['version']) &&
     typeof value['digest'] === 'string'
@@ -85,10 +83,6 @@ function isTrial(value: object): boolean {
   const guarded = guardPoints === null || typeof guardPoints === 'number';
   const numbers = typeof percent === 'number' && typeof since === 'number';
   return (mode === 'shadow' || mode === 'canary') && typeof trial === 'string' && numbers && guarded;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Who changes a rollout, when and why. */

@@ -15,22 +15,7 @@ import {
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
 import { tallyOutcome } from '../../src/client/outcomes.ts';
-
-function eventAt(at: number, more: Partial<VerdictEvent> = {}): VerdictEvent {
-  return {
-    at,
-    early: false,
-    granted: false,
-    settled: false,
-    method: 'm',
-    amount: 'a',
-    order: 'o',
-    sellPoint: 's',
-    fingerprint: null,
-    ip: null,
-    ...more,
-  };
-}
+import { eventAt } from './event-at.ts';
 
 const BINDING = { requisiteRef: 'r', acceptorKeys: ['a'], method: null, expiresAt: null };
 const OVERRIDE = { group: 'TRUSTED', reason: 'known', by: 'ann', at: 1, expiresAt: null } as const;

@@ -20,6 +20,7 @@ import {
   NO_SIGHTINGS,
 } from '../../src/facts/fact.ts';
 import { ORDER_FACTS } from '../../src/facts/orders.ts';
+import { eventAt } from '../client/event-at.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
 const DAY_MS = 86_400_000;
@@ -214,21 +215,6 @@ const NAIVE_VELOCITY: Readonly<Record<string, (events: readonly VerdictEvent[]) 
   distinctIps: distinct(({ ip }) => ip),
 };
 
-function eventAt(at: number): VerdictEvent {
-  return {
-    at,
-    early: false,
-    granted: false,
-    settled: false,
-    method: 'm',
-    amount: 'a',
-    order: 'o',
-    sellPoint: 's',
-    fingerprint: 'f',
-    ip: 'i',
-  };
-}
-
 describe('facts', () => {
   it('each have a naive twin in this test', () => {
     const sharing = ['clientsOnFingerprint', 'clientsOnIp'];
@@ -267,11 +253,10 @@ describe('facts', () => {
   }
 
   it('leave out an event exactly as old as the window, and count one a millisecond younger', () => {
+    const seen = (at: number) => eventAt(at, { fingerprint: 'f', ip: 'i' });
     for (const windowMs of WINDOWS_MS) {
-      const edge = contextOf({ events: [eventAt(NOW - windowMs)] });
-      const inside = contextOf({
-        events: [eventAt(NOW - windowMs), eventAt(NOW - windowMs + 1), eventAt(NOW)],
-      });
+      const edge = contextOf({ events: [seen(NOW - windowMs)] });
+      const inside = contextOf({ events: [NOW - windowMs, NOW - windowMs + 1, NOW].map(seen) });
       for (const name of ['verdicts', 'distinctMethods', 'distinctIps']) {
         expect(read(name, edge, windowMs), name).to.equal(0);
       }

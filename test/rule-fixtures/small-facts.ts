@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { FactDomain, FactValue } from '../../src/facts/fact.ts';
 import type { Condition, FactRef } from '../../src/rules/condition.ts';
-import { type OperatorName, operatorsFor } from '../../src/rules/operators.ts';
+import { operatorsFor } from '../../src/rules/operators.ts';
+import { allOf, anyOf, compare, not } from '../../src/rules/proof/facts-by-name.ts';
 
 /** A fact with so few values that all can be tried. */
 export interface SmallFact {
@@ -44,26 +45,6 @@ export function allAssignments(facts: readonly SmallFact[]): readonly (readonly 
 
 const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
-export function compare(
-  fact: FactRef,
-  operator: OperatorName,
-  value: FactValue | readonly FactValue[],
-): Condition {
-  return { kind: 'comparison', fact, operator, value, at: HERE };
-}
-
-export function all(...conditions: readonly Condition[]): Condition {
-  return { kind: 'all', conditions, at: HERE };
-}
-
-export function any(...conditions: readonly Condition[]): Condition {
-  return { kind: 'any', conditions, at: HERE };
-}
-
-export function not(condition: Condition): Condition {
-  return { kind: 'not', condition, at: HERE };
-}
-
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);
   return fc.constantFrom(...operatorsFor(ref.fact.domain)).chain((operator) => {
@@ -83,8 +64,8 @@ export function anyCondition(facts: readonly SmallFact[], depth: number): fc.Arb
   const parts = fc.array(inner, { minLength: 1, maxLength: 3 });
   return fc.oneof(
     { weight: 2, arbitrary: leaf },
-    { weight: 2, arbitrary: parts.map((conditions) => all(...conditions)) },
-    { weight: 1, arbitrary: parts.map((conditions) => any(...conditions)) },
+    { weight: 2, arbitrary: parts.map((conditions) => allOf(...conditions)) },
+    { weight: 1, arbitrary: parts.map((conditions) => anyOf(...conditions)) },
     { weight: 1, arbitrary: inner.map(not) },
     {
       weight: 1,

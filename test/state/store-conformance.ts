@@ -27,8 +27,8 @@ import {
   verdictOn,
   withAnswer,
 } from './clients.ts';
-
 import { describeListLog } from './list-log-conformance.ts';
+import { endOfJournal, readAll } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -941,21 +941,4 @@ async function live(store: Store, client: ClientKey): Promise<void> {
 
 function nameOfEntry(entry: JournalRecord): string {
   return entry.kind === 'verdict' ? entry.decision.decisionId : entry.kind;
-}
-
-/** Everything after a cursor, in pages. */
-async function readAll(store: Store, after: string | null, pageLength: number) {
-  const entries: JournalRecord[] = [];
-  let cursor = after;
-  for (;;) {
-    const page = await store.readJournal(cursor, pageLength);
-    if (page.entries.length === 0) return { entries, cursor };
-    expect(page.entries.length).to.be.at.most(pageLength);
-    entries.push(...page.entries);
-    cursor = page.cursor;
-  }
-}
-
-async function endOfJournal(store: Store): Promise<string | null> {
-  return (await readAll(store, null, 1000)).cursor;
 }

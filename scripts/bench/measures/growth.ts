@@ -8,8 +8,9 @@ import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
+import { currentRules } from '../../../test/service/current-rules.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
-import { loadBenchRules, PLATFORM, sampleVerdict } from '../sample.ts';
+import { PLATFORM, sampleVerdict } from '../sample.ts';
 
 export interface GrowthPlan {
   /** How many clients the large store holds. */
@@ -40,7 +41,7 @@ class Bench {
     this.store = store;
     this.service = new ScoringService({
       store,
-      ruleSource: fixedRules(loadBenchRules()),
+      ruleSource: fixedRules(currentRules()),
       clock: () => this.nowMs,
       pseudonym: hmacPseudonym('a secret of the bench'),
       metrics,

@@ -9,8 +9,9 @@ import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { currentRules, RULES_FOLDER } from '../../../test/service/current-rules.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
-import { loadBenchRules, RULES_FOLDER, SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
+import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
 /** Numbers of rules that are compared. */
 export const RULE_COUNTS: readonly number[] = [10, 30, 100, 300];
@@ -66,7 +67,7 @@ async function compare(size: number, sampleMs: number) {
 
 /** The rule set of today: its rules alone, and the whole pure decision around them. */
 function measureWhole(sampleMs: number): readonly Figure[] {
-  const rules = loadBenchRules();
+  const rules = currentRules();
   const { groups, signals, verdicts } = rules;
   const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
   const decide = () => decideVerdict(rules, SAMPLE_STANDING, SAMPLE_REQUEST);

@@ -5,9 +5,9 @@ import { openShipper } from '../../../src/archive/ship/open-shipper.ts';
 import { type Kept, redisBytes, redisCoresOf, trafficBytes, weigh } from '../../../src/sizing/sizing.ts';
 import { UNIT_COSTS } from '../../../src/sizing/unit-costs.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { RULES_FOLDER } from '../../../test/service/current-rules.ts';
 import type { Figure } from '../figure.ts';
 import { FilledRedis, payersNamed, type RedisUsage, usedBetween } from '../filled-redis.ts';
-import { RULES_FOLDER } from '../sample.ts';
 
 export interface SizingPlan {
   /** Payers of the first mix; the others have so many that each mix takes about as long. */

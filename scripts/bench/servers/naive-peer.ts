@@ -1,7 +1,8 @@
 import KeyvRedis from '@keyv/redis';
 import { Keyv } from 'keyv';
 import { type ClientState, UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
-import { loadBenchRules, sampleAnswer, sampleVerdict } from '../sample.ts';
+import { currentRules } from '../../../test/service/current-rules.ts';
+import { sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';
 import { factsOf, naiveVerdictRule } from './naive-rules.ts';
 
@@ -13,7 +14,7 @@ import { factsOf, naiveVerdictRule } from './naive-rules.ts';
  * and has no rate limit.
  */
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });
-const rules = loadBenchRules();
+const rules = currentRules();
 const { decision, nextState } = sampleVerdict();
 const values = factsOf(rules, decision);
 

@@ -6,7 +6,8 @@ import { connectRedis } from '../../../src/state/redis/connection/connection.ts'
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
 import { RETENTION } from '../../../src/state/store.ts';
-import { loadBenchRules, PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
+import { currentRules } from '../../../test/service/current-rules.ts';
+import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';
 
 /**
@@ -26,7 +27,7 @@ const entry = {
   decision,
 } as const;
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
-const shape = recordShape(loadBenchRules());
+const shape = recordShape(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
 const terms = { validUntilMs: 0, storesShape: false, limits: commitLimits(RETENTION.decisionMs) };
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isJsonObject, parseJsonObject } from '../../files/json-object.ts';
 import type { RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '../rule-set.ts';
@@ -65,18 +66,14 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
 }
 
 function readRelease(text: string): Release | null {
-  try {
-    const release: unknown = JSON.parse(text);
-    return isRelease(release) ? release : null;
-  } catch {
-    return null;
-  }
+  const release: unknown = parseJsonObject(text);
+  return isRelease(release) ? release : null;
 }
 
 function isRelease(value: unknown): value is Release {
-  if (typeof value !== 'object' || value === null || !('files' in value) || !('digest' in value))
-    return false;
-  return typeof value.files === 'object' && value.files !== null && typeof value.digest === 'string';
+  if (!isJsonObject(value)) return false;
+  const { files, digest } = value;
+  return typeof files === 'object' && files !== null && typeof digest === 'string';
 }
 
 function fileDigests(files: RuleFiles): Record<string, string> {

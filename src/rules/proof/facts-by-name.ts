@@ -1,5 +1,5 @@
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
-import type { Comparison, Condition, FactRef } from '../condition.ts';
+import type { Comparison, Condition, Expected, FactRef } from '../condition.ts';
 import type { OperatorName } from '../operators.ts';
 
 /** The facts of a rule set, to say things about them. */
@@ -45,7 +45,7 @@ export function inner(label: string, domain: FactDomain): FactRef {
 /** These conditions stand in no file. */
 const NOWHERE = { file: '', line: 0, column: 0 };
 
-export function compare(fact: FactRef, operator: OperatorName, value: FactValue): Comparison {
+export function compare(fact: FactRef, operator: OperatorName, value: Expected): Comparison {
   return { kind: 'comparison', fact, operator, value, at: NOWHERE };
 }
 

@@ -200,23 +200,23 @@ class RedisStore implements Store {
   }
 
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#journals.find(platform, filter, limit);
+    return this.#journals.search.find(platform, filter, limit);
   }
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    return this.#journals.read(after, limit);
+    return this.#journals.ofAll.read(after, limit);
   }
 
   journalLength(): Promise<number> {
-    return this.#journals.length();
+    return this.#journals.ofAll.length();
   }
 
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
-    return this.#journals.trim(through, kept);
+    return this.#journals.ofAll.trim(through, kept);
   }
 
   unshippedErasures(): Promise<readonly ErasureEntry[]> {
-    return this.#journals.unshippedErasures();
+    return this.#journals.ofAll.unshippedErasures();
   }
 
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {

@@ -1,27 +1,12 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { draftCandidates, liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 
 describe('rules backtest', () => {
   let place: Workplace;
   before(async () => {
     place = await Workplace.after(liveThroughJuly);
-    place.draft('p2.v11', {
-      file: 'verdicts.yaml',
-      from: 'waitRemainingSeconds, operator: greaterThan, value: 0',
-      to: 'waitRemainingSeconds, operator: greaterThan, value: 2',
-    });
-    place.draft('p2.v13', {
-      file: 'bot-signals.yaml',
-      from: 'clientsOnFingerprint, params: { window: 24h }',
-      to: 'clientsOnFingerprint, params: { window: 48h }',
-    });
-    place.draft('p2.v17', {
-      file: 'verdicts.yaml',
-      from: '{ fact: attemptOpen, operator: equal, value: true }',
-      to: '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
-    });
-    place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 5m, 30m]' });
+    draftCandidates(place);
   });
   after(() => place.end());
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { loadBenchRules } from '../../../scripts/bench/sample.ts';
 import { clientKey, platformName } from '../../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
@@ -14,8 +13,9 @@ import {
 } from '../../../src/decision/record/decision-record.ts';
 import { type RecordShape, readShape, recordShape } from '../../../src/decision/record/record-shape.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { currentRules } from '../../service/current-rules.ts';
 
-const rules = loadBenchRules();
+const rules = currentRules();
 const shape = recordShape(rules);
 const client = clientKey(platformName('demo'), 'payer');
 const NOW = Date.UTC(2026, 10, 1);

@@ -11,9 +11,9 @@ import { ScoringService } from '../../../src/service.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 export const PLATFORM = platformName('demo');
 export const JULY = Date.UTC(2026, 6, 1);
 
@@ -32,7 +32,7 @@ export class Workplace {
 
   constructor() {
     mkdirSync(this.rulesDir);
-    cpSync(join(REPOSITORY, 'rules', 'p2.v10'), join(this.rulesDir, 'p2.v10'), { recursive: true });
+    cpSync(RULES_FOLDER, join(this.rulesDir, 'p2.v10'), { recursive: true });
   }
 
   /** One in which something happened, with the journal of it in the file `j`. */
@@ -198,4 +198,39 @@ export async function liveThroughJuly(workplace: Workplace): Promise<void> {
   await history.block('fay');
   await history.verdict('fay', 'fay-1');
   await store.close();
+}
+
+/** Drafts to be tried on July, each with another change. */
+export function draftCandidates(place: Workplace): void {
+  place.draft('p2.v11', {
+    file: 'verdicts.yaml',
+    from: 'waitRemainingSeconds, operator: greaterThan, value: 0',
+    to: 'waitRemainingSeconds, operator: greaterThan, value: 2',
+  });
+  place.draft('p2.v12', {
+    file: 'groups.yaml',
+    from: 'unpaidChain, operator: greaterThanInclusive, value: 4',
+    to: 'unpaidChain, operator: greaterThanInclusive, value: 3',
+  });
+  place.draft('p2.v13', {
+    file: 'bot-signals.yaml',
+    from: 'clientsOnFingerprint, params: { window: 24h }',
+    to: 'clientsOnFingerprint, params: { window: 48h }',
+  });
+  place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 5m, 30m]' });
+  place.draft(
+    'p2.v16',
+    { file: 'ruleset.yaml', from: 'currency: EUR', to: 'currency: USD' },
+    {
+      file: 'verdicts.yaml',
+      from: '{ fact: attemptOpen, operator: equal, value: true }',
+      to: '{ fact: currency, operator: equal, value: USD }',
+    },
+  );
+  place.draft('p2.v17', {
+    file: 'verdicts.yaml',
+    from: '{ fact: attemptOpen, operator: equal, value: true }',
+    to: '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
+  });
+  place.draft('p2.v15', { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 5' });
 }

@@ -9,43 +9,13 @@ import {
 } from '../../../src/evidence/backtest/backtest.ts';
 import type { OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { liveThroughJuly, Workplace } from './backtest-history.ts';
+import { draftCandidates, liveThroughJuly, Workplace } from './backtest-history.ts';
 
 describe('a backtest', () => {
   let place: Workplace;
   before(async () => {
     place = await Workplace.after(liveThroughJuly);
-    place.draft('p2.v11', {
-      file: 'verdicts.yaml',
-      from: 'waitRemainingSeconds, operator: greaterThan, value: 0',
-      to: 'waitRemainingSeconds, operator: greaterThan, value: 2',
-    });
-    place.draft('p2.v12', {
-      file: 'groups.yaml',
-      from: 'unpaidChain, operator: greaterThanInclusive, value: 4',
-      to: 'unpaidChain, operator: greaterThanInclusive, value: 3',
-    });
-    place.draft('p2.v13', {
-      file: 'bot-signals.yaml',
-      from: 'clientsOnFingerprint, params: { window: 24h }',
-      to: 'clientsOnFingerprint, params: { window: 48h }',
-    });
-    place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[20s, 5m, 30m]' });
-    place.draft(
-      'p2.v16',
-      { file: 'ruleset.yaml', from: 'currency: EUR', to: 'currency: USD' },
-      {
-        file: 'verdicts.yaml',
-        from: '{ fact: attemptOpen, operator: equal, value: true }',
-        to: '{ fact: currency, operator: equal, value: USD }',
-      },
-    );
-    place.draft('p2.v17', {
-      file: 'verdicts.yaml',
-      from: '{ fact: attemptOpen, operator: equal, value: true }',
-      to: '{ fact: listed, params: { list: blocked-devices }, operator: equal, value: true }',
-    });
-    place.draft('p2.v15', { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 5' });
+    draftCandidates(place);
   });
   after(() => place.end());
 

@@ -3,17 +3,14 @@ import fc from 'fast-check';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import type { Condition, FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
+import { allOf, anyOf, compare, not } from '../../../src/rules/proof/facts-by-name.ts';
 import { type Answer, Reasoner } from '../../../src/rules/proof/reasoner.ts';
 import type { Relation } from '../../../src/rules/proof/relations.ts';
 import { knowledgeOf, NOTHING_KNOWN } from '../../../src/rules/proof/relations.ts';
 import { totalWeight } from '../../../src/rules/signal-weight.ts';
 import {
-  all,
   allAssignments,
-  any,
   anyCondition,
-  compare,
-  not,
   SMALL_FACTS,
   type SmallFact,
 } from '../../rule-fixtures/small-facts.ts';
@@ -172,9 +169,9 @@ describe('a reasoner', () => {
   it('gives every condition of a contradiction the benefit of none of the others', () => {
     const few = fact('few');
     const parts = [compare(few, 'lessThan', 2), compare(few, 'greaterThan', 2)];
-    expect(new Reasoner().find([any(...parts)]).kind).to.equal('witness');
-    expect(new Reasoner().find([all(...parts)]).kind).to.equal('none');
-    expect(new Reasoner().find([not(all(...parts))]).kind).to.equal('witness');
+    expect(new Reasoner().find([anyOf(...parts)]).kind).to.equal('witness');
+    expect(new Reasoner().find([allOf(...parts)]).kind).to.equal('none');
+    expect(new Reasoner().find([not(allOf(...parts))]).kind).to.equal('witness');
   });
 
   it('says that it could not decide instead of searching for ever', () => {
@@ -190,7 +187,7 @@ describe('a reasoner', () => {
         .slice(index + 1)
         .flatMap((other) =>
           ['1', '2', '3', '4', '5', '6', '7', '8'].map((hole) =>
-            not(all(compare(one, 'equal', hole), compare(other, 'equal', hole))),
+            not(allOf(compare(one, 'equal', hole), compare(other, 'equal', hole))),
           ),
         ),
     );
@@ -344,9 +341,9 @@ describe('a reasoner over a large rule set', () => {
     const numbers = labels.map(known);
     return Array.from({ length: 100 }, (_, n) => {
       const at = (step: number) => numbers[(n * step + step) % numbers.length] ?? known('amount');
-      return all(
+      return allOf(
         compare(at(1), 'greaterThan', (n * 7) % 19),
-        any(
+        anyOf(
           compare(at(5), 'lessThan', 3 + ((n * 11) % 15)),
           compare(known('hasBinding'), 'equal', n % 2 === 0),
         ),

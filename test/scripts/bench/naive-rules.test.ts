@@ -1,15 +1,11 @@
 import { expect } from 'chai';
-import {
-  loadBenchRules,
-  SAMPLE_CLIENT,
-  SAMPLE_REQUEST,
-  sampleVerdict,
-} from '../../../scripts/bench/sample.ts';
+import { SAMPLE_CLIENT, SAMPLE_REQUEST, sampleVerdict } from '../../../scripts/bench/sample.ts';
 import { factsOf, naiveVerdictRule } from '../../../scripts/bench/servers/naive-rules.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { currentRules } from '../../service/current-rules.ts';
 
-const rules = loadBenchRules();
+const rules = currentRules();
 const { decision: first, nextState } = sampleVerdict();
 
 /** The same client asks again at once, so that a rule decides. */

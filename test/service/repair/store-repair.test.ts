@@ -6,6 +6,7 @@ import { type ClientKey, clientKey, platformName } from '../../../src/client/cli
 import { type RepairPlan, StoreRepair, type Unreadable } from '../../../src/service/repair/store-repair.ts';
 import type { TextPlace } from '../../../src/state/health/stored-texts.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { endOfJournal } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { type RunningService, startService } from '../running-service.ts';
 import type { Tenant } from '../tenant.ts';
@@ -171,13 +172,4 @@ function placeOf({ hash }: ClientKey): TextPlace {
 async function spoil({ texts }: Store, place: TextPlace, text = NONSENSE): Promise<void> {
   const found = await texts.read(place);
   expect(await texts.replace(place, found?.stamp ?? '', text)).to.equal(true);
-}
-
-async function endOfJournal(store: Store): Promise<string | null> {
-  let cursor: string | null = null;
-  for (;;) {
-    const page = await store.readJournal(cursor, 1000);
-    if (page.entries.length === 0) return page.cursor;
-    cursor = page.cursor;
-  }
 }

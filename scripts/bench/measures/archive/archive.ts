@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import type { Archive } from '../../../../src/archive/archive.ts';
 import { verifyArchive } from '../../../../src/evidence/verify/verify-archive.ts';
+import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
 import type { Figure } from '../../figure.ts';
-import { RULES_FOLDER } from '../../sample.ts';
 import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
 import { used } from './used.ts';
 

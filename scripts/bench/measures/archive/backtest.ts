@@ -1,7 +1,8 @@
 import { BACKTEST_MODES, type BacktestMode, backtest } from '../../../../src/evidence/backtest/backtest.ts';
 import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
+import { currentRules } from '../../../../test/service/current-rules.ts';
 import type { Figure } from '../../figure.ts';
-import { loadBenchRules, PLATFORM } from '../../sample.ts';
+import { PLATFORM } from '../../sample.ts';
 import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
 import { used } from './used.ts';
 
@@ -17,7 +18,7 @@ export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure
   const day = await madeUpDay(plan);
   for (const mode of BACKTEST_MODES) {
     plan.onProgress(`backtest: ${mode}`);
-    const candidate = loadBenchRules();
+    const candidate = currentRules();
     const place = { kind: 'archive', folder: day.folder } as const;
     const ask = { place, from: null, to: null, platform: PLATFORM, threads: 1 };
     const how = { candidate, against: null, rulesOf: () => candidate, mode, outcomes: 'granted' } as const;

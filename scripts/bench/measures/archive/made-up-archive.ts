@@ -7,8 +7,8 @@ import { rowOf } from '../../../../src/archive/rows.ts';
 import { nextMerge } from '../../../../src/archive/ship/compaction.ts';
 import { dayOf, RowDrafts } from '../../../../src/archive/ship/row-drafts.ts';
 import { SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
+import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
-import { loadBenchRules } from '../../sample.ts';
 
 export interface ArchivePlan {
   /** Where archives are made, or were made by an earlier run: they are taken as they are then. */
@@ -30,7 +30,7 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
   // What was left by a run that was ended cannot be continued: nobody knows any more who was in it.
   rmSync(archive.folder, { recursive: true, force: true });
-  const history = new MadeUpHistory(loadBenchRules(), MIDNIGHT, DAY_MS / (decisions + 1));
+  const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {
       onProgress(`archive: ${done} of ${decisions} decisions are made`);

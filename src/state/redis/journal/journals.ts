@@ -1,9 +1,7 @@
-import type { ClientKey, PlatformName } from '../../../client/client-key.ts';
-import type { DecisionFilter } from '../../../decision/decision-filter.ts';
-import type { FoundDecisions } from '../../decision-search.ts';
+import type { ClientKey } from '../../../client/client-key.ts';
 import { journalKey, PARTITIONS, partitionOf } from '../../keys.ts';
 import type { RunCall } from '../../run-call.ts';
-import type { ClientJournal, ErasureEntry, JournalPage, KeptAfterShipping } from '../../store.ts';
+import type { ClientJournal } from '../../store.ts';
 import type { DecisionRecords } from '../client/decision-records.ts';
 import type { RedisCommands } from '../connection/connection.ts';
 import { EARLIER_PARTITIONS, earlierPartitionOf } from '../earlier/keys.ts';
@@ -15,9 +13,9 @@ import { RedisJournal } from './journal.ts';
 
 /** All that is read from the journals: those of today, and those of the layout before while they hold something. */
 export class RedisJournals {
-  readonly #journal: RedisJournal;
+  readonly ofAll: RedisJournal;
+  readonly search: RedisDecisionSearch;
   readonly #history: RedisClientHistory;
-  readonly #search: RedisDecisionSearch;
   readonly #layout: Layout;
 
   constructor(
@@ -30,30 +28,9 @@ export class RedisJournals {
     const partitions = () => (layout.hasEarlier ? [...PARTITIONS, ...EARLIER_PARTITIONS] : PARTITIONS);
     this.#layout = layout;
     const parts = { commands, runOn, entries, partitions };
-    this.#journal = new RedisJournal(parts);
+    this.ofAll = new RedisJournal(parts);
     this.#history = new RedisClientHistory(commands, runOn, entries);
-    this.#search = new RedisDecisionSearch(parts);
-  }
-
-  /** Entries after a cursor, in the order of the servers' clocks. */
-  read(after: string | null, limit: number): Promise<JournalPage> {
-    return this.#journal.read(after, limit);
-  }
-
-  length(): Promise<number> {
-    return this.#journal.length();
-  }
-
-  trim(through: string, kept: KeptAfterShipping): Promise<void> {
-    return this.#journal.trim(through, kept);
-  }
-
-  unshippedErasures(): Promise<readonly ErasureEntry[]> {
-    return this.#journal.unshippedErasures();
-  }
-
-  find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#search.find(platform, filter, limit);
+    this.search = new RedisDecisionSearch(parts);
   }
 
   /** The newest entries about a client, newest first. */

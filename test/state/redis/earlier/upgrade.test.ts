@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { loadBenchRules } from '../../../../scripts/bench/sample.ts';
 import { clientKey, platformName } from '../../../../src/client/client-key.ts';
 import { type Decision, recordedDecision } from '../../../../src/decision/decision.ts';
 import { Metrics } from '../../../../src/metrics/metrics.ts';
@@ -10,6 +9,7 @@ import type { JournalRecord, Store } from '../../../../src/state/store.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { type RedisServers, startCluster, startStandalone } from '../../../servers/redis.ts';
 import { command } from '../../../servers/redis-command.ts';
+import { currentRules } from '../../../service/current-rules.ts';
 import { openPatiently } from '../../../stores/temporary-store.ts';
 
 /** What the version before wrote of two clients, and what it told of them; captured from that version. */
@@ -25,7 +25,7 @@ interface WrittenBefore {
 const written: WrittenBefore = JSON.parse(
   readFileSync(new URL('./written-before.json', import.meta.url), 'utf8'),
 );
-const rules = loadBenchRules();
+const rules = currentRules();
 const platform = platformName('demo');
 const payer = clientKey(platform, 'payer');
 

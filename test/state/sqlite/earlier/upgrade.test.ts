@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
-import { loadBenchRules } from '../../../../scripts/bench/sample.ts';
 import { clientKey, platformName } from '../../../../src/client/client-key.ts';
 import { Metrics } from '../../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../../src/rollout/rule-source.ts';
@@ -11,6 +10,7 @@ import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../archive/archived-store.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { currentRules } from '../../../service/current-rules.ts';
 
 /** What the first version with an interface wrote: a score, three verdicts and the outcome of the first order. */
 const WRITTEN = readFileSync(new URL('./written-before.sql', import.meta.url), 'utf8');
@@ -37,7 +37,7 @@ describe('a file that the first version wrote', () => {
   const service = () =>
     new ScoringService({
       store,
-      ruleSource: fixedRules(loadBenchRules()),
+      ruleSource: fixedRules(currentRules()),
       clock: () => NOW,
       pseudonym: (kind, text) => `${kind}-${text}`.padEnd(22, '-').slice(0, 22),
       metrics: new Metrics(),
