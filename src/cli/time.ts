@@ -1,14 +1,21 @@
+import { toEpochMs } from '../client/instant.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { UsageError } from './exit.ts';
 
-/** Epoch ms of a time as people write it; null for none. Throws UsageError when the text is not a time. */
+/**
+ * Epoch ms of a time as people write it, a day from its beginning in UTC; null for none. Throws UsageError when the text
+ * is not a time, or one that is another in each time zone.
+ */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
-  const at = Date.parse(text);
-  if (Number.isNaN(at))
-    throw new UsageError(`${option} is "${text}"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z`);
-  return at;
+  const at = toEpochMs(DAY.test(text) ? `${text}T00:00Z` : text);
+  if (at !== null) return at;
+  throw new UsageError(
+    `${option} is "${text}"; it must be a time like 2026-11-01 (from midnight UTC), 2026-11-01T10:00:00Z or 2026-11-01T11:00:00+01:00`,
+  );
 }
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** Milliseconds of --expires. Throws UsageError when the text is no duration. */
 export function parseLifetime(text: string): number {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
 import type { Segment } from '../../src/archive/archive-log.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
+import { VerdictHistory } from '../../src/archive/read/verdict-history.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { withEvidence } from '../../src/evidence/source/evidence.ts';
 import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
@@ -46,7 +48,7 @@ describe('a segment whose file was cut off', () => {
 
   it('is left out of queries, which name it', async () => {
     expect(await archive('query', 'SELECT order_ref FROM decisions', '--format', 'csv')).to.deep.equal({
-      exitCode: 0,
+      exitCode: 1,
       stdout: 'order_ref\norder-2\n',
       stderr: `${told()}\n`,
     });
@@ -68,6 +70,25 @@ describe('a segment whose file was cut off', () => {
     expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
     const elsewhere = { ...ask, platform: platformName('other') };
     expect((await withEvidence(elsewhere, async ({ span }) => span)).gaps).to.deep.equal([]);
+  });
+
+  it('is a gap in the history of verdicts, too', async () => {
+    const reader = new ArchiveReader(place.archive.folder, place.store);
+    const { slots, gaps } = await new VerdictHistory(reader, () => T0 + 2000).view(platform, 'day');
+    await reader.close();
+    expect(slots.reduce((sum, { verdicts }) => sum + verdicts.GET_NEW, 0)).to.equal(1);
+    expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
+  });
+
+  it('does not keep the whole ones of its day from being merged', async () => {
+    await shipped('order-3', T0 + 2000);
+    const aDayLater = place.shipper({ clock: () => T0 + 24 * 3_600_000 });
+    await place.shipAll(aDayLater);
+    const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+    expect(segments.map(({ rows, name }) => [rows, name === torn.name])).to.have.deep.members([
+      [2, false],
+      [1, true],
+    ]);
   });
 
   it('is told by verify', async () => {

@@ -142,13 +142,15 @@ export class ArchiveReader {
     return { entries, from, unreadable: parts.flatMap(({ unreadable }) => unreadable) };
   }
 
-  /** Rows of a question about a table within a time; one damaged segment harms only itself. */
+  /** Rows of a question about a table within a time; one damaged segment harms only itself, and is a gap like any other. */
   async ask(
     filter: SegmentFilter,
     sql: (source: string) => string,
   ): Promise<{ readonly rows: readonly DuckRow[]; readonly gaps: ArchiveState['gaps'] }> {
-    const { rows, state } = await this.#rows(filter, sql);
-    return { rows, gaps: state.gaps };
+    const { rows, state, unreadable } = await this.#rows(filter, sql);
+    const damaged = unreadable.flatMap((name) => state.segments.get(name) ?? []);
+    const lost = damaged.map(({ from, to, rows: entries }) => ({ from, to, entries }));
+    return { rows, gaps: [...state.gaps, ...lost] };
   }
 
   async close(): Promise<void> {

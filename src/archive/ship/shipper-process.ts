@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { giveWay } from '../../background-process.ts';
 import { Archive } from '../archive.ts';
 import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
+import type { ShippingTurn } from './shipper.ts';
 import { keepShipping, type ShippingReport } from './shipping.ts';
 
 /** What `startShipping` tells its process: first what to ship and where, in the end to stop. */
@@ -13,10 +14,10 @@ const stop = new AbortController();
 async function ship(config: ShippingConfig): Promise<void> {
   let open: OpenShipper | null = null;
   const tell = (report: ShippingReport) => process.send?.(report);
-  const step = async () => {
+  const step = async (turn: ShippingTurn) => {
     // Opened within the loop: a store that is away at the start is tried again like any other failure.
     open ??= await openShipper(config, () => {});
-    return open.shipper.step();
+    return open.shipper.step(turn);
   };
   const archive = new Archive(config.archiveDir);
   const contents = () => archive.contents();

@@ -38,6 +38,9 @@ export interface ShipperParts {
   readonly limits?: ShippingLimits;
 }
 
+/** What a step is for: `ship` tidies up only where nothing is new, `tidy` leaves what is new to a later step. */
+export type ShippingTurn = 'ship' | 'tidy';
+
 /** What a step came to. `more`: the journal holds more, so the next step need not wait. */
 export type ShippingStep =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
@@ -68,7 +71,7 @@ export class Shipper {
     this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
-  async step(): Promise<ShippingStep> {
+  async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
     const { store, archive, lease } = this.#parts;
     if (!(await lease.hold())) {
       this.#leads = false;
@@ -79,8 +82,9 @@ export class Shipper {
       if (!this.#leads) archive.takeOver(this.#commit({}));
       this.#leads = true;
       const state = archive.read();
-      const page = await unshippedPage(store, state, this.#limits.pageEntriesMax);
-      if (page.entries.length > 0 || page.gap !== null) return await this.#ship(state, page);
+      const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
+      if (page !== null && (page.entries.length > 0 || page.gap !== null))
+        return await this.#ship(state, page);
       return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
     } catch (error) {
       this.#leads = false;
@@ -192,7 +196,8 @@ export class Shipper {
       archive.commit(state, this.#commit({ remove: old }));
       return true;
     }
-    const parts = nextMerge([...state.segments.values()], dayOf(now));
+    const whole = [...state.segments.values()].filter((segment) => archive.isWhole(segment));
+    const parts = nextMerge(whole, dayOf(now));
     if (parts === null) return false;
     const merged = await this.#writer.merge(parts);
     const remove = parts.map(({ name }) => name);

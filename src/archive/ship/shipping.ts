@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ShippingStep } from './shipper.ts';
+import type { ShippingStep, ShippingTurn } from './shipper.ts';
 
-/** Entries wait no longer than this for a segment of their own. */
 const SHIP_EVERY_MS = 10_000;
 
 /** A shipper with much to do rests this many times as long as it works: callers come first. */
@@ -38,29 +37,36 @@ export interface ShippingReport {
 }
 
 export interface ShippingParts {
-  readonly step: () => Promise<ShippingStep>;
+  readonly step: (turn: ShippingTurn) => Promise<ShippingStep>;
   /** What the archive holds; asked after each step. */
   readonly contents: () => Pick<ShippingReport, 'segments' | 'bytes' | 'gapEntries'>;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
   readonly onReport: (report: ShippingReport) => void;
+  /** Entries wait no longer than this for a segment of their own: ten seconds, unless told otherwise. */
+  readonly everyMs?: number;
 }
 
-/** Ships until the signal, a step after the other; a failed step is reported and tried again. */
+/**
+ * Ships until the signal, a step after the other; a failed step is reported and tried again. Where something is new at
+ * every turn, tidying up gets its own whenever shipping has caught up.
+ */
 export async function keepShipping({
   step,
   contents,
   clock,
   signal,
   onReport,
+  everyMs = SHIP_EVERY_MS,
 }: ShippingParts): Promise<void> {
   let shippedEntries = 0;
   let held: ReturnType<ShippingParts['contents']> = NOTHING_SHIPPED;
   let caughtUpAt = clock();
+  const turns = new Turns(everyMs);
   while (!signal.aborted) {
     const startedMs = performance.now();
-    const outcome = await step().catch((error: unknown) => ({ did: 'failed', error }) as const);
+    const outcome = await step(turns.turn).catch((error: unknown) => ({ did: 'failed', error }) as const);
     if (outcome.did === 'shipped') shippedEntries += outcome.entries;
     if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
     held = lookedAt(contents) ?? held;
@@ -72,8 +78,34 @@ export async function keepShipping({
       shippedEntries,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
-    const workedMs = performance.now() - startedMs;
-    await pause(pauseAfter(outcome, workedMs, clock() - caughtUpAt), signal);
+    const endedMs = performance.now();
+    const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
+    await pause(pauseAfter(outcome, restMs, turns.next(outcome, endedMs)), signal);
+  }
+}
+
+/** Whose turn it is: shipping's as soon as something is due, tidying's between that it has caught up and then, and once at least. */
+class Turns {
+  readonly #everyMs: number;
+  #turn: ShippingTurn = 'ship';
+  #dueMs = 0;
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  get turn(): ShippingTurn {
+    return this.#turn;
+  }
+
+  /** Goes on to the next turn; gives how long that can wait when there was nothing to do, ms. */
+  next(outcome: StepOutcome, nowMs: number): number {
+    const wasTidying = this.#turn === 'tidy';
+    const isCaughtUp = outcome.did === 'shipped' && !outcome.more;
+    if (isCaughtUp) this.#dueMs = nowMs + this.#everyMs;
+    const untilDueMs = Math.max(0, this.#dueMs - nowMs);
+    this.#turn = isCaughtUp || (outcome.did === 'tidied' && untilDueMs > 0) ? 'tidy' : 'ship';
+    return wasTidying ? untilDueMs : this.#everyMs;
   }
 }
 
@@ -92,11 +124,18 @@ function leads(outcome: StepOutcome): boolean {
   return outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships');
 }
 
-function pauseAfter(outcome: StepOutcome, workedMs: number, behindMs: number): number {
-  if (outcome.did === 'failed') return RETRY_MS;
-  // Merging continues soon, a segment at a time, so that shipping gets its turn in between.
-  const more = outcome.did === 'tidied' || (outcome.did === 'shipped' && outcome.more);
-  return more ? workedMs * (behindMs > BEHIND_MS ? 1 : REST_FACTOR) : SHIP_EVERY_MS;
+function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): number {
+  switch (outcome.did) {
+    case 'failed':
+      return RETRY_MS;
+    case 'shipped':
+    case 'tidied':
+      return restMs;
+    case 'nothing':
+      return idleMs;
+    default:
+      return outcome satisfies never;
+  }
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

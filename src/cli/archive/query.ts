@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { QueryAnswer } from '../../archive/duck.ts';
 import { exportQuery, queryArchive } from '../../archive/read/query.ts';
-import { UsageError } from '../exit.ts';
+import { EXIT, UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
 import { erasedNow, readArchiveConfig, tornTexts } from './archive-folder.ts';
@@ -22,7 +22,7 @@ export function queryCommand(archive: Command): void {
   archive
     .command('query <sql>')
     .description(
-      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures, and the view orders',
+      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures, and the view orders; exit code 1 when rows are missing from the answer',
     )
     .addOption(
       new Option(
@@ -45,6 +45,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
       const { torn } = await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
       printError([...tornTexts(torn), `Written to ${output}.`].join('\n'));
+      if (torn.length > 0) process.exitCode = EXIT.findings;
       return;
     }
     const { answer, torn } = await queryArchive(archiveDir, sql, LIMITS, erased);
@@ -52,6 +53,7 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
+    if (torn.length > 0 || answer.more) process.exitCode = EXIT.findings;
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     throw new UsageError(error.message);

@@ -29,7 +29,7 @@ async function ship(json: boolean): Promise<void> {
   };
   try {
     await keepShipping({
-      step: () => open.shipper.step(),
+      step: (turn) => open.shipper.step(turn),
       contents: () => folder.contents(),
       clock: Date.now,
       signal: stop.signal,

@@ -17,7 +17,7 @@ export const VerdictHistorySchema = named(
         slots: list(VerdictMinuteSchema, 'Oldest first, the running one last'),
         to: nullable(epochMs('Of the newest decision among them; null without one')),
         gaps: list(
-          shape('Entries that were lost before they were shipped', {
+          shape('Entries that were lost before they were shipped, or whose file cannot be read', {
             from: epochMs('About'),
             to: epochMs('About'),
             entries: count('About'),

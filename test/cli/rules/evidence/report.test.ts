@@ -67,7 +67,8 @@ describe('rules report', () => {
     });
     expect(await run('--journal', place.path('j'), '--from', 'yesterday')).to.deep.equal({
       code: 2,
-      stderr: 'error: --from is "yesterday"; it must be a time like 2026-11-01 or 2026-11-01T10:00:00Z\n',
+      stderr:
+        'error: --from is "yesterday"; it must be a time like 2026-11-01 (from midnight UTC), 2026-11-01T10:00:00Z or 2026-11-01T11:00:00+01:00\n',
     });
     expect(await run()).to.deep.equal({
       code: 2,
