@@ -36,6 +36,7 @@ export class CircuitBreaker {
   readonly #server: string;
   readonly #limitMs: number;
   readonly #probe: () => Promise<unknown>;
+  readonly #onFailure: (error: unknown) => void;
   /** In time still; in the order in which they started. */
   readonly #waiting = new Set<Call>();
   /** Given up, but the client may still deliver them. */
@@ -46,10 +47,17 @@ export class CircuitBreaker {
   #probedMs = Number.NEGATIVE_INFINITY;
   #probing = false;
 
-  constructor(server: string, limitMs: number, probe: () => Promise<unknown>) {
+  /** `onFailure` is told of every call that failed by itself. */
+  constructor(
+    server: string,
+    limitMs: number,
+    probe: () => Promise<unknown>,
+    onFailure: (error: unknown) => void = () => {},
+  ) {
     this.#server = server;
     this.#limitMs = limitMs;
     this.#probe = probe;
+    this.#onFailure = onFailure;
   }
 
   /** Runs one call; rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
@@ -79,6 +87,7 @@ export class CircuitBreaker {
       },
       (error) => {
         this.#settle(waiting);
+        this.#onFailure(error);
         reject(unavailable(this.#server, error));
       },
     );

@@ -15,6 +15,7 @@ import {
 import clusterKeySlot from 'cluster-key-slot';
 import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
+import { connectingAnew } from './connect-anew.ts';
 import { type RedisSecurity, tlsOptions } from './security.ts';
 import { addressesOf, type RedisTarget } from './url.ts';
 
@@ -32,6 +33,8 @@ export interface RedisConnection {
   readonly commands: RedisCommands;
   /** Keys of one command must share a slot. */
   readonly sharded: boolean;
+  /** Only where one address stands for whichever server is the master: connects to it again. */
+  readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
   nodeOf(key: string): string;
   /** All servers that take writes, by the names that `nodeOf` gives. */
@@ -161,6 +164,7 @@ function openStandalone(
       name: `Redis at ${node}`,
       commands: client,
       sharded: false,
+      connectAnew: connectingAnew(client),
       nodeOf: () => node,
       nodes: () => [node],
       keyOn: () => PROBE_KEY,

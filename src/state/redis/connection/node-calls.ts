@@ -1,6 +1,7 @@
 import type { RunCall } from '../../run-call.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
+import { isReplicasRefusal } from './connect-anew.ts';
 import type { RedisConnection } from './connection.ts';
 
 /** A circuit breaker for each server: one that stalls does not stop calls on the others. */
@@ -33,7 +34,10 @@ export class NodeCalls {
     const known = this.#breakers.get(node);
     if (known !== undefined) return known;
     const probe = () => this.#connection.pingNode(node);
-    const breaker = new CircuitBreaker(`Redis at ${node}`, this.#limitMs, probe);
+    const onFailure = (error: unknown) => {
+      if (isReplicasRefusal(error)) this.#connection.connectAnew?.();
+    };
+    const breaker = new CircuitBreaker(`Redis at ${node}`, this.#limitMs, probe, onFailure);
     this.#breakers.set(node, breaker);
     return breaker;
   }
