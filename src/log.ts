@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** Names under which something secret or personal could slip into a log line by mistake. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
@@ -28,6 +28,7 @@ const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
  * LATEST_WRITE_MS, and all of them before the process ends, unless it is killed.
  */
 export function createLog(level: string): Logger {
+  joinedLines ??= new JoinedLines();
   return pino(
     {
       level,
@@ -36,14 +37,51 @@ export function createLog(level: string): Logger {
       formatters: { log: censored },
       serializers: { err: shownError },
     },
-    pino.destination({
+    joinedLines,
+  );
+}
+
+/** Those of the process, whatever its logs. */
+let joinedLines: JoinedLines | null = null;
+
+/**
+ * Joins lines to what is written at once. Pino's destination can do so, too, but counts the bytes of all that waits anew
+ * with every line: a quarter of what a line took, and 7 of 80 kB that a verdict allocated.
+ */
+class JoinedLines implements DestinationStream {
+  #lines = '';
+  readonly #stderr;
+
+  constructor() {
+    const handOn = () => this.#handOn();
+    // Before the destination listens, which writes at the end what it has by then.
+    process.on('beforeExit', handOn).on('exit', handOn);
+    setInterval(handOn, LATEST_WRITE_MS / 2).unref();
+    this.#stderr = pino.destination({
       dest: 2,
       sync: false,
       minLength: WRITTEN_AT_ONCE_BYTES,
       maxLength: UNWRITTEN_BYTES_MAX,
-      periodicFlush: LATEST_WRITE_MS,
-    }),
-  );
+      periodicFlush: LATEST_WRITE_MS / 2,
+    });
+  }
+
+  write(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length >= WRITTEN_AT_ONCE_BYTES) this.#handOn();
+  }
+
+  /** Pino asks for it after a fatal line. */
+  flushSync(): void {
+    this.#handOn();
+    this.#stderr.flushSync();
+  }
+
+  #handOn(): void {
+    if (this.#lines === '') return;
+    this.#stderr.write(this.#lines);
+    this.#lines = '';
+  }
 }
 
 function shownError(error: unknown): unknown {

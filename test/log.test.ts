@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 
@@ -57,6 +58,25 @@ describe('the log', () => {
       const lines = stderrOf(`${told} ${end}`).split('\n');
       expect(lines.filter((line) => line.includes('"msg":"told"'))).to.have.length(500);
     }
+  });
+
+  it('writes a line soon, while the process goes on', async () => {
+    const script = `import { createLog } from '${LOG}'; createLog('info').info('told'); setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const [line] = await once(child.stderr, 'data');
+    child.kill('SIGKILL');
+    expect(JSON.parse(String(line))).to.include({ msg: 'told' });
+  });
+
+  it('writes a fatal line at once, with all lines before it', () => {
+    const told = stderrOf(`log.info('before'); log.fatal('lost'); process.kill(process.pid, 'SIGKILL');`);
+    expect(told.split('\n').map((line) => /"msg":"(\w+)"/.exec(line)?.[1])).to.deep.equal([
+      'before',
+      'lost',
+      undefined,
+    ]);
   });
 
   it('does not stop the process while nobody reads, and then misses lines', async () => {

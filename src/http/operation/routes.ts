@@ -3,6 +3,7 @@ import type Koa from 'koa';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { Listener, Operation } from './operation.ts';
+import type { RouteContext } from './parameters.ts';
 
 /** A router that knows each path in this very spelling alone. */
 export function strictRouter(prefix: string): Router<RequestState> {
@@ -19,11 +20,18 @@ export function addOperations<Parts>(
   for (const { method, path, run } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      const answer = await run(ctx, parts, listener);
-      if (answer === undefined) ctx.status = 204;
-      else ctx.body = answer;
+      answerWith(ctx, await run(ctx, parts, listener));
     });
   }
+}
+
+/** Koa knows JSON, too, but only after it has looked at an answer in all other ways that it could be meant. */
+function answerWith(ctx: RouteContext, answer: unknown): void {
+  if (answer === undefined) ctx.status = 204;
+  else if (typeof answer === 'object' && answer?.constructor === Object) {
+    ctx.set('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = JSON.stringify(answer);
+  } else ctx.body = answer;
 }
 
 /** Adds the routes, what is asked most first, and answers 404 and 405 as problems with the allowed methods. */
