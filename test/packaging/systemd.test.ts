@@ -31,6 +31,10 @@ describe('the systemd unit', () => {
     expect(Number(setting('TimeoutStopSec')) * 1000).to.be.above(drainGraceMs + drainMs);
   });
 
+  it('starts when the clock is right', () => {
+    expect(setting('After')?.split(' ')).to.include('time-sync.target');
+  });
+
   it('never gives up starting while the store is away', () => {
     expect(setting('StartLimitIntervalSec')).to.equal('0');
     expect(setting('Restart')).to.equal('on-failure');
