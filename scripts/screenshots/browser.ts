@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Decision } from '../../src/decision/decision.ts';
+import { installedChromium } from '../../test/servers/chromium.ts';
 import type { SeededConsole } from './seeded-console.ts';
 
 /** A tab with what went wrong in it and what it asked for. */
@@ -28,12 +27,8 @@ export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
 
 /** Chromium as the tests use it: headless, with a profile of its own, and asking nobody for anything. */
 export function launchBrowser(): Promise<Browser> {
-  const executablePath = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, 'chromium'))
-    .find((path) => existsSync(path));
   return chromium.launch({
-    executablePath: executablePath ?? '/usr/bin/chromium',
+    executablePath: installedChromium() ?? 'chromium',
     chromiumSandbox: false,
     args: [
       '--disable-gpu',

@@ -71,18 +71,6 @@ async function killUnderLoad(
   await Promise.all(callers);
 }
 
-/** The orders of all decisions about these orders. */
-async function decidedOrders(shop: Tenant, orders: readonly string[]): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  for (let from = 0; from < orders.length; from += 20) {
-    const lists = await Promise.all(
-      orders.slice(from, from + 20).map((orderRef) => shop.decisions({ orderRef })),
-    );
-    for (const { orderRef } of lists.flat()) found.add(orderRef);
-  }
-  return found;
-}
-
 describeOnSharedStates('a service that is killed', (share) => {
   it(`${ROUNDS} times in the middle of its work loses no verdict that it gave`, async function () {
     this.timeout(600_000);
@@ -96,7 +84,8 @@ describeOnSharedStates('a service that is killed', (share) => {
     const shop = new Tenant(service, key);
     expect(acknowledged.orders.size).to.equal(4);
     for (const [clientIdKey, orders] of acknowledged.orders) {
-      const found = await decidedOrders(shop, orders);
+      const decided = await shop.allDecisions({ clientIdKey });
+      const found = new Set(decided.map(({ orderRef }) => orderRef));
       expect(
         orders.filter((orderRef) => !found.has(orderRef)),
         'acknowledged but not recorded',

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { installedChromium } from './chromium.ts';
 
 const told = new Set<string>();
 
@@ -42,5 +43,6 @@ export function hasProgram(program: string): boolean {
 }
 
 function isInstalled(program: string): boolean {
+  if (program === 'chromium') return installedChromium() !== null;
   return spawnSync(program, [VERSION_OPTION[program] ?? '--version'], { stdio: 'ignore' }).status === 0;
 }

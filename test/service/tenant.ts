@@ -5,7 +5,10 @@ import { scoreBody, verdictBody } from './request-bodies.ts';
 
 export interface DecisionList {
   readonly decisions: readonly Decision[];
+  readonly lookedAt: { readonly next: string | null };
 }
+
+type DecisionQuery = Readonly<Record<string, string>>;
 
 /** What the platform sees of a client, as far as tests read it. */
 export interface ClientBody {
@@ -79,13 +82,30 @@ export class Tenant {
     return this.ask('GET', `client?clientIdKey=${encodeURIComponent(clientIdKey)}`);
   }
 
+  /** The newest that fit, as many as one answer holds. */
+  async decisions(query: DecisionQuery = {}): Promise<readonly Decision[]> {
+    return (await this.#listed(query)).decisions;
+  }
+
+  /** All that fit, page by page. */
+  async allDecisions(query: DecisionQuery): Promise<readonly Decision[]> {
+    const found: Decision[] = [];
+    for (let next: string | null = ''; next !== null; ) {
+      const after = next === '' ? {} : { after: next };
+      const { decisions, lookedAt } = await this.#listed({ ...query, limit: '500', ...after });
+      found.push(...decisions);
+      next = lookedAt.next;
+    }
+    return found;
+  }
+
   /** Asks again where a busy machine lets the store answer too late. */
-  async decisions(query: Readonly<Record<string, string>> = {}, tries = 5): Promise<readonly Decision[]> {
+  async #listed(query: DecisionQuery, tries = 5): Promise<DecisionList> {
     const answer = await this.ask<DecisionList>('GET', `decisions?${new URLSearchParams(query)}`);
-    if (answer.status === 200) return answer.body.decisions;
+    if (answer.status === 200) return answer.body;
     if (answer.status === 503 && tries > 1) {
       await sleep(1000);
-      return this.decisions(query, tries - 1);
+      return this.#listed(query, tries - 1);
     }
     throw new Error(`decisions answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   }
