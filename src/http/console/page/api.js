@@ -1,4 +1,4 @@
-import { useEffect, useState } from './html.js';
+import { useEffect, useRef, useState } from './html.js';
 
 /** @import { Session } from './answers.d.ts' */
 
@@ -58,8 +58,7 @@ export function forgetKey() {
  * @returns {Promise<T>}
  */
 export async function ask(method, { path }, body, key = storedKey()) {
-  const answer = await send(method, path, body, key);
-  const text = await answer.text();
+  const { answer, text } = await send(method, path, body, key);
   const isJson = (answer.headers.get('Content-Type') ?? '').includes('json');
   const value = isJson && text !== '' ? JSON.parse(text) : null;
   if (answer.ok) return value;
@@ -78,22 +77,28 @@ export async function ask(method, { path }, body, key = storedKey()) {
 async function send(method, path, body, key) {
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
   try {
-    return await fetch(`v1/platform/${path}`, {
+    const answer = await fetch(`v1/platform/${path}`, {
       method,
       headers: { 'X-KA-Access-Key': key ?? '', ...type },
       credentials: 'omit',
       cache: 'no-store',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    // An answer that breaks off is none.
+    return { answer, text: await answer.text() };
   } catch {
     const detail = 'The service cannot be reached. Check that it runs, then try again.';
     throw new Refusal(0, detail, UNREACHABLE_RETRY_SECONDS);
   }
 }
 
+/** A question that is under way this long is taken for lost. */
+const LOST_MS = 30_000;
+
 /**
- * The answer to a GET, asked for again whenever the path changes, on `reload`, and every `everyMs`. A null
- * question asks nothing. What was shown stays while the service is away for a moment.
+ * The answer to a GET, asked for again whenever the path changes, on `reload`, and every `everyMs`, but not
+ * while the answer is under way: one that always comes late would never be shown. A null question asks
+ * nothing. What was shown stays while the service is away for a moment.
  * @template T
  * @param {Question<T> | null} question
  * @param {number} [everyMs]
@@ -103,22 +108,29 @@ export function useAnswer(question, everyMs = 0) {
   const path = question?.path ?? null;
   const [known, setKnown] = useState(() => nothingKnown(question));
   const [round, setRound] = useState(0);
+  const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => {
     if (question === null) return undefined;
     let left = false;
-    ask('GET', question).then(
-      (data) => left || setKnown({ path, data, error: null }),
-      (error) =>
-        left || setKnown((before) => ({ path, data: before.path === path ? before.data : null, error })),
-    );
+    askedAtMs.current = performance.now();
+    ask('GET', question)
+      .then(
+        (data) => left || setKnown({ path, data, error: null }),
+        (error) =>
+          left || setKnown((before) => ({ path, data: before.path === path ? before.data : null, error })),
+      )
+      .finally(() => {
+        if (!left) askedAtMs.current = Number.NEGATIVE_INFINITY;
+      });
     return () => {
       left = true;
     };
   }, [path, round]);
   useEffect(() => {
     if (everyMs === 0) return undefined;
-    const timer = setInterval(() => document.hidden || reload(), everyMs);
+    const isUnderWay = () => performance.now() - askedAtMs.current < LOST_MS;
+    const timer = setInterval(() => document.hidden || isUnderWay() || reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   const { data, error } = known.path === path ? known : nothingKnown(question);

@@ -55,6 +55,31 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
 
+  it('begin again from the first page when they are asked for again, with none left out in between', async () => {
+    await tab.open('#/decisions?verdict=WAIT');
+    const { page } = tab;
+    const pages = { first: 0 };
+    await page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const isLater = route.request().url().includes('after=');
+      if (!isLater) pages.first++;
+      const decisions = isLater ? found.decisions.slice(2, 4) : found.decisions.slice(0, 2);
+      const lookedAt = { ...found.lookedAt, complete: false, next: isLater ? null : decisions[1].decisionId };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    await tab.visit('#/decisions?verdict=GET_NEW');
+    await until('the first page', async () => (await shownRows()) === 2);
+    await tab.button('Show older ones').click();
+    await until('the second page behind it', async () => (await shownRows()) === 4);
+    const address = page.url();
+    await tab.button('Show').click();
+    expect(page.url()).to.equal(address);
+    await until('the first page alone', async () => pages.first >= 2 && (await shownRows()) === 2);
+    await tab.button('Show older ones').waitFor();
+    await page.unroute('**/v1/platform/decisions?**');
+  });
+
   it('say since when it is not known yet what became of their orders', async () => {
     await tab.open('#/backtest');
     const upTo = Date.UTC(2026, 0, 1, 12);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
@@ -20,6 +21,19 @@ describeConsole("the console's page Evidence", (tab) => {
           /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet)?$/,
       })
       .waitFor();
+  });
+
+  it('shows what always comes later than it is asked for again', async () => {
+    await tab.open('#/backtest');
+    const { page } = tab;
+    // A job is asked for again every second.
+    await page.route('**/v1/platform/evidence/*', async (route) => {
+      if (route.request().method() === 'GET') await sleep(2_500);
+      await route.continue();
+    });
+    await tab.visit('#/evidence');
+    await page.getByRole('row', { name: /attempt-unpaid/ }).waitFor({ timeout: 120_000 });
+    await page.unroute('**/v1/platform/evidence/*');
   });
 
   it('asks another version about the same decisions, at an address that can be passed on', async () => {

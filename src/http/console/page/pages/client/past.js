@@ -41,7 +41,7 @@ export function Past({ view, changes, session }) {
 function NoEntries({ view, mayLook }) {
   return html`<${Empty} title="No entry is kept any more">
     The journal keeps the newest million entries of all clients, and this one has been away for longer.${' '}
-    ${mayLook && html`<${DecisionsLink} view=${view} /> are kept for 90 days.`}
+    ${mayLook && html`<${DecisionsLink} view=${view} /> have a page of their own.`}
   <//>`;
 }
 
@@ -58,7 +58,7 @@ function Older({ view, entries, mayLook, more, showMore }) {
     <strong>Older entries are not shown</strong>
     <p>
       ${ends}; the client is known since ${dateTime(view.firstSeenAt)}. ${!more && `${beyond} `}
-      ${mayLook && html`<${DecisionsLink} view=${view} /> are kept for 90 days.`}
+      ${mayLook && html`<${DecisionsLink} view=${view} /> have a page of their own.`}
     </p>
     ${more && html`<button type="button" onClick=${showMore}>Show up to ${ENTRIES_MAX}</button>`}
   </div>`;

@@ -47,14 +47,16 @@ function DecisionList({ query, session }) {
  * @param {{ first: FoundDecisions, question: URLSearchParams, filtered: boolean }} props
  */
 function Pages({ first, question, filtered }) {
-  const [more, setMore] = useState(/** @type {FoundDecisions[]} */ ([]));
+  const [kept, setKept] = useState({ first, more: /** @type {FoundDecisions[]} */ ([]) });
+  // Behind a first page that was asked for again lies something else.
+  const more = kept.first === first ? kept.more : [];
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const found = together([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
     next.set('after', found.lookedAt.next ?? '');
     setError(null);
-    ask('GET', decisions(next)).then((page) => setMore([...more, page]), setError);
+    ask('GET', decisions(next)).then((page) => setKept({ first, more: [...more, page] }), setError);
   };
   return html`<${Matching} found=${found} filtered=${filtered} older=${older} />
     ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
@@ -88,7 +90,7 @@ function Matching({ found, filtered, older }) {
   const { decisions, lookedAt } = found;
   if (decisions.length === 0 && !filtered && lookedAt.complete)
     return html`<${Empty} title="No decision yet">
-      Each POST /v1/client/verdict becomes one, and is kept for 90 days.
+      Each POST /v1/client/verdict becomes one.
     <//>`;
   if (decisions.length === 0)
     return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
