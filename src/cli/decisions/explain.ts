@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Explanation, explain, explainWithout } from '../../analysis/explain/explain.ts';
 import { formatExplanation } from '../../analysis/explain/explanation-text.ts';
+import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
 import { parseDecisionId } from '../../client/client-key.ts';
 import { readConfig } from '../../config.ts';
 import type { Decision } from '../../decision/decision.ts';
@@ -25,7 +26,7 @@ export function explainCommand(decisions: Command): void {
 async function explainDecision(id: string, json: boolean): Promise<void> {
   const decision =
     parseDecisionId(id) === null ? null : await withDecisions((decisions) => decisions.decision(id));
-  const explanation = decision === null ? null : await explainFromDisk(decision, readConfig().rulesDir);
+  const explanation = decision === null ? null : await explainKept(decision);
   if (json) print(JSON.stringify(explanation));
   else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));
   else {
@@ -34,6 +35,16 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
     );
   }
   if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
+}
+
+/** By the rule set that decided, which the archive keeps when its folder is gone or another by now. */
+function explainKept(decision: Decision): Promise<Explanation> | Explanation {
+  const { archiveDir, rulesDir } = readConfig();
+  const decided =
+    archiveDir === null
+      ? null
+      : new RuleSetShelf(archiveDir, null).get(decision.ruleVersion, decision.digest);
+  return decided === null ? explainFromDisk(decision, rulesDir) : explain(decided, decision);
 }
 
 function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanation> | Explanation {

@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
+import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
@@ -112,6 +113,14 @@ describe('the decisions commands', () => {
       `  The rule set that decided, p2.v10 with digest ${digest.slice(0, 12)}, is not here: ${other} holds p3.v1. Bring its folder back from version control to see its rules.`,
     ]);
     expect((await run(['explain', id()], rulesFolder(null))).stdout).to.contain('holds no rule set.');
+  });
+
+  it('explain: asks the rule set that the archive kept when its folder is gone', async () => {
+    const archiveDir = temporaryDirectory();
+    new RuleSetShelf(archiveDir, RULES_DIR).keep(currentRules().version, digest);
+    const env = { DATA_DIR: dataDir, ARCHIVE_DIR: archiveDir, RULES_DIR: rulesFolder(null), REDIS_URL: '' };
+    const { exitCode, stdout } = await scoring(['decisions', 'explain', ids[2] ?? '', '--json'], env);
+    expect([exitCode, JSON.parse(stdout).reproduced]).to.deep.equal([0, true]);
   });
 
   it('explain: does not take a draft of the same name for the version that decided', async () => {
