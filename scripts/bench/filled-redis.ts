@@ -8,6 +8,7 @@ import { startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
+import { redisInfo } from './redis-info.ts';
 import { PLATFORM } from './sample.ts';
 
 const AT_ONCE = 16;
@@ -130,16 +131,15 @@ export class FilledRedis {
   }
 
   async usage(): Promise<RedisUsage> {
-    const info = String(await command(this.port, ['INFO', 'everything']));
-    const field = (name: string) => Number(new RegExp(`^${name}:([0-9.]+)`, 'm').exec(info)?.[1] ?? 0);
+    const { figure, cpuMicros } = await redisInfo(this.port);
     return {
-      bytes: field('used_memory') - field('mem_aof_buffer') - field('mem_clients_normal'),
+      bytes: figure('used_memory') - figure('mem_aof_buffer') - figure('mem_clients_normal'),
       journalBytes: Number(await command(this.port, ['EVAL', JOURNAL_BYTES, '0'])),
-      cpuMicros: (field('used_cpu_user') + field('used_cpu_sys')) * 1e6,
+      cpuMicros,
       // While the disk is busy a part of it waits in memory.
-      logBytes: field('aof_current_size') + field('aof_buffer_length'),
-      received: field('total_net_input_bytes'),
-      sent: field('total_net_output_bytes'),
+      logBytes: figure('aof_current_size') + figure('aof_buffer_length') || 0,
+      received: figure('total_net_input_bytes'),
+      sent: figure('total_net_output_bytes'),
     };
   }
 

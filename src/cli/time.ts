@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { toEpochMs } from '../client/instant.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { UsageError } from './exit.ts';
@@ -16,6 +17,13 @@ export function parseTime(text: string | undefined, option: string): number | nu
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** Adds the options that bound a time span; `parseTime` reads what they get. */
+export function spanOptions(command: Command): Command {
+  return command
+    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
+    .option('--to <time>', 'only decisions before this time');
+}
 
 /** Milliseconds of --expires. Throws UsageError when the text is no duration. */
 export function parseLifetime(text: string): number {

@@ -5,7 +5,7 @@ import { LIST_KINDS, type ListKind } from '../decision/lists/list-kind.ts';
 import { readListValue } from '../decision/lists/list-value.ts';
 import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { Pseudonym } from '../decision/requests.ts';
-import { isName, LIST_NAME_FORM } from '../rules/name.ts';
+import { isName, LIST_NAME_RULE } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
 import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
@@ -198,7 +198,7 @@ export class ListEditor {
     },
   ): ListEntry {
     const { clock, pseudonym } = this.#parts;
-    if (!isName(list)) throw new ListRefusal(`The name of a list has ${LIST_NAME_FORM}.`);
+    if (!isName(list)) throw new ListRefusal(LIST_NAME_RULE);
     const held = room.kind;
     if (held !== null && kind !== null && held !== kind) {
       throw new ListRefusal(`The list ${list} holds entries of kind ${held}, not ${kind}.`);

@@ -95,7 +95,7 @@ function logRatio({ hits, misses }: Draws, chance: number, base: number, other: 
 }
 
 /** What is known of the clients by now: who is unknown may still pay. */
-function fatesOf({ seen, paid, unpaid }: ClientCounts): string {
+export function fatesOf({ seen, paid, unpaid }: ClientCounts): string {
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 

@@ -9,6 +9,13 @@ export function isName(text: string): boolean {
   return text.length <= NAME_CHARACTERS_MAX && NAME.test(text);
 }
 
-/** How the name of a list is written, for messages. */
-export const LIST_NAME_FORM =
+const LIST_NAME_FORM =
   'lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods';
+
+/** What is told of a list that cannot be called so. */
+export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
+
+/** The same of a name in a file. */
+export function listNameRefusal(name: string): string {
+  return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
+}

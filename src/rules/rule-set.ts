@@ -24,6 +24,11 @@ export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
 }
 
+/** Why a text names no version. */
+export function versionNameRefusal(text: string): string {
+  return `a version is named ${RULE_VERSION_FORM}, unlike "${text}"`;
+}
+
 /** Whether a version has a draft's name, with a word at its end: it is never released. */
 export function hasDraftName(version: RuleVersion): boolean {
   return version.includes('-');

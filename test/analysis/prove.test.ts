@@ -7,7 +7,7 @@ import { formatProblem } from '../../src/rules/problem.ts';
 import { conflicts } from '../../src/rules/proof/equal-priorities.ts';
 import { Reasoner } from '../../src/rules/proof/reasoner.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
-import { allAssignments, anyCondition, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
+import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 import {
   type Edit,
   edited,
@@ -20,7 +20,6 @@ import {
 
 const FACTS = SMALL_FACTS.slice(0, 4);
 const ASSIGNMENTS = allAssignments(FACTS);
-const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
 interface Group {
   readonly group: string;

@@ -43,7 +43,7 @@ export function allAssignments(facts: readonly SmallFact[]): readonly (readonly 
   );
 }
 
-const HERE = { file: 'test.yaml', line: 1, column: 1 };
+export const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from '../../../test/servers/redis.ts';
-import { command } from '../../../test/servers/redis-command.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import type { Figure } from '../figure.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
+import { redisInfo } from '../redis-info.ts';
 import { OPEN_SERVICE } from './cost.ts';
 
 export interface ClusterPlan {
@@ -123,14 +123,13 @@ export function shareFigures(
 
 /** What replicas are sent is not counted. */
 async function workOf(port: number): Promise<Work> {
-  const info = String(await command(port, ['INFO', 'everything']));
-  const field = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
-  const received = field('total_net_input_bytes') - field('total_net_repl_input_bytes');
-  const sent = field('total_net_output_bytes') - field('total_net_repl_output_bytes');
+  const { figure, cpuMicros } = await redisInfo(port);
+  const received = figure('total_net_input_bytes') - figure('total_net_repl_input_bytes');
+  const sent = figure('total_net_output_bytes') - figure('total_net_repl_output_bytes');
   return {
-    commands: field('total_commands_processed'),
+    commands: figure('total_commands_processed'),
     bytes: received + sent,
-    cpuMicros: (field('used_cpu_user') + field('used_cpu_sys')) * 1e6,
-    memoryBytes: field('used_memory'),
+    cpuMicros,
+    memoryBytes: figure('used_memory'),
   };
 }

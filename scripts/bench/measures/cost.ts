@@ -1,7 +1,7 @@
-import { command } from '../../../test/servers/redis-command.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
+import { redisInfo } from '../redis-info.ts';
 
 export interface CostPlan {
   readonly tool: LoadTool;
@@ -79,9 +79,9 @@ async function measureRound(plan: CostPlan, server: MeasuredProcess): Promise<Ro
   const { tool, seconds, accessKey, redisPort } = plan;
   const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds };
   const cpuBefore = await server.cpuMicros();
-  const redisBefore = await redisCpuMicros(redisPort);
+  const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const full = await runLoad(tool, { ...load, rate: null });
-  const redisAfter = await redisCpuMicros(redisPort);
+  const redisAfter = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const cpuAfter = await server.cpuMicros();
   const half = await runLoad(tool, { ...load, rate: full.perSecond / 2 });
   return {
@@ -94,12 +94,6 @@ async function measureRound(plan: CostPlan, server: MeasuredProcess): Promise<Ro
     halfP99Ms: half.p99Ms,
     failures: full.failures + half.failures,
   };
-}
-
-async function redisCpuMicros(port: number): Promise<number> {
-  const info = String(await command(port, ['INFO', 'cpu']));
-  const seconds = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
-  return (seconds('used_cpu_user') + seconds('used_cpu_sys')) * 1_000_000;
 }
 
 function figures(roundsOf: (peer: Peer) => readonly Round[]): readonly Figure[] {

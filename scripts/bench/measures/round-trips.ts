@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { command } from '../../../test/servers/redis-command.ts';
 import type { Figure } from '../figure.ts';
 import { startMeasured } from '../measured-process.ts';
+import { redisInfo } from '../redis-info.ts';
 import { OPEN_SERVICE } from './cost.ts';
 
 const VERDICTS = 500;
@@ -84,8 +84,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
 
 /** How often the server read from any client: while one waits for the other that is one a round trip. */
 async function readsProcessed(port: number): Promise<number> {
-  const info = String(await command(port, ['INFO', 'stats']));
-  return Number(/^total_reads_processed:(\d+)/m.exec(info)?.[1]);
+  return (await redisInfo(port, 'stats')).figure('total_reads_processed');
 }
 
 async function startMonitor(port: number): Promise<{ stop(): Promise<readonly string[]> }> {

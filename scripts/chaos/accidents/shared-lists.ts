@@ -6,6 +6,7 @@ import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { usableMsSince, watchStandstills } from '../../../test/servers/standstill.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { RULES_FOLDER } from '../../../test/service/current-rules.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -59,7 +60,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
 function rulesWithList(): string {
   const rulesDir = temporaryDirectory();
   const folder = join(rulesDir, 'p2.v10');
-  cpSync(join(import.meta.dirname, '../../../rules/p2.v10'), folder, { recursive: true });
+  cpSync(RULES_FOLDER, folder, { recursive: true });
   const path = join(folder, 'verdicts.yaml');
   const rule = `rules:
   - name: on-the-list

@@ -1,19 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
-import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { atLeast, type Figure } from '../figure.ts';
 import { onEachStore } from '../processes/each-store.ts';
-import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
-import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 /** What the archive holds: enough that each piece of evidence takes seconds. */
 const DECISIONS = { full: 40_000, quick: 10_000 } as const;
-/** Windows without and with evidence take turns, so that a machine that becomes busier meets both. */
-const ROUNDS = { full: 5, quick: 3 } as const;
-const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
 /** The archive is shipped at least every ten seconds. */
 const SHIPPED_MS = 12_000;
 const LOOK_MS = 200;
@@ -46,41 +42,18 @@ export const busyEvidence: Scenario = {
 async function evidenceBeside(
   store: string,
   redisUrl: string | undefined,
-  { quick, report }: ScenarioRun,
+  run: ScenarioRun,
 ): Promise<readonly Figure[]> {
-  const size = quick ? 'quick' : 'full';
   const service = await startServiceNode(redisUrl === undefined ? {} : { redisUrl });
-  await fill(service, DECISIONS[size]);
+  await fill(service, DECISIONS[run.quick ? 'quick' : 'full']);
   await delay(SHIPPED_MS);
-  await loadDuring(service, () => delay(WINDOW_MS[size]));
-  const [alone, beside]: [Sample[], Sample[]] = [[], []];
   const worked = { done: 0 };
-  for (let round = 0; round < ROUNDS[size]; round++) {
-    alone.push(...(await loadDuring(service, () => delay(WINDOW_MS[size]))).samples);
-    const during = await loadDuring(service, () => workFor(WINDOW_MS[size], service.shop, worked));
-    await delay(SETTLE_MS);
-    beside.push(...during.samples);
-    const p99s = [alone, beside].map((samples) => `${latencyPercentile(samples, 99).toFixed(1)} ms`);
-    report(`${store}, round ${round + 1}: p99 ${p99s.join(' without, ')} with evidence`);
-  }
-  return figuresOf(store, service, { alone, beside, done: worked.done });
-}
-
-async function figuresOf(
-  store: string,
-  service: ServiceNode,
-  { alone, beside, done }: { alone: readonly Sample[]; beside: readonly Sample[]; done: number },
-): Promise<readonly Figure[]> {
+  const work = (forMs: number) => workFor(forMs, service.shop, worked);
+  const turns = await takeTurns(store, service, { what: 'evidence', work, settleMs: SETTLE_MS }, run);
   await service.kill();
-  const usualMs = latencyPercentile(alone, 99);
-  const medians = [alone, beside].map((samples) => `${latencyPercentile(samples, 50).toFixed(1)} ms`);
   return [
-    atLeast(`${store}: pieces of evidence worked out`, done, 1),
-    never(`${store}: verdicts beside evidence not answered 200`, failed(beside).length),
-    reported(`${store}: usual p99`, `${usualMs.toFixed(1)} ms`),
-    atMost(`${store}: p99 beside evidence against that`, latencyPercentile(beside, 99) / usualMs, 1.2, 'x'),
-    reported(`${store}: median without and with evidence`, medians.join(', ')),
-    reported(`${store}: slowest beside it`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
+    atLeast(`${store}: pieces of evidence worked out`, worked.done, 1),
+    ...turnFigures(store, 'evidence', turns, 1.2),
   ];
 }
 

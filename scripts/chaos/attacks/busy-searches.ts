@@ -4,22 +4,18 @@ import { startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { atLeast, type Figure } from '../figure.ts';
 import { onEachStore } from '../processes/each-store.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
-import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const SEARCHER = 'scripts/chaos/processes/searcher.ts';
 /** How many of each kind of search run side by side. */
 const SIDE_BY_SIDE = 4;
 /** What the searching tenant has decided: as much as one look back goes through. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
-/** Windows without and with searches take turns, so that a machine that becomes busier meets both. */
-const ROUNDS = { full: 5, quick: 3 } as const;
-const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
 /** Searches whose caller hung up end at their next step; what one step may read of the archive takes longest. */
 const SETTLE_MS = 1_000;
 
@@ -39,43 +35,20 @@ export const busySearches: Scenario = {
 async function searchesBeside(
   store: string,
   redisUrl: string | undefined,
-  { quick, report }: ScenarioRun,
+  run: ScenarioRun,
 ): Promise<readonly Figure[]> {
-  const size = quick ? 'quick' : 'full';
   const dataDir = temporaryDirectory();
   const key = await issueKey({ dataDir, redisUrl }, 'searching');
   const service = await startServiceNode({ dataDir, ...(redisUrl === undefined ? {} : { redisUrl }) });
   const searching = new Tenant(service, key);
-  const filled = await fill({ ...service, key }, DECISIONS[size]);
-  report(`${store}: ${filled.length} decisions of the tenant that searches`);
+  const filled = await fill({ ...service, key }, DECISIONS[run.quick ? 'quick' : 'full']);
+  run.report(`${store}: ${filled.length} decisions of the tenant that searches`);
   const paths = await searchPaths(searching);
-  await loadDuring(service, () => delay(WINDOW_MS[size]));
-  const alone: Sample[] = [];
-  const beside: Sample[] = [];
-  let answered = 0;
-  for (let round = 0; round < ROUNDS[size]; round++) {
-    alone.push(...(await loadDuring(service, () => delay(WINDOW_MS[size]))).samples);
-    const during = await loadDuring(service, () => searchFor(WINDOW_MS[size], searching, paths));
-    await delay(SETTLE_MS);
-    beside.push(...during.samples);
-    answered += during.result;
-    const p99s = [alone, beside].map((samples) => `${latencyPercentile(samples, 99).toFixed(1)} ms`);
-    report(`${store}, round ${round + 1}: p99 ${p99s.join(' without, ')} with searches`);
-  }
+  const work = (forMs: number) => searchFor(forMs, searching, paths);
+  const turns = await takeTurns(store, service, { what: 'searches', work, settleMs: SETTLE_MS }, run);
   await service.kill();
-  const usualMs = latencyPercentile(alone, 99);
-  return [
-    atLeast(`${store}: searches answered`, answered, 1),
-    never(`${store}: verdicts beside searches not answered 200`, failed(beside).length),
-    reported(`${store}: of those without searches, not answered 200`, String(failed(alone).length)),
-    reported(`${store}: usual p99`, `${usualMs.toFixed(1)} ms`),
-    atMost(`${store}: p99 beside searches against that`, latencyPercentile(beside, 99) / usualMs, 2, 'x'),
-    reported(
-      `${store}: median without and with searches`,
-      [alone, beside].map((samples) => `${latencyPercentile(samples, 50).toFixed(1)} ms`).join(', '),
-    ),
-    reported(`${store}: slowest beside them`, `${latencyPercentile(beside, 100).toFixed(1)} ms`),
-  ];
+  const answered = turns.results.reduce((sum, round) => sum + round, 0);
+  return [atLeast(`${store}: searches answered`, answered, 1), ...turnFigures(store, 'searches', turns, 2)];
 }
 
 /** Every kind of search, several times: by a rule that decided nothing, so that all is looked through, and what is long. */

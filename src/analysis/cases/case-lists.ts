@@ -4,7 +4,7 @@ import { LIST_KINDS } from '../../decision/lists/list-kind.ts';
 import { readListValue } from '../../decision/lists/list-value.ts';
 import { ListMembership, NO_LISTS, type SharedLists } from '../../decision/lists/shared-lists.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
-import { isName, LIST_NAME_FORM } from '../../rules/name.ts';
+import { isName, listNameRefusal } from '../../rules/name.ts';
 import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
 
 /** Nothing of a case is stored, so no secret is needed. */
@@ -21,7 +21,7 @@ export function readCaseLists(
   const membership = new ListMembership();
   for (const [list, { key, value }] of file.anyMembers(member.value, 'lists') ?? []) {
     if (!isName(list)) {
-      file.report(key, `the name of a list has ${LIST_NAME_FORM}, unlike "${list}"`);
+      file.report(key, listNameRefusal(list));
       continue;
     }
     for (const entry of entriesOf(file, value)) {

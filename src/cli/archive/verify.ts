@@ -4,7 +4,7 @@ import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
 import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
-import { parseTime } from '../time.ts';
+import { parseTime, spanOptions } from '../time.ts';
 import { readArchiveConfig } from './archive-folder.ts';
 
 interface VerifyOptions {
@@ -17,11 +17,8 @@ const PROGRESS_EVERY_MS = 500;
 
 /** archive verify: whether what is archived still follows from its facts and rule sets. */
 export function verifyCommand(archive: Command): void {
-  archive
-    .command('verify')
+  spanOptions(archive.command('verify'))
     .description('decide every archived decision again from its facts, and count what does not come out')
-    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
-    .option('--to <time>', 'only decisions before this time')
     .option('--json', 'print one JSON object')
     .action((options: VerifyOptions) => verify(options));
 }

@@ -1,5 +1,6 @@
 import type { RolloutStatus } from '../../rollout/change-rollout.ts';
 import type { NodeView } from '../../rollout/fleet.ts';
+import { fatesOf } from '../../rollout/guard.ts';
 import type { Candidate, RolloutEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
 import { shareInterval } from '../../statistics/share-interval.ts';
@@ -70,9 +71,7 @@ function describeArms({ arms, shares, breach }: TrialView, guardPoints: number |
     shareText(active),
     shareText(candidate),
   ]);
-  const fates = ({ clients: { seen, paid, unpaid } }: TrialView['arms']['active']) =>
-    `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
-  const outcomes = `  outcomes of clients: ${fates(arms.active)} active; ${fates(arms.candidate)} candidate`;
+  const outcomes = `  outcomes of clients: ${fatesOf(arms.active.clients)} active; ${fatesOf(arms.candidate.clients)} candidate`;
   const verdicts = `  ${arms.active.verdicts} verdicts by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;

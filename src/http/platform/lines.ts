@@ -3,9 +3,10 @@ import { type TProperties, Type } from 'typebox';
 import { named, shape } from '../../shapes.ts';
 import { word } from '../openapi/words.ts';
 import type { Asked } from '../operation/operation.ts';
-import { BODY_BYTES_MAX, bodyChunks } from '../request/body.ts';
+import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../request/body.ts';
 import { bodyLines } from '../request/body-lines.ts';
 import { GrantWatch, whileGranted } from '../request/grant-watch.ts';
+import { malformedBody } from '../request/problems.ts';
 
 /** The media type of one JSON object a line. */
 export const LINES = 'application/x-ndjson';
@@ -27,6 +28,12 @@ export function lineResult(name: string, taken: TProperties) {
       }),
     ]),
   );
+}
+
+/** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */
+export function lineValue(bytes: Buffer | null): unknown {
+  if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
+  return parseJson(decodeText(bytes));
 }
 
 /** What a line says that was refused. */

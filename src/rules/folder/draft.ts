@@ -4,7 +4,7 @@ import { editedYaml, type YamlEdit } from '../edited-yaml.ts';
 import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleSet, type RuleVersion } from '../rule-set.ts';
+import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { DraftRefused } from './draft-refused.ts';
 import { digestOf } from './release.ts';
 import { ROLLED_BACK_FILE } from './rolled-back.ts';
@@ -52,8 +52,7 @@ export interface DraftAsk {
  */
 export function writeDraft(ask: DraftAsk): string {
   const { source, rulesDir, version, edits = {}, texts = new Map(), shown } = ask;
-  if (!isRuleVersion(version))
-    throw new DraftRefused(`a version is named ${RULE_VERSION_FORM}, unlike "${version}"`);
+  if (!isRuleVersion(version)) throw new DraftRefused(versionNameRefusal(version));
   const target = join(rulesDir, version);
   if (existsSync(target))
     throw new DraftRefused(`${shown(target)} exists already; choose another version or edit it as it is`);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../rule-set.ts';
+import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { constantAtPath, UnknownConstant, withConstants } from './constant.ts';
 import { draftOf, renamed } from './draft.ts';
 import { DraftRefused } from './draft-refused.ts';
@@ -65,7 +65,7 @@ function begunWith(rulesDir: string, from: string, version: RuleVersion): RuleFi
 
 function draftVersion(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw new DraftRefused(`a version is named ${RULE_VERSION_FORM}, unlike "${text}"`);
+  throw new DraftRefused(versionNameRefusal(text));
 }
 
 const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;

@@ -3,7 +3,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
 import type { Comparison, FactRef } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
-import { isName, LIST_NAME_FORM } from '../name.ts';
+import { isName, listNameRefusal } from '../name.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
 import { textForm } from '../proof/domain.ts';
@@ -112,7 +112,7 @@ export class ComparisonReader {
     const listName = list === undefined ? null : this.#file.text(list.value, 'list');
     if (list === undefined || listName === null) return null;
     if (!isName(listName)) {
-      return this.#file.report(list.value, `the name of a list has ${LIST_NAME_FORM}, unlike "${listName}"`);
+      return this.#file.report(list.value, listNameRefusal(listName));
     }
     return this.#refs.internListed(name, fact, listName);
   }

@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '../../facts/fact.ts';
-import { isName, LIST_NAME_FORM } from '../name.ts';
+import { isName, listNameRefusal } from '../name.ts';
 import { suggest } from '../problem.ts';
 import type { RuleList } from '../rule-set.ts';
 import { optional, YamlFile } from './yaml-file.ts';
@@ -93,7 +93,7 @@ export function isListFile(path: string): boolean {
 
 function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
-    return file.report(null, `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`);
+    return file.report(null, listNameRefusal(name));
   }
   if (file.root === null) return null;
   const members = file.members(file.root, 'the list', ['description', 'entries'], ['entries']);

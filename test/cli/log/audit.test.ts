@@ -72,9 +72,11 @@ describeOnSharedStates('audit --follow', (share) => {
   it('ends without an error when its reader goes away', async () => {
     follower = audit(place, '--follow');
     await shows(follower, '"the first"');
+    // It may be over before the entry is known to be written.
+    const exit = once(follower.child, 'exit');
     follower.child.stdout?.destroy();
     await note(place, { reason: 'the second' });
-    await once(follower.child, 'exit');
+    await exit;
     expect([follower.child.exitCode, follower.stderr()]).to.deep.equal([0, '']);
   });
 

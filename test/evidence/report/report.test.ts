@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { report } from '../../../src/evidence/report/report.ts';
 import type { Report, RuleReport, SliceName } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { shareInterval } from '../../../src/statistics/share-interval.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 import { countByHand, type HandCount } from './count-by-hand.ts';
-
-const P2V10 = join(import.meta.dirname, '..', '..', '..', 'rules', 'p2.v10');
 
 describe('the report on rules', () => {
   let lived: LivedEvidence;
@@ -23,7 +21,7 @@ describe('the report on rules', () => {
     lived = await livedEvidence(liveBusyMonth);
     found = await reportOn(lived.archive, place.rules('p2.v10'));
     if (lived.journal.kind === 'journal')
-      byHand = countByHand(P2V10, readFileSync(lived.journal.path, 'utf8'));
+      byHand = countByHand(RULES_FOLDER, readFileSync(lived.journal.path, 'utf8'));
   });
   after(() => place.end());
 

@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 describe('what a sweep varies', () => {
-  const files = readRuleFiles(join(import.meta.dirname, '../../../rules/p2.v10'), []) ?? new Map();
+  const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
   const chain = 'groups.blocked-by-unpaid-chain.unpaidChain';
   const values = (text: string) => parseVariation(files, text).values;
 

@@ -11,14 +11,13 @@ import { platformDocument } from '../../../src/http/platform/platform-document.t
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { createLog } from '../../../src/log.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
-import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { directReader } from '../../../src/rules/folder/rule-reader.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
-import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
@@ -98,15 +97,7 @@ class Live {
     });
     const clock = new MovableClock().now;
     const fleet = new Fleet(store);
-    const node = await RolloutNode.start({
-      fleet,
-      rulesDir,
-      reader: directReader(rulesDir),
-      dataDir: temporaryDirectory(),
-      firstVersion: currentRules().version,
-      clock,
-      onTrouble: () => {},
-    });
+    const node = await startQuietNode(fleet, rulesDir, clock);
     const application = await startApplication({
       store,
       clock,

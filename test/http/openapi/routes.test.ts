@@ -15,13 +15,10 @@ import { LastHour } from '../../../src/metrics/last-hour.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
-import { RolloutNode } from '../../../src/rollout/rollout-node.ts';
-import { directReader } from '../../../src/rules/folder/rule-reader.ts';
 import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service.ts';
+import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { rulesDirectory } from '../../rollout/rule-folders.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { currentRules } from '../../service/current-rules.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../service/running-service.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
@@ -56,15 +53,7 @@ describe('routes and API documents', () => {
     const clock = new MovableClock().now;
     const rulesDir = rulesDirectory();
     const fleet = new Fleet(store);
-    const node = await RolloutNode.start({
-      fleet,
-      rulesDir,
-      reader: directReader(rulesDir),
-      dataDir: temporaryDirectory(),
-      firstVersion: currentRules().version,
-      clock,
-      onTrouble: () => {},
-    });
+    const node = await startQuietNode(fleet, rulesDir, clock);
     ends.push(() => node.stop(), opened.remove);
     const lastHour = new LastHour(clock);
     const metrics = new Metrics(lastHour);

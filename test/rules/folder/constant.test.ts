@@ -1,12 +1,12 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { constantAtPath, constantsOf, withConstants } from '../../../src/rules/folder/constant.ts';
 import { draftOf } from '../../../src/rules/folder/draft.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 describe('the constants of a rule set', () => {
-  const files = readRuleFiles(join(import.meta.dirname, '../../../rules/p2.v10'), []) ?? new Map();
+  const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
 
   it('are named by file, rule and fact', () => {
     const constants = new Map(constantsOf(files).map(({ path, text }) => [path, text]));

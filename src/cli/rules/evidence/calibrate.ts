@@ -11,7 +11,7 @@ import { table } from '../../table.ts';
 import { parseTime, timeText } from '../../time.ts';
 import { draftFrom } from '../new.ts';
 import { fromHere, soundRuleSet } from '../rule-folders.ts';
-import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
+import { type EvidenceOptions, evidenceOptions, onEvidence, splitOption } from './evidence-options.ts';
 import { countText, estimateText, NO_DECISION, section, shareText, spanText } from './evidence-text.ts';
 
 interface CalibrateOptions extends EvidenceOptions {
@@ -21,11 +21,10 @@ interface CalibrateOptions extends EvidenceOptions {
 
 /** rules calibrate: the smoothing of paymentScore that fits what happened. */
 export function calibrateCommand(rules: Command): void {
-  evidenceOptions(rules.command('calibrate <version>'))
+  splitOption(evidenceOptions(rules.command('calibrate <version>')))
     .description(
       'find the smoothing of paymentScore on the earlier part of the time, and show it on the later',
     )
-    .option('--split <time>', 'where the later part begins; without it in the middle of the time')
     .option('--write <version>', 'make a draft of this name with the smoothing that was found')
     .action((version: string, options: CalibrateOptions) => run(version, options));
 }

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { type Drift, type DriftPart, drift } from '../../../evidence/drift/drift.ts';
 import type { FactDrift } from '../../../evidence/drift/fact-drift.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
+import { isRuleVersion, VERDICTS, versionNameRefusal } from '../../../rules/rule-set.ts';
 import { UsageError } from '../../exit.ts';
 import { print } from '../../print.ts';
 import { table } from '../../table.ts';
 import { parseTime, timeText } from '../../time.ts';
-import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
+import { type EvidenceOptions, evidenceOptions, onEvidence, splitOption } from './evidence-options.ts';
 import { countText, estimateText, NO_DECISION, section, shareText, spanText } from './evidence-text.ts';
 
 interface DriftOptions extends EvidenceOptions {
@@ -16,17 +16,15 @@ interface DriftOptions extends EvidenceOptions {
 
 /** rules drift: what has changed from one part of the time to the other. */
 export function driftCommand(rules: Command): void {
-  evidenceOptions(rules.command('drift [version]'))
+  splitOption(evidenceOptions(rules.command('drift [version]')))
     .description(
       'compare facts, verdicts, paid share and calibration of the later part of the time with the earlier, of all decisions or of those that one version made',
     )
-    .option('--split <time>', 'where the later part begins; without it in the middle of the time')
     .action((version: string | undefined, options: DriftOptions) => run(version, options));
 }
 
 async function run(version: string | undefined, options: DriftOptions): Promise<void> {
-  if (version !== undefined && !isRuleVersion(version))
-    throw new UsageError(`a version is named ${RULE_VERSION_FORM}, unlike "${version}"`);
+  if (version !== undefined && !isRuleVersion(version)) throw new UsageError(versionNameRefusal(version));
   const asked = version === undefined ? options : { ...options, decidedBy: version };
   const splitAt = parseTime(options.split, '--split');
   const { found, span } = await onEvidence(asked, async (evidence, onProgress) => ({

@@ -8,7 +8,7 @@ import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
 import { erasedNow, readArchiveConfig } from '../../archive/archive-folder.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
-import { parseTime } from '../../time.ts';
+import { parseTime, spanOptions } from '../../time.ts';
 import { soundRuleSet } from '../rule-folders.ts';
 import { progressBar } from './progress-bar.ts';
 
@@ -25,12 +25,18 @@ export interface EvidenceOptions {
 
 /** Adds the options that say where decisions are read from: from the archive unless a journal is named. */
 export function evidenceOptions(command: Command): Command {
-  return command
-    .option('--journal <file>', 'what "journal export" wrote; without it the archive is read')
-    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
-    .option('--to <time>', 'only decisions before this time')
+  command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
+  return spanOptions(command)
     .option('--platform <name>', 'only of this platform')
     .option('--json', 'print one JSON object');
+}
+
+/** Adds the option that says where the time is parted in two. */
+export function splitOption(command: Command): Command {
+  return command.option(
+    '--split <time>',
+    'where the later part begins; without it in the middle of the time',
+  );
 }
 
 /** Lets `work` look at the evidence that the options name, and a person see how far it is. */

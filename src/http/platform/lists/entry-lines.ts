@@ -11,11 +11,10 @@ import {
 import { instant, key, text } from '../../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../../state/lists/list-log.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
-import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
 import { bodyOf } from '../../request/body-of.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
-import { keyEnded, LINES_MAX, type RefusedLine, tooManyLines, unavailableLine } from '../lines.ts';
+import { keyEnded, LINES_MAX, lineValue, type RefusedLine, tooManyLines, unavailableLine } from '../lines.ts';
 import { KIND_OR_NONE } from './list-views.ts';
 
 export const ListLineSchema = Type.Object({
@@ -70,8 +69,7 @@ export async function* editList(
 /** One line of a bulk change: what it asks for, or what is wrong with it. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
-    if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
-    const { value, remove = false, kind = null, reason, expiresAt } = lineBody(parseJson(decodeText(bytes)));
+    const { value, remove = false, kind = null, reason, expiresAt } = lineBody(lineValue(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
     if (reason === undefined) throw malformedBody('/reason is required.');
     const ask = { value, kind, reason, expiresAt: toEpochMs(expiresAt) };

@@ -1,5 +1,5 @@
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
-import { isName, LIST_NAME_FORM, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../../rules/name.ts';
+import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../../rules/name.ts';
 import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
 import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
 import { badRequest, refusal } from '../../request/problems.ts';
@@ -8,7 +8,7 @@ export const BAD_LIST_ADDRESS = refusal(
   'badListAddress',
   'The name of the list or the value in the path cannot be one, or is one that a path cannot carry safely.',
   (detail: string) => badRequest(detail),
-  `The name of a list has ${LIST_NAME_FORM}.`,
+  LIST_NAME_RULE,
 );
 
 /** The list that a path names. */
@@ -21,7 +21,7 @@ export const LIST_IN_PATH: Parameter<string> = {
   read: ({ params }) => {
     const list = params['list'] ?? '';
     if (isName(list)) return list;
-    throw BAD_LIST_ADDRESS.problem(`The name of a list has ${LIST_NAME_FORM}.`);
+    throw BAD_LIST_ADDRESS.problem(LIST_NAME_RULE);
   },
 };
 

@@ -2,10 +2,9 @@ import type { OutcomeEffect } from '../../../client/changes.ts';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
 import type { OrderReport } from '../../../service.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
-import { BODY_BYTES_MAX, decodeText, parseJson } from '../../request/body.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
-import { HttpProblem, malformedBody } from '../../request/problems.ts';
-import { keyEnded, LINES_MAX, tooManyLines, unavailableLine } from '../lines.ts';
+import { HttpProblem } from '../../request/problems.ts';
+import { keyEnded, LINES_MAX, lineValue, tooManyLines, unavailableLine } from '../lines.ts';
 import { outcomeReport } from './outcome-report.ts';
 
 /** Lines that are worked on at the same time; those of one client keep their order. */
@@ -45,8 +44,7 @@ export async function* recordOutcomes(
 
 async function resultLine(line: number, bytes: Buffer | null, record: Recorder): Promise<object> {
   try {
-    if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
-    const report = outcomeReport(parseJson(decodeText(bytes)));
+    const report = outcomeReport(lineValue(bytes));
     const { clientIdKey, orderRef } = report;
     return { line, clientIdKey, orderRef, result: await record(report) };
   } catch (error) {

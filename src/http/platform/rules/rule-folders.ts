@@ -20,7 +20,7 @@ import {
   RuleFolderListSchema,
   type RuleFolderSchema,
 } from './rule-folder-shapes.ts';
-import { withinLimits } from './rule-version.ts';
+import { WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
 
 export interface RuleFolderParts {
   readonly loadedRules: LoadedRules;
@@ -30,7 +30,7 @@ export interface RuleFolderParts {
 /** The version that a path is about. */
 export const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
 
-export const UNKNOWN_FOLDER = refusal('unknownVersion', 'This node has no such rule set.', () =>
+export const UNKNOWN_FOLDER = refusal('unknownVersion', WHEN_UNKNOWN, () =>
   notFound('There is no such rule set in the RULES_DIR of this node.'),
 );
 

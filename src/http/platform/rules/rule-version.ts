@@ -5,6 +5,8 @@ import { badRequest, HttpProblem, notFound, refusal } from '../../request/proble
 
 const WHEN_BAD = 'A version is not written as one, or has problems.';
 
+export const WHEN_UNKNOWN = 'This node has no such rule set.';
+
 export const BAD_VERSION = refusal(
   'badVersion',
   WHEN_BAD,
@@ -22,7 +24,7 @@ export const UNSOUND_VERSION = refusal(
 
 export const UNKNOWN_VERSION = refusal(
   'unknownVersion',
-  'This node has no such rule set.',
+  WHEN_UNKNOWN,
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
@@ -7,6 +6,7 @@ import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import type { SweepReport } from '../../../../src/evidence/sweep/sweep.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
+import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
 describe('POST /v1/platform/evidence', () => {
@@ -63,9 +63,8 @@ describe('POST /v1/platform/evidence', () => {
   });
 
   describe('of a draft that lies nowhere, whose files come along', () => {
-    const folder = join(import.meta.dirname, '../../../../rules/p2.v10');
     const filesOf = (version: string, ...edits: readonly (readonly [string, string, string])[]) => {
-      const files = Object.fromEntries(readRuleFiles(folder, []) ?? []);
+      const files = Object.fromEntries(readRuleFiles(RULES_FOLDER, []) ?? []);
       for (const [path, from, to] of [['ruleset.yaml', 'p2.v10', version], ...edits]) {
         const text = files[path] ?? '';
         expect(text).to.contain(from);

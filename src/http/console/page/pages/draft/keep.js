@@ -3,6 +3,7 @@ import { html, useState } from '../../html.js';
 import { Confirm } from '../../parts/change/confirm.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
+import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
 import { forgetCopy, keepCopy, renamedCopy } from '../../parts/rules/working-copy.js';
 import { saveFile } from '../../parts/save-file.js';
 import { savedDraft } from '../../questions.js';
@@ -114,8 +115,7 @@ function Rename({ copy, list }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const rename = (/** @type {FormEvent} */ event) => {
     const { version = '' } = formValues(event);
-    if (list.versions.some((one) => one.version === version))
-      return setError(new Error(`${version} exists already; choose another name.`));
+    if (list.versions.some((one) => one.version === version)) return setError(takenName(version));
     if (!copy.saved) forgetCopy(copy.version);
     keepCopy({ ...renamedCopy(copy, version), saved: false });
     location.hash = `#/draft/${version}`;
@@ -124,7 +124,7 @@ function Rename({ copy, list }) {
     <summary>${copy.saved ? 'Go on under another name' : 'Rename'}</summary>
     <form class="filters" onSubmit=${rename}>
       <${Field} label="new name" hint="like p2.v12, or p2.v12-night">
-        <input name="version" required pattern=${'p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,31})?'} />
+        <input name="version" required pattern=${VERSION_NAME} />
       <//>
       <div class="buttons"><button type="submit">Rename</button></div>
     </form>

@@ -3,6 +3,7 @@ import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
 import { dateTime, versionAfter } from '../../parts/format.js';
 import { Trouble } from '../../parts/notice.js';
+import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
 import { copyOf, forgetCopy, keepCopy, keptCopies } from '../../parts/rules/working-copy.js';
 import { Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
@@ -28,7 +29,7 @@ function Begin({ list: { versions }, from }) {
   const begin = (/** @type {FormEvent} */ event) => {
     const { source = '', version = '' } = formValues(event);
     const taken = [...versions, ...keptCopies()].some((one) => one.version === version);
-    if (taken) return setError(new Error(`${version} exists already; choose another name.`));
+    if (taken) return setError(takenName(version));
     ask('GET', ruleFolder(source)).then((folder) => {
       if (!folder.whole) return setError(new Error(`${source} is too long for this page.`));
       keepCopy(copyOf(folder, version));
@@ -53,7 +54,7 @@ function Begin({ list: { versions }, from }) {
         <input
           name="version"
           required
-          pattern=${'p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,31})?'}
+          pattern=${VERSION_NAME}
           title="p<number>.v<number>, or with a word at its end"
           defaultValue=${nextName(names)}
         />

@@ -2,6 +2,7 @@ import { ask, may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
+import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
 import { copyOf, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
 import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
 
@@ -33,8 +34,7 @@ export function MakeDraft({ session, found }) {
   const make = (/** @type {FormEvent} */ event) => {
     const { version = '' } = formValues(event);
     setError(null);
-    if (isTaken(versions, version))
-      return setError(new Error(`${version} exists already; choose another name.`));
+    if (isTaken(versions, version)) return setError(takenName(version));
     if (keeps) return ask('PUT', savedDraft(version), found).then(() => setMade(version), setError);
     return ask('GET', ruleFolder(found.from))
       .then((folder) => workOn(folder, version, found))
@@ -47,7 +47,7 @@ export function MakeDraft({ session, found }) {
     </p>`;
   return html`<form class="filters" onSubmit=${make}>
       <${Field} label="make a draft" hint="like p2.v12, or p2.v12-chain">
-        <input name="version" required pattern=${'p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,31})?'} />
+        <input name="version" required pattern=${VERSION_NAME} />
       <//>
       <div class="buttons">
         <button type="submit">${keeps ? 'Save to RULES_DIR' : 'Work on it in this browser'}</button>

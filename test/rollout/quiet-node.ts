@@ -1,0 +1,18 @@
+import type { Fleet } from '../../src/rollout/fleet.ts';
+import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { currentRules } from '../service/current-rules.ts';
+
+/** A node that decides with p2.v10 to begin with, and tells nobody of its trouble. `clock` gives epoch ms. */
+export function startQuietNode(fleet: Fleet, rulesDir: string, clock: () => number): Promise<RolloutNode> {
+  return RolloutNode.start({
+    fleet,
+    rulesDir,
+    reader: directReader(rulesDir),
+    dataDir: temporaryDirectory(),
+    firstVersion: currentRules().version,
+    clock,
+    onTrouble: () => {},
+  });
+}
