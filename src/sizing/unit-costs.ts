@@ -4,14 +4,14 @@
  */
 export const UNIT_COSTS = {
   /**
-   * Of the processes that answer, shipping included, on a machine that nothing else used; beside other work up to 260.
+   * Of the processes that answer, shipping included, on a machine that nothing else used; beside other work up to twice that.
    * Scores and outcomes are taken to cost nine tenths of a verdict, which was not measured.
    */
-  serviceMicros: { verdict: 165, score: 150, outcome: 150 },
-  /** Of redis-server. */
-  redisMicros: { verdict: 55, idempotencyKey: 40, score: 90, outcome: 65 },
+  serviceMicros: { verdict: 130, score: 115, outcome: 115 },
+  /** Of redis-server that has enough to do: asked for one thing at a time it takes up to four times as long for each. */
+  redisMicros: { verdict: 32, idempotencyKey: 20, score: 48, outcome: 36 },
   /** Of the process that ships, a journal entry. */
-  shippingMicros: { verdict: 100, score: 37, outcome: 37 },
+  shippingMicros: { verdict: 48, score: 17, outcome: 17 },
   redis: {
     /** A payer after a single request, and after three or more. */
     state: { once: 225, known: 460 },

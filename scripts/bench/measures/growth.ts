@@ -137,12 +137,12 @@ async function weigh(bench: Bench, port: number): Promise<readonly Figure[]> {
   ];
 }
 
-/** MEMORY USAGE of every key, summed up by the word before its first colon. */
+/** MEMORY USAGE of every key, summed up by the word before its first colon; a few names have none. */
 async function bytesByKind(port: number): Promise<ReadonlyMap<string, number>> {
   const script = `
     local sums = {}
     for _, key in ipairs(redis.call('KEYS', '*')) do
-      local kind = string.match(key, '^([^:]+):')
+      local kind = string.match(key, '^[^:]+')
       sums[kind] = (sums[kind] or 0) + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)
     end
     return cjson.encode(sums)`;
