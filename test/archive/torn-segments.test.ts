@@ -91,6 +91,17 @@ describe('a segment whose file was cut off', () => {
     ]);
   });
 
+  it('keeps neither what is new from being shipped nor an erased client from being taken out of the whole ones', async () => {
+    const client = newClient(platform);
+    await verdict(place.store, client, 'order-3', T0 + 2000);
+    await place.shipper().step();
+    await place.store.erase(client);
+    await shipped('order-4', T0 + 3000);
+    const found = await archive('query', 'SELECT order_ref FROM decisions ORDER BY ALL', '--format', 'csv');
+    expect(found.stdout).to.equal('order_ref\norder-2\norder-4\n');
+    expect(await place.store.unshippedErasures()).to.deep.equal([]);
+  });
+
   it('is told by verify', async () => {
     const { unreadable } = await verifyArchive({
       archiveDir: place.archive.folder,

@@ -171,11 +171,13 @@ export class Shipper {
     return { add, remove, tombstones };
   }
 
+  /** Without those whose files were cut off or are gone: nothing can be taken out of them, and the others must not wait for them. */
   async #segmentsWith(state: ArchiveState, platform: string, condition: string): Promise<readonly Segment[]> {
     const { archive, duck } = this.#parts;
     const found: Segment[] = [];
     for (const table of TABLE_NAMES.filter(isAboutClients)) {
       for (const segment of archive.segments(state, { table, platform })) {
+        if (!archive.isWhole(segment)) continue;
         const [row = {}] = await duck.rows(
           `SELECT count(*) AS n FROM ${archive.source([segment])} WHERE ${condition}`,
         );
