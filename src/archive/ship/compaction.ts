@@ -52,7 +52,9 @@ function monthOf(day: string): string {
 function fullTier(segments: readonly Segment[]): readonly Segment[] | null {
   const tiers = Map.groupBy(segments, ({ rows }) => Math.floor(Math.log10(rows)));
   for (const tier of tiers.values()) {
-    if (tier.length >= TIER_SEGMENTS) return withinRowsMax(tier);
+    // Ten of the largest stay as they are, and must not keep smaller ones from being merged.
+    const parts = tier.length < TIER_SEGMENTS ? null : withinRowsMax(tier);
+    if (parts !== null) return parts;
   }
   return null;
 }

@@ -16,6 +16,13 @@ describe('which segments become one', () => {
     expect(nextMerge([...ten, segment('large', TODAY, 1000)], TODAY)).to.deep.equal(ten);
   });
 
+  it("are today's small ones also beside ten that are as large as a segment may be", () => {
+    const large = Array.from({ length: 10 }, (_, index) => segment(`l-${index}`, TODAY, 2_000_000));
+    const small = Array.from({ length: 10 }, (_, index) => segment(`s-${index}`, TODAY, 5000));
+    expect(nextMerge(large, TODAY)).to.equal(null);
+    expect(nextMerge([...large, ...small], TODAY)).to.deep.equal(small);
+  });
+
   it('are the quiet days of a month that is over', () => {
     const [quiet, also] = [segment('a', '2026-10-03', 200), segment('b', '2026-10-31', 50_000)];
     expect(nextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([quiet, also]);
