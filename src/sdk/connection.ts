@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   readonly attemptTimeoutMs?: number | undefined;
   /** How often to try again when a connection fails, no answer comes, or 408, 429, 502, 503 or 504 does; 3 when absent. */
   readonly retriesMax?: number | undefined;
-  /** Told of every try once it ended, for logs and metrics. What it throws is ignored. */
+  /** Told of every try once it ended, for logs and metrics. What it throws is ignored, at once or later. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** In the place of the global fetch. */
   readonly fetch?: Fetch | undefined;
@@ -184,11 +184,10 @@ export class Connection {
 
   #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & Told): void {
     const { method, path } = request;
-    try {
+    const tell = async () =>
       this.#options.onAttempt?.({ method, path, requestId, number, durationMs, status, error, retryInMs });
-    } catch {
-      // A log that fails must not take a verdict away that was given.
-    }
+    // A log that fails must not take a verdict away that was given; nor may one that fails later end the process.
+    tell().catch(() => {});
   }
 }
 

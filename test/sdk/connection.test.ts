@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import packageFile from '../../package.json' with { type: 'json' };
 import {
@@ -225,6 +226,25 @@ describe('the connection of the client library', () => {
         throw new Error('the log is full');
       };
       expect((await client({ onAttempt }).verdict(REQUEST)).verdict).to.equal('GET_NEW');
+    });
+
+    it('may go wrong later without ending the process', async () => {
+      const unhandled: unknown[] = [];
+      const note = (reason: unknown) => unhandled.push(reason);
+      const others = process.listeners('unhandledRejection');
+      process.removeAllListeners('unhandledRejection').on('unhandledRejection', note);
+      try {
+        const onAttempt = async () => {
+          throw new Error('the log is away');
+        };
+        expect((await client({ onAttempt }).verdict(REQUEST)).verdict).to.equal('GET_NEW');
+        // Node tells of a rejection that nobody handled at the end of a turn of the event loop.
+        await nextTurn();
+        expect(unhandled).to.deep.equal([]);
+      } finally {
+        process.off('unhandledRejection', note);
+        for (const other of others) process.on('unhandledRejection', other);
+      }
     });
 
     it('is the id of the request with every error, also without an answer', async () => {
