@@ -119,17 +119,29 @@ export class GroupCommit {
   }
 
   #write(batch: readonly Pending[]): void {
+    const written: Committed[] = [];
     try {
-      const written = batch.map(({ work, reject }) => ({ acknowledge: work(), reject }));
+      for (const { work, reject } of batch) written.push({ acknowledge: work(), reject });
       this.#db.exec('COMMIT');
-      this.#committed.push(...written);
     } catch (error) {
-      rejectAll(batch, error);
       this.#rollBack();
+      const culprit = batch[written.length];
+      if (culprit === undefined || !isOfOneWrite(error)) rejectAll(batch, error);
+      else this.#writeWithout(culprit, batch, error);
       return;
     }
+    this.#committed.push(...written);
     this.#onCommit();
     this.#beginSync();
+  }
+
+  /** The others are written in the next turn of the event loop; what they had written is rolled back. */
+  #writeWithout(culprit: Pending, batch: readonly Pending[], error: unknown): void {
+    culprit.reject(error);
+    this.#pending.unshift(...batch.filter((write) => write !== culprit));
+    if (this.#pending.length === 0 || this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#flush());
   }
 
   /** For all that is committed by now; when too many are under way, the first of them that ends begins it. */
@@ -192,6 +204,16 @@ export class GroupCommit {
 
 function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): void {
   for (const { reject } of batch) reject(error);
+}
+
+/** What SQLite says of the one statement: too big, against a constraint, of another type, with a parameter too many. */
+const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
+
+/** Whether a write failed for what it is, and not for what the disk or the file is: then the others need not. */
+function isOfOneWrite(error: unknown): boolean {
+  if (!(error instanceof Error && 'errcode' in error)) return true;
+  // The lower byte; what stands above it says more of the same.
+  return OF_ONE_WRITE.has(Number(error.errcode) & 0xff);
 }
 
 /** Whether another process has the file to itself for now. */

@@ -102,6 +102,22 @@ describe('the group commit', () => {
     expect(await first).to.equal(1);
   });
 
+  it('gives up a write that cannot be made, and makes those that came with it', async () => {
+    const [first, again, other] = [put('one'), put('one'), put('two')];
+    expect(await settledSoon(again)).to.equal('UNIQUE constraint failed: words.word');
+    disk.finish();
+    expect([await first, await other]).to.deep.equal([1, 1]);
+    expect(words()).to.deep.equal(['one', 'two']);
+  });
+
+  it('gives up all writes that came together when the file is full', async () => {
+    db.exec('PRAGMA max_page_count = 3');
+    const together = ['one', 'two'.repeat(10_000), 'three'].map(put);
+    const full = 'database or disk is full';
+    expect(await Promise.all(together.map(settledSoon))).to.deep.equal([full, full, full]);
+    expect(words()).to.deep.equal([]);
+  });
+
   it('acknowledges nothing any more once the disk refused what was committed, and tells so', async () => {
     const refused =
       'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
