@@ -1,6 +1,9 @@
 /** What a decimal-string is (interface, section 2): up to 38 digits and an optional fraction of up to 18; no sign, exponent or blank. */
 export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
+/** Digits after the point that `DECIMAL_PATTERN` allows. */
+const FRACTION_DIGITS_MAX = 18;
+
 /** The longest that the pattern allows. */
 export const DECIMAL_CHARACTERS_MAX = 38 + 1 + 18;
 
@@ -17,10 +20,11 @@ export function normalAmount(amount: string): string {
   return (whole.replace(/^0+(?=\d)/, '') || '0') + (digits === '' ? '' : `.${digits}`);
 }
 
-/** An amount as a fact keeps it, as a decimal-string: small ones would otherwise be written as 1e-7. */
+/** An amount as a fact keeps it, as a decimal-string: others would be written as 1e-7, or as 1e+21. */
 export function decimalText(amount: unknown): string {
   const text = String(amount);
-  return typeof amount === 'number' && text.includes('e') ? amount.toFixed(10) : text;
+  if (typeof amount !== 'number' || !text.includes('e')) return text;
+  return amount < 1 ? normalAmount(amount.toFixed(FRACTION_DIGITS_MAX)) : BigInt(amount).toString();
 }
 
 /** An amount with its currency as a client's state keeps it: `25.5 EUR`. Equal amounts have one text. */
@@ -38,9 +42,6 @@ export function moneyOf(text: string): { readonly amount: string; readonly curre
 export function isMoney(text: string): boolean {
   return text.includes(' ');
 }
-
-/** Digits after the point that `DECIMAL_PATTERN` allows. */
-const FRACTION_DIGITS_MAX = 18;
 
 /** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
 export function sumOfAmounts(amounts: readonly string[]): number {

@@ -1,6 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DECIMAL_PATTERN, moneyOf, moneyText, normalAmount, sumOfAmounts } from '../../src/client/amount.ts';
+import {
+  DECIMAL_PATTERN,
+  decimalText,
+  moneyOf,
+  moneyText,
+  normalAmount,
+  sumOfAmounts,
+} from '../../src/client/amount.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.string({ minLength, maxLength, unit: fc.constantFrom(...'0123456789') });
@@ -49,6 +56,27 @@ describe('an amount', () => {
     fc.assert(
       fc.property(decimal, decimal, (a, b) => {
         expect(normalAmount(a) === normalAmount(b)).to.equal(exactly(a) === exactly(b));
+      }),
+    );
+  });
+
+  it('that a fact kept as a number is a decimal-string again, however large or small it is', () => {
+    expect([1e-7, 1e-18, 1e21, 25.5].map(decimalText)).to.deep.equal([
+      '0.0000001',
+      '0.000000000000000001',
+      '1000000000000000000000',
+      '25.5',
+    ]);
+    const asked = fc
+      .tuple(digits(1, 38), fc.option(digits(1, 18), { nil: null }))
+      .map(([whole, fraction]) => Number(fraction === null ? whole : `${whole}.${fraction}`));
+    const pattern = new RegExp(DECIMAL_PATTERN);
+    fc.assert(
+      fc.property(asked, (amount) => {
+        const text = decimalText(amount);
+        expect(text).to.match(pattern);
+        expect(Number(text)).to.equal(amount);
+        expect(sumOfAmounts([text])).to.equal(amount);
       }),
     );
   });
