@@ -75,7 +75,7 @@ function runCase(
   { name, platform, lists, heldOut, startsAt, steps }: RuleCase,
 ): CaseFailure | null {
   const simulation = new Simulation(meter.watched, platform, lists);
-  simulation.holdOut((rule) => heldOut.includes(rule));
+  simulation.holdOut(meter.holdingOut(heldOut));
   let now = startsAt;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;

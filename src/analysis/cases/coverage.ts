@@ -1,4 +1,5 @@
 import { OTHERWISE } from '../../decision/decision.ts';
+import type { HoldoutFile, IsHeldOut } from '../../decision/holdout.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type Comparison, type Condition, comparisonsIn } from '../../rules/condition.ts';
 import { testText } from '../../rules/condition-text.ts';
@@ -28,7 +29,7 @@ export interface Share {
 export interface UntestedRule {
   readonly name: string;
   readonly at: Location;
-  /** Cases asked it and it did not match; otherwise an earlier rule always answered first. */
+  /** Cases asked it and it did not match, or was skipped; otherwise an earlier rule always answered first. */
   readonly asked: boolean;
 }
 
@@ -47,7 +48,8 @@ interface RuleRecord {
   readonly name: string;
   readonly at: Location;
   asked: boolean;
-  matched: boolean;
+  /** How often it matched without being skipped, or answered as an `otherwise`. */
+  counted: number;
   readonly comparisons: readonly ComparisonRecord[];
 }
 
@@ -66,6 +68,8 @@ export class CoverageMeter {
   /** The rule set to decide with: the same rules, each noting what it is asked. */
   readonly watched: RuleSet;
   readonly #records: RuleRecord[] = [];
+  /** By file and name, what follows when a rule that matched is skipped. */
+  readonly #skips = new Map<string, () => void>();
   #lastValues: readonly FactValue[] = [];
 
   /** `files` tell where each `otherwise` stands. */
@@ -75,12 +79,15 @@ export class CoverageMeter {
       ...rules,
       groups: {
         ...groups,
-        rules: this.#watchFirstMatch(groups.rules, placeOfOtherwise(files, 'groups.yaml')),
+        rules: this.#watchFirstMatch('groups', groups.rules, placeOfOtherwise(files, 'groups.yaml')),
       },
-      signals: { ...signals, rules: signals.rules.map((rule) => this.#watch(rule, () => {})) },
+      signals: {
+        ...signals,
+        rules: signals.rules.map((rule) => this.#watch('bot-signals', rule, () => {})),
+      },
       verdicts: {
         ...verdicts,
-        rules: this.#watchFirstMatch(verdicts.rules, placeOfOtherwise(files, 'verdicts.yaml')),
+        rules: this.#watchFirstMatch('verdicts', verdicts.rules, placeOfOtherwise(files, 'verdicts.yaml')),
       },
     };
   }
@@ -90,11 +97,20 @@ export class CoverageMeter {
     return this.#lastValues;
   }
 
+  /** Holds clients out of these rules, named by file; one that matched and was skipped decided nothing. */
+  holdingOut(rules: readonly string[]): IsHeldOut {
+    return (rule) => {
+      const isHeldOut = rules.includes(rule);
+      if (isHeldOut) this.#skips.get(rule)?.();
+      return isHeldOut;
+    };
+  }
+
   result(): Coverage {
     const comparisons = this.#records.flatMap(({ name, comparisons }) =>
       comparisons.map((comparison) => ({ rule: name, ...comparison })),
     );
-    const untested = this.#records.filter(({ matched }) => !matched);
+    const untested = this.#records.filter(({ counted }) => counted === 0);
     const oneSided = comparisons.filter(({ seenTrue, seenFalse }) => !seenTrue || !seenFalse);
     return {
       rules: share(this.#records.length - untested.length, this.#records.length),
@@ -109,8 +125,9 @@ export class CoverageMeter {
     };
   }
 
-  /** When the last rule does not match either, `otherwise` answers. */
+  /** When the last rule does not match either, or is skipped, `otherwise` answers. */
   #watchFirstMatch<Params>(
+    file: HoldoutFile,
     rules: readonly Matchable<Params>[],
     otherwiseAt: Location,
   ): readonly Matchable<Params>[] {
@@ -118,37 +135,42 @@ export class CoverageMeter {
       name: OTHERWISE,
       at: otherwiseAt,
       asked: false,
-      matched: false,
+      counted: 0,
       comparisons: [],
     };
     const watched = rules.map((rule, index) =>
-      this.#watch(rule, (matched) => {
-        if (!matched && index === rules.length - 1) otherwise.matched = true;
+      this.#watch(file, rule, () => {
+        if (index === rules.length - 1) otherwise.counted++;
       }),
     );
     this.#records.push(otherwise);
     return watched;
   }
 
-  #watch<Params>(rule: Matchable<Params>, note: (matched: boolean) => void): Matchable<Params> {
+  /** `onPassed` is told when the rules behind it are asked. */
+  #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
     const record: RuleRecord = {
       name: rule.name,
       at: rule.at,
       asked: false,
-      matched: false,
+      counted: 0,
       comparisons: comparisonsOf(rule.condition),
     };
     this.#records.push(record);
+    this.#skips.set(`${file}/${rule.name}`, () => {
+      record.counted--;
+      onPassed();
+    });
     const matches = (values: readonly FactValue[]) => {
       this.#lastValues = values;
       const matched = rule.matches(values);
       record.asked = true;
-      record.matched ||= matched;
       for (const comparison of record.comparisons) {
         if (comparison.matches(values)) comparison.seenTrue = true;
         else comparison.seenFalse = true;
       }
-      note(matched);
+      if (matched) record.counted++;
+      else onPassed();
       return matched;
     };
     return { ...rule, matches };

@@ -139,7 +139,7 @@ function coverageLines(coverage: Coverage, paint: Paint): readonly string[] {
       untestedRules.map(({ name, at, asked }) => ({
         words: [
           name,
-          asked ? 'was asked and never matched' : 'was never asked: another rule always answered first',
+          asked ? 'was asked and never decided' : 'was never asked: another rule always answered first',
         ],
         at,
       })),

@@ -48,16 +48,18 @@ const VERDICTS = [
 
 /** The coverage of small rules by one case with these steps, a line each. */
 function coverage(...steps: readonly string[]): Coverage {
+  return coverageOf(VERDICTS, ['    steps:', ...steps.map((step) => `      - ${step}`)]);
+}
+
+function coverageOf(verdicts: string, caseLines: readonly string[]): Coverage {
   const removed: Edit = () => null;
   const cases = [...SOUND_FILES.keys()].filter((path) => path.startsWith('cases/'));
   const files = editedFiles({
     ...Object.fromEntries(cases.map((path) => [path, removed])),
     'groups.yaml': whole(GROUPS),
     'bot-signals.yaml': whole(SIGNALS),
-    'verdicts.yaml': whole(VERDICTS),
-    'cases/it.yaml': whole(
-      ['cases:', '  - name: a case', '    steps:', ...steps.map((step) => `      - ${step}`)].join('\n'),
-    ),
+    'verdicts.yaml': whole(verdicts),
+    'cases/it.yaml': whole(['cases:', '  - name: a case', ...caseLines].join('\n')),
   });
   const parsed = parse(SOUND_VERSION, files);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
@@ -100,6 +102,20 @@ describe('coverage by cases', () => {
       ['high', false],
       ['low', false],
       ['otherwise', false],
+    ]);
+  });
+
+  it('counts a rule that the client of a case is held out of as one that did not decide', () => {
+    const holdout = '    holdout: 10%\n    holdoutMaxAmount: { EUR: "100.00" }';
+    const { untestedRules } = coverageOf(
+      VERDICTS.replace('    priority: 10\n', `    priority: 10\n${holdout}\n`),
+      ['    heldOut: [verdicts/low]', '    steps: [{ verdict: {}, expect: { rule: otherwise } }]'],
+    );
+    expect(untestedRules.map(({ name, asked }) => [name, asked])).to.deep.equal([
+      ['blocked', true],
+      ['trapped', true],
+      ['high', true],
+      ['low', true],
     ]);
   });
 

@@ -45,7 +45,7 @@ describe('rules test', () => {
       '  rules         7 %   2 of 28  decided in a case',
       '  conditions    0 %   0 of 46  were seen both true and false',
       '  Rules without a test:',
-      '    blocked-by-decision      was asked and never matched  groups.yaml:5',
+      '    blocked-by-decision      was asked and never decided  groups.yaml:5',
     ]);
     expect(lines).to.include('  Conditions seen only one way:');
     const oneWay = lines.find((line) => line.endsWith('verdicts.yaml:31'));
