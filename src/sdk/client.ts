@@ -19,14 +19,12 @@ export {
   UnknownKeyError,
 } from './errors.ts';
 export {
-  type DecisionQuery,
-  type HistoryQuery,
   type ListEffect,
-  type ListEntryQuery,
   type MadeListChange,
   PlatformClient,
   type ReportedOutcome,
 } from './platform-client.ts';
+export type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
 export type * from './records.ts';
 export { ScoringClient, type Verdict, type VerdictOptions } from './scoring-client.ts';
 export { VERSION } from './version.ts';

@@ -1,6 +1,7 @@
 import { type Answer, jsonOf } from './answer.ts';
 import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
+import type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
 import type {
   Binding,
   ClientHistory,
@@ -35,30 +36,6 @@ export type ReportedOutcome = { readonly report: OutcomeReport } & LineEnd<Outco
 export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 
 export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
-
-export interface DecisionQuery {
-  readonly orderRef?: string | undefined;
-  readonly clientIdKey?: string | undefined;
-  readonly verdict?: Decision['verdict'] | undefined;
-  readonly rule?: string | undefined;
-  readonly ruleVersion?: string | undefined;
-  /** From 1 to 500; 50 when absent. */
-  readonly limit?: number | undefined;
-}
-
-export interface HistoryQuery {
-  /** From 1 to 500; 100 when absent. */
-  readonly limit?: number | undefined;
-}
-
-export interface ListEntryQuery {
-  /** Only the entry for this value. */
-  readonly value?: string | undefined;
-  /** The `change` of the last entry of the page before. */
-  readonly before?: number | undefined;
-  /** From 1 to 500; 100 when absent. */
-  readonly limit?: number | undefined;
-}
 
 const BATCH_LINES_MAX = 1000;
 /** For a thousand lines, or until every node follows a rollout. */
@@ -125,7 +102,7 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey, '/override'), undefined, options);
   }
 
-  /** Of an order, of a client, or with neither of all: those that fit, newest first, and how far was looked. */
+  /** A page of an order's, of a client's, or with neither of all: those that fit, newest first, and how far was looked. */
   async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
     checkLimit(query);
     return jsonOf(await this.#send('GET', `decisions${queryText(query)}`, undefined, options));

@@ -95,6 +95,20 @@ describe('the platform client at a running service', () => {
     expect((await platform.explanation(decisionId)).reproduced).to.equal(true);
   });
 
+  it('finds decisions page by page, with what became of their orders', async () => {
+    for (const orderRef of ['p-1', 'p-2', 'p-3']) await ask('pia', orderRef);
+    await platform.reportOutcome({ clientIdKey: 'pia', orderRef: 'p-1', outcome: 'PAID' });
+    const query = { clientIdKey: 'pia', limit: 2, include: 'outcomes' } as const;
+    const first = await platform.decisions(query);
+    const second = await platform.decisions({ ...query, after: first.lookedAt.next ?? 'none' });
+    const orders = [first, second].map(({ decisions }) => decisions.map(({ orderRef }) => orderRef));
+    expect(orders).to.deep.equal([['p-3', 'p-2'], ['p-1']]);
+    expect(second.lookedAt).to.include({ next: null, complete: true });
+    expect(second.outcomes?.map(({ outcome }) => outcome)).to.deep.equal(['PAID']);
+    const { decisions } = await platform.decisions({ from: Date.now() + 3_600_000, amountMin: '0.01' });
+    expect(decisions).to.deep.equal([]);
+  });
+
   it('puts values on a shared list, shows it by page, and takes them off', async () => {
     const range = '203.0.113.0/24';
     const put = await platform.putListEntry('rings', range, { kind: 'ip', reason: 'a ring' });
