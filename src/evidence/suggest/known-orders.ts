@@ -5,6 +5,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { type AskedInput, inputsOf } from '../backtest/input.ts';
 import { type LivedAnswer, Lives } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { blockingRule } from './edit-search.ts';
 import type { Feature, KnownOrders } from './rule-search.ts';
 
 /** Which orders the places in KnownOrders are. */
@@ -78,6 +79,7 @@ async function knownFates({ duck }: Evidence, splitAt: number): Promise<Map<bigi
 }
 
 class Gathered {
+  readonly #rules: RuleSet;
   readonly #columns: readonly { readonly label: string; readonly index: number; readonly values: number[] }[];
   readonly #fates: Map<bigint, boolean>;
   readonly #paid: number[] = [];
@@ -86,22 +88,29 @@ class Gathered {
   readonly #values: (readonly FactValue[])[] = [];
 
   constructor(rules: RuleSet, fates: Map<bigint, boolean>) {
+    this.#rules = rules;
     this.#fates = fates;
     this.#columns = rules.facts
       .filter(({ name }) => isAskable(name))
       .map(({ label, index }) => ({ label, index, values: [] }));
   }
 
-  add({ orderKey, clientHash, at }: AskedInput, { values, verdict }: LivedAnswer): void {
+  add({ orderKey, clientHash, at }: AskedInput, answer: LivedAnswer): void {
+    const { values } = answer;
     const paid = this.#fates.get(orderKey);
     if (paid === undefined) return;
     // What is decided about the order later on does not count.
     this.#fates.delete(orderKey);
     for (const column of this.#columns) column.values.push(numberIn(values[column.index]));
     this.#paid.push(paid ? 1 : 0);
-    this.#blocked.push(verdict === 'BLOCK' ? 1 : 0);
+    this.#blocked.push(this.#isBlocked(answer) ? 1 : 0);
     this.#places.push({ clientHash, at });
     this.#values.push(values);
+  }
+
+  /** Also where only a holdout lets the order through: to find those orders again would end the holdout. */
+  #isBlocked({ verdict, heldOut, values }: LivedAnswer): boolean {
+    return verdict === 'BLOCK' || (heldOut.length > 0 && blockingRule(this.#rules, values) !== null);
   }
 
   result(): LearningOrders {

@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { makeInputView } from '../../../src/evidence/source/input-view.ts';
+import { learningOrders } from '../../../src/evidence/suggest/known-orders.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { SIGNAL_SECRET } from '../../service/running-service.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 
 /** Payers pay their second order; now and then somebody tries four devices in four minutes and never pays. */
@@ -89,6 +93,20 @@ describe('rules suggest, where a threshold is all that is wrong', () => {
     expect(contradicts).not.to.deep.equal([]);
     for (const name of contradicts) expect(test.stdout).to.include(name);
     expect(test.stdout).to.include(`, ${contradicts.length} failed`);
+  });
+
+  it('takes the orders of clients who are held out of being blocked for blocked', async () => {
+    const [from, to] = ['    priority: 80\n', '    priority: 80\n    holdout: 50%\n'];
+    place.draft('p2.v21', { file: 'groups.yaml', from, to });
+    const rules = place.rules('p2.v21');
+    const journal = { kind: 'journal', path: place.path('j') } as const;
+    const ask = { place: journal, from: null, to: null, platform: null, holdoutSecret: SIGNAL_SECRET };
+    const { orders } = await withEvidence(ask, async (evidence) => {
+      await makeInputView(evidence, [rules]);
+      return learningOrders(evidence, rules, Number.MAX_SAFE_INTEGER);
+    });
+    // The fifth order of each payer who never pays, of half of them by the rule alone.
+    expect(orders.blocked.reduce((sum, blocked) => sum + blocked, 0)).to.equal(48);
   });
 });
 
