@@ -27,6 +27,11 @@ export interface Segment {
   /** Time of the oldest and of the newest row, epoch ms. */
   readonly from: number;
   readonly to: number;
+  /**
+   * The numbers of clients who were erased while the file could not be read. Nothing of them is read from it, also when
+   * it is put back; rewritten without them it is another segment. Absent: nobody.
+   */
+  readonly without?: readonly string[];
 }
 
 /** Journal entries that were pushed out by the journal's bound before anybody shipped them. */

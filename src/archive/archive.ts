@@ -170,15 +170,23 @@ export class Archive {
   }
 
   /**
-   * The rows of some segments as SQL that stands where a table may, but for those of clients who were erased and whose
-   * numbers are given. They must have been asked for before the state was read that names the segments: a commit
-   * takes an erasure off that list and the client out of the segments.
+   * The rows of some segments as SQL that stands where a table may, but for those of clients who were erased: whom a
+   * segment is to be read without, and those whose numbers are given. These must have been asked for before the state was
+   * read that names the segments: a commit takes an erasure off that list and the client out of the segments.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
-    const paths = segments.map((segment) => quote(this.pathOf(segment))).join(', ');
-    const rows = `read_parquet([${paths}], union_by_name = true, hive_partitioning = false)`;
-    if (erased.length === 0) return rows;
-    return `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${erased.join(', ')}))`;
+    const groups = Map.groupBy(segments, ({ without = [] }) =>
+      [...new Set([...without, ...erased])].join(', '),
+    );
+    const parts = [...groups].map(([leftOut, some]) =>
+      rowsOf(
+        some.map((segment) => this.pathOf(segment)),
+        leftOut,
+      ),
+    );
+    const [only = ''] = parts;
+    if (parts.length === 1) return only;
+    return `(${parts.map((part) => `SELECT * FROM ${part}`).join(' UNION ALL BY NAME ')})`;
   }
 
   #placeOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
@@ -199,6 +207,12 @@ export class Archive {
     }
     syncFolder(folder);
   }
+}
+
+/** SQL: the rows of some files but for those of clients, whose numbers are listed. */
+function rowsOf(paths: readonly string[], leftOut: string): string {
+  const rows = `read_parquet([${paths.map(quote).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+  return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 
 /** The numbers (`clientNumber`) of clients who were erased and whom the archive may still hold. */

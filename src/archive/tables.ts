@@ -170,7 +170,10 @@ export const TABLES = {
     columns: [
       PLATFORM,
       time('erased_at', 'When the platform asked for it'),
-      integer('rows_removed', 'Rows of all tables that were taken out of the archive'),
+      integer(
+        'rows_removed',
+        'Rows of all tables that were taken out of the archive; none of files that could not be read then',
+      ),
     ],
   },
 } as const satisfies Record<string, Table>;

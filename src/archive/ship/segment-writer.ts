@@ -47,6 +47,16 @@ export class SegmentWriter {
     throw new Error(`a segment of ${place.table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
+  /** Whether every value of a segment can be read. */
+  async canRead(segment: Segment): Promise<boolean> {
+    try {
+      await this.#duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.#archive.source([segment])} AS one`);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** One segment with the rows that a SELECT gives; null when it gives none. */
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
@@ -54,7 +64,12 @@ export class SegmentWriter {
     const path = this.#archive.stagedPath(name);
     this.#archive.prepareStaging();
     const sorted = `${select} ORDER BY ${order.map(quoteName).join(', ')}`;
-    await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
+    try {
+      await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    }
     const [row = {}] = await this.#duck.rows(
       `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest FROM read_parquet(${quote(path)})`,
     );

@@ -1,15 +1,14 @@
 import type { ErasureEntry, JournalEntry, JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
-import { type Duck, numberOf } from '../duck.ts';
+import type { Duck } from '../duck.ts';
 import { type ArchiveRow, rowOf } from '../rows.ts';
-import { isAboutClients, TABLE_NAMES } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
-import { nextMerge } from './compaction.ts';
 import type { Lease } from './lease.ts';
-import { dayOf, RowDrafts } from './row-drafts.ts';
+import { RowDrafts } from './row-drafts.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
+import { SegmentRewriter } from './segment-rewriter.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 export interface ShippingLimits {
@@ -62,12 +61,14 @@ interface Drafted {
 export class Shipper {
   readonly #parts: ShipperParts;
   readonly #writer: SegmentWriter;
+  readonly #rewriter: SegmentRewriter;
   readonly #limits: ShippingLimits;
   #leads = false;
 
   constructor(parts: ShipperParts) {
     this.#parts = parts;
     this.#writer = new SegmentWriter(parts.archive, parts.duck);
+    this.#rewriter = new SegmentRewriter(parts.archive, parts.duck, this.#writer);
     this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
@@ -150,44 +151,24 @@ export class Shipper {
         this.#parts.ruleSets.keep(entry.decision.ruleVersion, entry.decision.digest);
   }
 
-  /** Segments that hold erased clients, rewritten without them. */
+  /** What a commit changes so that nothing of erased clients is left, and that they were erased. */
   async #withoutErased(state: ArchiveState, erasures: readonly ErasureEntry[]) {
     const add: Segment[] = [];
     const remove: string[] = [];
     const tombstones: ArchiveRow[] = [];
     for (const [platform, some] of Map.groupBy(erasures, (erasure) => erasure.platform)) {
-      const isErased = `client_hash IN (${some.map(({ clientNumber }) => clientNumber).join(', ')})`;
-      let removed = 0;
-      for (const segment of await this.#segmentsWith(state, platform, isErased)) {
-        const left = await this.#writer.merge([segment], isErased);
-        if (left !== null) add.push(left);
-        remove.push(segment.name);
-        removed += segment.rows - (left?.rows ?? 0);
-      }
+      const clients = some.map(({ clientNumber }) => clientNumber);
+      const rewritten = await this.#rewriter.withoutClients(state, platform, clients);
+      add.push(...rewritten.add);
+      remove.push(...rewritten.remove);
       const at = Math.max(...some.map((erasure) => erasure.at));
-      const cells = { platform, erased_at: at, rows_removed: removed };
+      const cells = { platform, erased_at: at, rows_removed: rewritten.rowsRemoved };
       tombstones.push({ table: 'erasures', platform, at, cells });
     }
     return { add, remove, tombstones };
   }
 
-  /** Without those whose files were cut off or are gone: nothing can be taken out of them, and the others must not wait for them. */
-  async #segmentsWith(state: ArchiveState, platform: string, condition: string): Promise<readonly Segment[]> {
-    const { archive, duck } = this.#parts;
-    const found: Segment[] = [];
-    for (const table of TABLE_NAMES.filter(isAboutClients)) {
-      for (const segment of archive.segments(state, { table, platform })) {
-        if (!archive.isWhole(segment)) continue;
-        const [row = {}] = await duck.rows(
-          `SELECT count(*) AS n FROM ${archive.source([segment])} WHERE ${condition}`,
-        );
-        if (numberOf(row['n']) !== 0) found.push(segment);
-      }
-    }
-    return found;
-  }
-
-  /** Takes out what is past its retention, or merges some small segments; false when there is nothing to do. */
+  /** Takes out what is past its retention, or rewrites some segments; false when there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
     const { store, archive, clock, keepMs } = this.#parts;
     // The store's clock says what is old, and it is known once the store was asked: a node's own may be years ahead.
@@ -198,12 +179,9 @@ export class Shipper {
       archive.commit(state, this.#commit({ remove: old }));
       return true;
     }
-    const whole = [...state.segments.values()].filter((segment) => archive.isWhole(segment));
-    const parts = nextMerge(whole, dayOf(now));
-    if (parts === null) return false;
-    const merged = await this.#writer.merge(parts);
-    const remove = parts.map(({ name }) => name);
-    archive.commit(state, this.#commit({ add: merged === null ? [] : [merged], remove }));
+    const rewriting = await this.#rewriter.next(state, now);
+    if (rewriting === null) return false;
+    archive.commit(state, this.#commit(rewriting));
     return true;
   }
 

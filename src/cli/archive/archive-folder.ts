@@ -17,8 +17,13 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
 export function tornTexts(torn: readonly Segment[]): readonly string[] {
   return torn.map(
     (segment) =>
-      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} was cut off or is gone; put the file back from a backup of the archive.`,
+      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} was cut off or is gone; put the file back from a backup of the archive.${erasedText(segment)}`,
   );
+}
+
+function erasedText({ without = [] }: Segment): string {
+  if (without.length === 0) return '';
+  return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
 }
 
 /** Where a segment lies below the archive, and below a backup of it. */

@@ -1,0 +1,104 @@
+import type { Archive, ErasedClients } from '../archive.ts';
+import type { ArchiveState, Commit, Segment } from '../archive-log.ts';
+import { type Duck, numberOf } from '../duck.ts';
+import { isAboutClients, TABLE_NAMES } from '../tables.ts';
+import { nextMerge } from './compaction.ts';
+import { dayOf } from './row-drafts.ts';
+import type { SegmentWriter } from './segment-writer.ts';
+
+type Rewriting = Pick<Commit, 'add' | 'remove'>;
+
+/** So much later a file is tried again that has its length and cannot be read, ms; one that has not shows at once. */
+const TRY_AGAIN_MS = 600_000;
+
+/**
+ * Writes segments anew: without clients who were erased, and many small ones as one. A file that cannot be read harms
+ * only itself. Whom it is to be without is noted on its segment, and it is rewritten once it can be read again.
+ */
+export class SegmentRewriter {
+  readonly #archive: Archive;
+  readonly #duck: Duck;
+  readonly #writer: SegmentWriter;
+  /** When to try segments again that could not be read, by name, epoch ms. */
+  readonly #tryAgainAt = new Map<string, number>();
+
+  constructor(archive: Archive, duck: Duck, writer: SegmentWriter) {
+    this.#archive = archive;
+    this.#duck = duck;
+    this.#writer = writer;
+  }
+
+  /** The segments of a platform without some clients, and how many rows are gone as far as they could be read. */
+  async withoutClients(
+    state: ArchiveState,
+    platform: string,
+    clients: ErasedClients,
+  ): Promise<Rewriting & { readonly rowsRemoved: number }> {
+    const add: Segment[] = [];
+    const remove: string[] = [];
+    let rowsRemoved = 0;
+    const isErased = `client_hash IN (${clients.join(', ')})`;
+    for (const table of TABLE_NAMES.filter(isAboutClients)) {
+      for (const segment of this.#archive.segments(state, { table, platform })) {
+        const left = await this.#leftOf(segment, isErased);
+        if (left === segment) continue;
+        if (left === 'unreadable') {
+          add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
+          continue;
+        }
+        if (left !== null) add.push(left);
+        remove.push(segment.name);
+        rowsRemoved += segment.rows - (left?.rows ?? 0);
+      }
+    }
+    return { add, remove, rowsRemoved };
+  }
+
+  /** What a segment is without some rows: itself when it has none of them, null when it has no others. */
+  async #leftOf(segment: Segment, isErased: string): Promise<Segment | null | 'unreadable'> {
+    try {
+      const [row = {}] = await this.#duck.rows(
+        `SELECT count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased}`,
+      );
+      return numberOf(row['n']) === 0 ? segment : await this.#writer.merge([segment], isErased);
+    } catch (error) {
+      // What can be read could not be written, to a full disk for one: the step is to be done again.
+      if (await this.#writer.canRead(segment)) throw error;
+      return 'unreadable';
+    }
+  }
+
+  /** One segment in the place of others; null when there is nothing to rewrite. */
+  async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
+    for (;;) {
+      const parts = this.#nextParts(state, now);
+      if (parts === null) return null;
+      try {
+        const whole = await this.#writer.merge(parts);
+        return { add: whole === null ? [] : [whole], remove: parts.map(({ name }) => name) };
+      } catch (error) {
+        if (!(await this.#setAside(parts, now))) throw error;
+      }
+    }
+  }
+
+  /** Who was erased goes first, as soon as the file is back; then what is small. */
+  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
+    const readable = [...state.segments.values()]
+      .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
+      .filter((segment) => this.#archive.isWhole(segment));
+    const noted = readable.find(({ without }) => without !== undefined);
+    return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
+  }
+
+  /** Leaves those for later that cannot be read; false when all can, so that something else went wrong. */
+  async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
+    let isAny = false;
+    for (const segment of segments) {
+      if (await this.#writer.canRead(segment)) continue;
+      this.#tryAgainAt.set(segment.name, now + TRY_AGAIN_MS);
+      isAny = true;
+    }
+    return isAny;
+  }
+}

@@ -1,0 +1,184 @@
+import { copyFileSync, existsSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { erasedClients } from '../../../src/archive/archive.ts';
+import type { Segment } from '../../../src/archive/archive-log.ts';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { queryArchive } from '../../../src/archive/read/query.ts';
+import { type ClientKey, clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { all } from '../../evidence/source/lived-evidence.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Ways in which a disk fault leaves a file. */
+const FAULTS: Readonly<Record<string, (path: string) => void>> = {
+  'was cut off': (path) => truncateSync(path, Math.floor(statSync(path).size / 2)),
+  'is gone': (path) => rmSync(path),
+  'has its length and holds nothing': (path) => writeFileSync(path, Buffer.alloc(statSync(path).size)),
+};
+
+/** The engine tells files of one name and length apart by the second in which they were written; a test takes less. */
+function dateAt(path: string, at: number): void {
+  utimesSync(path, at / 1000, at / 1000);
+}
+
+describeOnStores('a file of the archive that cannot be read', (store) => {
+  let place: ArchivedStore;
+  let platform: PlatformName;
+  let ann: ClientKey;
+  let bob: ClientKey;
+  /** Holds the first orders of both. */
+  let segment: Segment;
+  let goodCopy: string;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+  });
+  after(() => place?.duck.close());
+
+  beforeEach(async () => {
+    platform = newPlatform();
+    [ann, bob] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+    await verdict(store(), ann, 'ann-1', T0);
+    await verdict(store(), bob, 'bob-1', T0 + 1);
+    await place.shipper().step();
+    segment = segments()[0] ?? expect.fail('there is a segment');
+    goodCopy = join(temporaryDirectory(), 'good.parquet');
+    copyFileSync(place.archive.pathOf(segment), goodCopy);
+    await verdict(store(), ann, 'ann-2', T0 + 2);
+    await verdict(store(), bob, 'bob-2', T0 + 3);
+    await place.shipper().step();
+  });
+  // What is left of a test must not be in the way of the next one.
+  afterEach(() => {
+    if (place.archive.read().segments.has(segment.name)) putBack();
+  });
+
+  function segments(): readonly Segment[] {
+    return place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+  }
+
+  function harmBy(harm: (path: string) => void): void {
+    const path = place.archive.pathOf(segment);
+    harm(path);
+    if (existsSync(path)) dateAt(path, T0 + 60_000);
+  }
+
+  function putBack(): void {
+    const path = place.archive.pathOf(segment);
+    copyFileSync(goodCopy, path);
+    dateAt(path, T0 + 120_000);
+  }
+
+  async function erase(client: ClientKey): Promise<void> {
+    await store().erase(client);
+    await place.shipper().step();
+  }
+
+  /** Orders in the files of the platform as they lie there, whoever is left out of them. */
+  async function ordersInFiles(): Promise<readonly string[]> {
+    const paths = segments().map((one) => `'${place.archive.pathOf(one)}'`);
+    const rows = await place.duck.rows(`SELECT order_ref FROM read_parquet([${paths.join(', ')}])`);
+    return rows.map((row) => String(row['order_ref'])).toSorted();
+  }
+
+  async function ordersFound(): Promise<readonly string[]> {
+    const sql = `SELECT order_ref FROM decisions WHERE platform = '${platform}' ORDER BY order_ref`;
+    const limits = { rowsMax: 100, timeoutMs: 60_000, memoryMiB: 256 };
+    const { answer } = await queryArchive(place.archive.folder, sql, limits, await erasedClients(store()));
+    return answer.rows.flat().map(String);
+  }
+
+  async function withReader<T>(work: (reader: ArchiveReader) => Promise<T>): Promise<T> {
+    const reader = new ArchiveReader(place.archive.folder, store());
+    try {
+      return await work(reader);
+    } finally {
+      await reader.close();
+    }
+  }
+
+  for (const [fault, harm] of Object.entries(FAULTS)) {
+    it(`and ${fault} holds up neither an erasure nor what is shipped with it`, async () => {
+      harmBy(harm);
+      await store().erase(ann);
+      await verdict(store(), bob, 'bob-3', T0 + 4);
+      await place.shipAll();
+      expect(await erasedClients(store())).to.deep.equal([]);
+      const others = segments().filter(({ name }) => name !== segment.name);
+      const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.source(others)}`);
+      expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);
+    });
+
+    it(`and ${fault} shows nothing of a client who was erased meanwhile when a good copy is put back`, async () => {
+      harmBy(harm);
+      await erase(ann);
+      putBack();
+      expect(await ordersInFiles()).to.deep.equal(['ann-1', 'bob-1', 'bob-2']);
+      expect(await ordersFound()).to.deep.equal(['bob-1', 'bob-2']);
+      const found = await withReader((reader) => reader.decisionsOfClient(ann, 10, 100));
+      expect(found.decisions).to.deep.equal([]);
+      const ask = { ...all({ kind: 'archive', folder: place.archive.folder }), platform };
+      expect(await withEvidence(ask, async ({ span }) => span.decisions)).to.equal(2);
+    });
+
+    it(`and ${fault} is rewritten without the clients who were erased once it can be read again`, async () => {
+      harmBy(harm);
+      await erase(ann);
+      const shipper = place.shipper();
+      await shipper.step('tidy');
+      expect(segments().map(({ name }) => name)).to.include(segment.name);
+      putBack();
+      await place.shipAll();
+      expect(segments().map(({ name }) => name)).not.to.include(segment.name);
+      expect(segments().flatMap(({ without = [] }) => without)).to.deep.equal([]);
+      expect(await ordersInFiles()).to.deep.equal(['bob-1', 'bob-2']);
+    });
+
+    it(`and ${fault} does not keep the others of its day from being merged`, async () => {
+      await verdict(store(), bob, 'bob-3', T0 + 4);
+      await place.shipper().step();
+      harmBy(harm);
+      await place.shipAll(place.shipper({ clock: () => T0 + DAY_MS }));
+      expect(segments().map(({ rows, name }) => [rows, name === segment.name])).to.have.deep.members([
+        [2, true],
+        [3, false],
+      ]);
+    });
+  }
+
+  it('is read without all who were erased, one after the other', async () => {
+    harmBy((path) => truncateSync(path, 10));
+    await erase(ann);
+    await erase(bob);
+    const [left, ...others] = segments();
+    expect([left?.name, others]).to.deep.equal([segment.name, []]);
+    expect(left?.without).to.have.members([clientNumber(ann.hash), clientNumber(bob.hash)]);
+    putBack();
+    expect(await ordersFound()).to.deep.equal([]);
+    await place.shipAll();
+    expect(segments()).to.deep.equal([]);
+  });
+
+  it('is read without the past of an erased client alone, not without what it did since it came back', async () => {
+    harmBy((path) => truncateSync(path, 10));
+    await erase(ann);
+    await verdict(store(), ann, 'ann-again', T0 + 5);
+    await place.shipper().step();
+    putBack();
+    expect(await ordersFound()).to.deep.equal(['ann-again', 'bob-1', 'bob-2']);
+    await place.shipAll();
+    expect(await ordersFound()).to.deep.equal(['ann-again', 'bob-1', 'bob-2']);
+  });
+
+  it('goes when its time is over, like any other', async () => {
+    harmBy((path) => truncateSync(path, 10));
+    await place.shipAll(place.shipper({ keepMs: DAY_MS, clock: () => T0 + 3 * DAY_MS }));
+    expect(segments()).to.deep.equal([]);
+  });
+});
