@@ -10,7 +10,6 @@ import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
-import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -27,7 +26,7 @@ function dateAt(path: string, at: number): void {
   utimesSync(path, at / 1000, at / 1000);
 }
 
-describeOnStores('a file of the archive that cannot be read', (store) => {
+describe('a file of the archive that cannot be read', () => {
   let place: ArchivedStore;
   let platform: PlatformName;
   let ann: ClientKey;
@@ -37,21 +36,21 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
   let goodCopy: string;
 
   before(async () => {
-    place = await ArchivedStore.open(store());
+    place = await ArchivedStore.open();
   });
-  after(() => place?.duck.close());
+  after(() => place?.close());
 
   beforeEach(async () => {
     platform = newPlatform();
     [ann, bob] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
-    await verdict(store(), ann, 'ann-1', T0);
-    await verdict(store(), bob, 'bob-1', T0 + 1);
+    await verdict(place.store, ann, 'ann-1', T0);
+    await verdict(place.store, bob, 'bob-1', T0 + 1);
     await place.shipper().step();
     segment = segments()[0] ?? expect.fail('there is a segment');
     goodCopy = join(temporaryDirectory(), 'good.parquet');
     copyFileSync(place.archive.pathOf(segment), goodCopy);
-    await verdict(store(), ann, 'ann-2', T0 + 2);
-    await verdict(store(), bob, 'bob-2', T0 + 3);
+    await verdict(place.store, ann, 'ann-2', T0 + 2);
+    await verdict(place.store, bob, 'bob-2', T0 + 3);
     await place.shipper().step();
   });
   // What is left of a test must not be in the way of the next one.
@@ -76,7 +75,7 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
   }
 
   async function erase(client: ClientKey): Promise<void> {
-    await store().erase(client);
+    await place.store.erase(client);
     await place.shipper().step();
   }
 
@@ -90,12 +89,17 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
   async function ordersFound(): Promise<readonly string[]> {
     const sql = `SELECT order_ref FROM decisions WHERE platform = '${platform}' ORDER BY order_ref`;
     const limits = { rowsMax: 100, timeoutMs: 60_000, memoryMiB: 256 };
-    const { answer } = await queryArchive(place.archive.folder, sql, limits, await erasedClients(store()));
+    const { answer } = await queryArchive(
+      place.archive.folder,
+      sql,
+      limits,
+      await erasedClients(place.store),
+    );
     return answer.rows.flat().map(String);
   }
 
   async function withReader<T>(work: (reader: ArchiveReader) => Promise<T>): Promise<T> {
-    const reader = new ArchiveReader(place.archive.folder, store());
+    const reader = new ArchiveReader(place.archive.folder, place.store);
     try {
       return await work(reader);
     } finally {
@@ -106,10 +110,10 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
   for (const [fault, harm] of Object.entries(FAULTS)) {
     it(`and ${fault} holds up neither an erasure nor what is shipped with it`, async () => {
       harmBy(harm);
-      await store().erase(ann);
-      await verdict(store(), bob, 'bob-3', T0 + 4);
+      await place.store.erase(ann);
+      await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipAll();
-      expect(await erasedClients(store())).to.deep.equal([]);
+      expect(await erasedClients(place.store)).to.deep.equal([]);
       const others = segments().filter(({ name }) => name !== segment.name);
       const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.source(others)}`);
       expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);
@@ -141,7 +145,7 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
     });
 
     it(`and ${fault} does not keep the others of its day from being merged`, async () => {
-      await verdict(store(), bob, 'bob-3', T0 + 4);
+      await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipper().step();
       harmBy(harm);
       await place.shipAll(place.shipper({ clock: () => T0 + DAY_MS }));
@@ -168,7 +172,7 @@ describeOnStores('a file of the archive that cannot be read', (store) => {
   it('is read without the past of an erased client alone, not without what it did since it came back', async () => {
     harmBy((path) => truncateSync(path, 10));
     await erase(ann);
-    await verdict(store(), ann, 'ann-again', T0 + 5);
+    await verdict(place.store, ann, 'ann-again', T0 + 5);
     await place.shipper().step();
     putBack();
     expect(await ordersFound()).to.deep.equal(['ann-again', 'bob-1', 'bob-2']);
