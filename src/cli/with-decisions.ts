@@ -1,6 +1,7 @@
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { readConfig } from '../config.ts';
+import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
 import type { Store } from '../state/store.ts';
 import { withOpenStore } from './open-store.ts';
 
@@ -15,4 +16,9 @@ export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) 
       await archive?.close();
     }
   });
+}
+
+/** Says what cannot be told, and what to do about it. */
+export function unreadHere(what: string, unread: UnreadDecisions): string {
+  return `${what} cannot be told: ${unreadText(unread)}; archive status or archive verify names it.`;
 }

@@ -65,6 +65,11 @@ export interface ClientView {
   readonly override: Override | null;
   readonly facts: Readonly<Record<string, number | boolean | string>>;
   readonly decisions: readonly Decision[];
+  readonly unread?: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly decisions: number;
+  }[];
 }
 
 /** A condition as the analyst wrote it, with the values it saw */
@@ -184,6 +189,11 @@ export interface FoundDecisions {
     readonly complete: boolean;
     readonly next: string | null;
     readonly upTo?: number;
+    readonly unread?: readonly {
+      readonly from: number;
+      readonly to: number;
+      readonly decisions: number;
+    }[];
   };
   readonly outcomes:
     | readonly {

@@ -1,11 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { OrderFate } from '../archive/order-fate.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
-import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import {
+  DecisionLookup,
+  type LookedUpDecision,
+  type LookedUpDecisions,
+} from '../archive/read/decision-lookup.ts';
 import {
   type HistorySpan,
   VerdictHistory,
   type VerdictHistoryView,
 } from '../archive/read/verdict-history.ts';
+import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
@@ -47,6 +53,8 @@ export interface ClientView {
   readonly facts: Assessment;
   readonly rules: RuleSet;
   readonly decisions: readonly Decision[];
+  /** Where more of the last decisions may lie. */
+  readonly unread: LookedUpDecisions['unread'];
   /** The moment of the view, epoch ms. */
   readonly now: number;
 }
@@ -65,17 +73,24 @@ interface OrderOfClient {
 
 const RECENT_DECISIONS_MAX = 20;
 
+/** What is asked about of old is about few of them. */
+const RULE_SETS_MAX = 8;
+
 /** What the platform may read: nothing here writes, counts, or moves a client. */
 export class Records {
   readonly #parts: RecordsParts;
   readonly #decisions: DecisionLookup;
   readonly #history: VerdictHistory | null;
+  readonly #shelf: RuleSetShelf | null;
+  /** Of the shelf, by digest. */
+  readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
 
   constructor(parts: RecordsParts) {
     this.#parts = parts;
     const { store, archive = null, clock } = parts;
     this.#decisions = new DecisionLookup(store, archive);
     this.#history = archive === null ? null : new VerdictHistory(archive, clock);
+    this.#shelf = archive === null ? null : new RuleSetShelf(archive.folder, null);
   }
 
   /** Null when nothing is known of the client. */
@@ -84,13 +99,13 @@ export class Records {
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
     const { rules } = this.#parts.ruleSource.choose(client);
-    const [standing, decisions] = await Promise.all([
+    const [standing, { decisions, unread }] = await Promise.all([
       this.#standing(client, state, rules),
       this.#decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
     const ladder = settle(state.ladder, state.lastVerdictAt, settingsOf(rules, platform).ladder, now);
-    return { state, ladder, facts: factsNow(rules, standing), rules, decisions, now };
+    return { state, ladder, facts: factsNow(rules, standing), rules, decisions, unread, now };
   }
 
   /**
@@ -133,23 +148,32 @@ export class Records {
     return this.#parts.store.decision(decisionId);
   }
 
-  /** Null when there is no such decision of this platform. */
-  async decision(platform: PlatformName, decisionId: string): Promise<Decision | null> {
-    const decision = await this.#decisions.decision(decisionId);
-    return decision?.platform === platform ? decision : null;
+  /** The decision of this id, where it is one of this platform. */
+  async decision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
+    const { decision, unread } = await this.#decisions.decision(decisionId, platform);
+    return { decision: decision?.platform === platform ? decision : null, unread };
   }
 
-  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+  /** The rule set that decided, from the archive where this node has it no more; null when neither keeps it. */
+  rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
+    const known = this.#parts.ruleSource.ruleSetOf(ruleVersion, digest) ?? this.#ruleSets.get(digest);
+    if (known !== undefined) return known;
+    const kept = this.#shelf?.get(ruleVersion, digest) ?? null;
+    if (kept !== null) this.#ruleSets.set(digest, kept);
+    return kept;
+  }
+
+  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<LookedUpDecisions> {
     return this.#decisions.ofOrder(platform, orderRef);
   }
 
-  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  /** A client's decisions with a seq below `beforeSeq`. */
   decisionsOfClient(
     platform: PlatformName,
     clientIdKey: string,
     limit: number,
     beforeSeq?: number,
-  ): Promise<readonly Decision[]> {
+  ): Promise<LookedUpDecisions> {
     return this.#decisions.ofClient(clientKey(platform, clientIdKey), limit, beforeSeq);
   }
 

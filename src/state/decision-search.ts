@@ -3,6 +3,20 @@ import type { Decision } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
 import { isAfter, newestFirst } from '../decision/newest-first.ts';
 
+/** Decisions in a file of the archive that could not be read. */
+export interface UnreadDecisions {
+  /** When the oldest and the newest of them were made, epoch ms. */
+  readonly from: number;
+  readonly to: number;
+  readonly decisions: number;
+}
+
+/** For people. */
+export function unreadText({ from, to, decisions }: UnreadDecisions): string {
+  const [first, last] = [from, to].map((at) => new Date(at).toISOString());
+  return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that cannot be read`;
+}
+
 /** What a bounded look back found, newest first, and how far it went. */
 export interface FoundDecisions {
   readonly decisions: readonly Decision[];
@@ -17,6 +31,8 @@ export interface FoundDecisions {
     readonly next: string | null;
     /** What was decided or reported from this time on was not looked at, epoch ms; absent: all was. */
     readonly upTo?: number;
+    /** What could not be read and may hold more; absent: all could. */
+    readonly unread?: readonly UnreadDecisions[];
   };
 }
 
@@ -79,6 +95,12 @@ export function foundOf(found: readonly Decision[], look: Look): FoundDecisions 
   const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete, next } };
+}
+
+/** The same where something could not be read: then it is not all. */
+export function withUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
+  if (unread.length === 0) return found;
+  return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }
 
 /** Whichever of the two is listed last. */

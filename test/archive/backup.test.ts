@@ -27,7 +27,7 @@ describe('a backup of the archive', () => {
 
   async function found(folder: string, id: string) {
     const reader = new ArchiveReader(folder, place.store);
-    const decision = await reader.decision(id);
+    const { decision } = await reader.decision(id, null);
     await reader.close();
     return decision;
   }

@@ -11,7 +11,7 @@ import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
 import { scoring } from '../cli/scoring.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
-import { newClient, T0, verdict } from '../state/clients.ts';
+import { decisionFor, newClient, T0, verdict } from '../state/clients.ts';
 import { ArchivedStore } from './archived-store.ts';
 
 const platform = platformName('shop');
@@ -37,10 +37,14 @@ describe('a segment whose file was cut off', () => {
     await place.shipper().step();
   }
 
-  function archive(...args: readonly string[]) {
-    const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
-    return scoring(['archive', ...args], env);
-  }
+  const command =
+    (name: string) =>
+    (...args: readonly string[]) => {
+      const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
+      return scoring([name, ...args], env);
+    };
+  const archive = command('archive');
+  const decisions = command('decisions');
 
   const path = () => `decisions/platform=shop/day=${torn.day}/${torn.name}.parquet`;
   const told = () =>
@@ -54,8 +58,38 @@ describe('a segment whose file was cut off', () => {
     });
   });
 
-  it('is named by status', async () => {
-    expect((await archive('status')).stdout.split('\n')).to.include(told());
+  it('is named by status, which then ends with exit code 1', async () => {
+    const { stdout, exitCode } = await archive('status');
+    expect(stdout.split('\n')).to.include(told());
+    const asJson = await archive('status', '--json');
+    expect(JSON.parse(asJson.stdout).torn).to.deep.equal([torn]);
+    expect([exitCode, asJson.exitCode]).to.deep.equal([1, 1]);
+    copyFileSync(join(backup, path()), join(place.archive.folder, path()));
+    expect((await archive('status')).exitCode).to.equal(0);
+  });
+
+  it('is named by status with how many clients were erased meanwhile', async () => {
+    await place.store.erase(newClient(platform));
+    await place.shipper().step();
+    expect((await archive('status')).stdout.split('\n')).to.include(
+      `${told()} It is read without the clients who were erased meanwhile (1), and rewritten without them.`,
+    );
+  });
+
+  it('may hold what is looked for by commands, which say so', async () => {
+    const at = new Date(T0).toISOString();
+    const unread = `1 decisions from ${at} to ${at} lie in a file of the archive that cannot be read; archive status or archive verify names it.`;
+    const { decisionId } = decisionFor(newClient(platform), 1, 'order-1', T0);
+    for (const [args, what] of [
+      [['find', '--order', 'order-1', '--platform', platform], 'there are any about order "order-1"'],
+      [['explain', decisionId], `there is a decision "${decisionId}"`],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await decisions(...args);
+      expect([exitCode, stdout]).to.deep.equal([1, '']);
+      expect(stderr.split('\n')).to.include(`Whether ${what} cannot be told: ${unread}`);
+      expect(stderr).not.to.include('is kept').and.not.to.include('retention');
+    }
+    expect((await decisions('find', '--order', 'order-2', '--platform', platform)).exitCode).to.equal(0);
   });
 
   it('is a gap in all figures that are taken from its time', async () => {
@@ -65,11 +99,11 @@ describe('a segment whose file was cut off', () => {
       to: null,
       platform: null,
     } as const;
-    const { decisions, gaps } = await withEvidence(ask, async ({ span }) => span);
-    expect(decisions).to.equal(1);
-    expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
+    const span = await withEvidence(ask, async (evidence) => evidence.span);
+    expect(span.decisions).to.equal(1);
+    expect(span.gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
     const elsewhere = { ...ask, platform: platformName('other') };
-    expect((await withEvidence(elsewhere, async ({ span }) => span)).gaps).to.deep.equal([]);
+    expect((await withEvidence(elsewhere, async (evidence) => evidence.span)).gaps).to.deep.equal([]);
   });
 
   it('is a gap in the history of verdicts, too', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { type Application, startApplication } from '../../src/application.ts';
+import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { RateLimit } from '../../src/http/request/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
@@ -18,6 +19,8 @@ export interface ServiceOptions {
   /** A store of its own in a temporary folder when absent. */
   readonly store?: Store;
   readonly rules?: RuleSet;
+  /** None when absent. */
+  readonly archive?: ArchiveReader;
   readonly rateLimit?: RateLimit;
   readonly basePath?: string;
   readonly clock?: MovableClock;
@@ -59,6 +62,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const rules = options.rules ?? currentRules();
   const application = await startApplication({
     store,
+    archive: options.archive ?? null,
     clock: clock.now,
     ruleSource: fixedRules(rules),
     rollout: null,

@@ -18,8 +18,8 @@ import { OrderFilters } from './order-filters.ts';
 export interface ArchiveReach {
   /** Time of the oldest row, epoch ms; null when the archive is empty. */
   readonly from: number | null;
-  /** Names of segments that could not be read. */
-  readonly unreadable: readonly string[];
+  /** Segments that could not be read. */
+  readonly unreadable: readonly Segment[];
 }
 
 export interface ArchivedDecisions extends ArchiveReach {
@@ -48,13 +48,18 @@ export class ArchiveReader {
     this.#orders = new OrderFilters(this.#archive);
   }
 
-  /** Null when there is no such decision. */
-  async decision(decisionId: string): Promise<Decision | null> {
+  /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
+  async decision(
+    decisionId: string,
+    platform: PlatformName | null,
+  ): Promise<Pick<ArchiveReach, 'unreadable'> & { readonly decision: Decision | null }> {
     const parsed = parseDecisionId(decisionId);
-    if (parsed === null) return null;
+    if (parsed === null) return { decision: null, unreadable: [] };
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
-    const { rows } = await this.#rows({ table: 'decisions' }, (source) => select(source, where));
-    return rows.map(decisionOf).find((decision) => isNamed(decisionId, decision)) ?? null;
+    const filter = { table: 'decisions', ...(platform === null ? {} : { platform }) } as const;
+    const { rows, unreadable } = await this.#rows(filter, (source) => select(source, where));
+    const found = rows.map(decisionOf).find((decision) => isNamed(decisionId, decision));
+    return { decision: found ?? null, unreadable };
   }
 
   /** Newest first. */
@@ -148,9 +153,12 @@ export class ArchiveReader {
     sql: (source: string) => string,
   ): Promise<{ readonly rows: readonly DuckRow[]; readonly gaps: ArchiveState['gaps'] }> {
     const { rows, state, unreadable } = await this.#rows(filter, sql);
-    const damaged = unreadable.flatMap((name) => state.segments.get(name) ?? []);
-    const lost = damaged.map(({ from, to, rows: entries }) => ({ from, to, entries }));
+    const lost = unreadable.map(({ from, to, rows: entries }) => ({ from, to, entries }));
     return { rows, gaps: [...state.gaps, ...lost] };
+  }
+
+  get folder(): string {
+    return this.#archive.folder;
   }
 
   async close(): Promise<void> {
@@ -178,7 +186,7 @@ export class ArchiveReader {
   ): Promise<{
     readonly rows: readonly DuckRow[];
     readonly state: ArchiveState;
-    readonly unreadable: readonly string[];
+    readonly unreadable: readonly Segment[];
   }> {
     const duck = await this.#open();
     const erased = await erasedClients(this.#store);
@@ -207,13 +215,13 @@ export class ArchiveReader {
   async #oneByOne(segments: readonly Segment[], sql: (segment: Segment) => string, cause: unknown) {
     const duck = await this.#open();
     const rows: DuckRow[] = [];
-    const unreadable: string[] = [];
+    const unreadable: Segment[] = [];
     for (const segment of segments) {
       try {
         rows.push(...(await archiveReadings.run(() => duck.rows(sql(segment)))));
       } catch (error) {
         if (error instanceof NobodyWaits) throw error;
-        unreadable.push(segment.name);
+        unreadable.push(segment);
       }
     }
     // Every segment can be read alone, so it was the question that was wrong.

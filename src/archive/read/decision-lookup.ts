@@ -3,10 +3,25 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../client
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
-import type { FoundDecisions } from '../../state/decision-search.ts';
+import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
+import type { Segment } from '../archive-log.ts';
 import type { OrderFate } from '../order-fate.ts';
 import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
+
+/** One decision, null when there is none in what could be read, and where else it may lie. */
+export interface LookedUpDecision {
+  readonly decision: Decision | null;
+  /** Empty when it was found, and when everything could be read. */
+  readonly unread: readonly UnreadDecisions[];
+}
+
+/** Decisions that could be read, newest first, and where more of them may lie. */
+export interface LookedUpDecisions {
+  readonly decisions: readonly Decision[];
+  /** Empty when everything could be read, or need not be. */
+  readonly unread: readonly UnreadDecisions[];
+}
 
 /**
  * Decisions wherever they are: the hot store first, then the archive. Without an archive (null) the hot store
@@ -21,33 +36,36 @@ export class DecisionLookup {
     this.#archive = archive;
   }
 
-  /** Null when there is no such decision. */
-  async decision(decisionId: string): Promise<Decision | null> {
-    if (parseDecisionId(decisionId) === null) return null;
+  /** The decision of this id, of any platform where that is null. */
+  async decision(decisionId: string, platform: PlatformName | null): Promise<LookedUpDecision> {
+    if (parseDecisionId(decisionId) === null) return { decision: null, unread: [] };
     const hot = await this.#store.decision(decisionId);
-    return hot ?? (await this.#archive?.decision(decisionId)) ?? null;
+    if (hot !== null || this.#archive === null) return { decision: hot, unread: [] };
+    const { decision, unreadable } = await this.#archive.decision(decisionId, platform);
+    return { decision, unread: decision === null ? unreadable.map(unreadOf) : [] };
   }
 
-  /** Newest first; at most RETENTION.decisionsPerOrder. */
-  async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+  /** At most RETENTION.decisionsPerOrder. */
+  async ofOrder(platform: PlatformName, orderRef: string): Promise<LookedUpDecisions> {
     const limit = RETENTION.decisionsPerOrder;
     const hot = await this.#store.decisionsOfOrder(platform, orderRef);
-    if (hot.length >= limit || this.#archive === null) return hot;
-    const { decisions } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
-    return together(hot, decisions).slice(0, limit);
+    if (hot.length >= limit || this.#archive === null) return { decisions: hot, unread: [] };
+    const { decisions, unreadable } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
+    return { decisions: together(hot, decisions).slice(0, limit), unread: unreadable.map(unreadOf) };
   }
 
-  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  /** A client's decisions with a seq below `beforeSeq`. */
   async ofClient(
     client: ClientKey,
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
-  ): Promise<readonly Decision[]> {
+  ): Promise<LookedUpDecisions> {
     const hot = await this.#store.decisionsOfClient(client, limit, beforeSeq);
     const oldest = hot.at(-1)?.seq ?? beforeSeq;
-    if (hot.length >= limit || oldest === 1 || this.#archive === null) return hot;
-    const { decisions } = await this.#archive.decisionsOfClient(client, limit - hot.length, oldest);
-    return together(hot, decisions);
+    if (hot.length >= limit || oldest === 1 || this.#archive === null) return { decisions: hot, unread: [] };
+    const archived = await this.#archive.decisionsOfClient(client, limit - hot.length, oldest);
+    const { decisions, unreadable } = archived;
+    return { decisions: together(hot, decisions), unread: unreadable.map(unreadOf) };
   }
 
   /** The platform's newest decisions that fit, and how far was looked for them. */
@@ -119,7 +137,12 @@ function cut(
   const complete = !isCut && looked.unreadable.length === 0;
   const backTo = isCut ? (last?.at ?? null) : looked.from;
   const next = isCut ? (last?.decisionId ?? null) : null;
-  return { decisions, lookedAt: { decisions: looked.decisions, backTo, complete, next } };
+  const lookedAt = { decisions: looked.decisions, backTo, complete, next };
+  return withUnread({ decisions, lookedAt }, looked.unreadable.map(unreadOf));
+}
+
+function unreadOf({ from, to, rows: decisions }: Segment): UnreadDecisions {
+  return { from, to, decisions };
 }
 
 function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {

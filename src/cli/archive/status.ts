@@ -4,6 +4,7 @@ import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
 import { unshippedPage } from '../../archive/unshipped.ts';
 import type { Store } from '../../state/store.ts';
+import { EXIT } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';
 import { table } from '../table.ts';
@@ -39,12 +40,15 @@ const COUNTED_ENTRIES_MAX = 10_000;
 export function statusCommand(archive: Command): void {
   archive
     .command('status')
-    .description('what is archived, how far shipping is behind, and which gaps there are')
+    .description(
+      'what is archived, how far shipping is behind, and which gaps there are; exit code 1 when a file was cut off or is gone',
+    )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: true }) => {
       const { archiveDir } = readArchiveConfig();
       const status = await withOpenStore((store) => statusOf(archiveDir, store));
       print(options.json === true ? JSON.stringify(status) : describe(status));
+      if (status.torn.length > 0) process.exitCode = EXIT.findings;
     });
 }
 

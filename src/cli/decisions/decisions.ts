@@ -10,7 +10,7 @@ import { EXIT } from '../exit.ts';
 import { parsePlatform } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { withDecisions } from '../with-decisions.ts';
+import { unreadHere, withDecisions } from '../with-decisions.ts';
 import { explainCommand } from './explain.ts';
 
 interface FindOptions {
@@ -24,7 +24,9 @@ export function decisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
   decisions
     .command('find')
-    .description('the decisions about an order, newest first')
+    .description(
+      'the decisions about an order, newest first; exit code 1 when there is none, or files cannot be read',
+    )
     .requiredOption('--order <ref>', "the caller's orderRef")
     .option('--platform <name>', 'only of this platform; without it all that have a key')
     .option('--json', 'print a JSON array of decision records')
@@ -34,15 +36,18 @@ export function decisionsCommands(program: Command): void {
 
 async function find({ order, platform, json }: FindOptions): Promise<void> {
   const wanted = platform === undefined ? null : parsePlatform(platform);
-  const found = await withDecisions(async (decisions, store) => {
+  const lists = await withDecisions(async (decisions, store) => {
     const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
-    const lists = await Promise.all(platforms.map((name) => decisions.ofOrder(name, order)));
-    return lists.flat().toSorted((a, b) => b.at - a.at || b.seq - a.seq);
+    return Promise.all(platforms.map((name) => decisions.ofOrder(name, order)));
   });
+  const unread = lists.flatMap((list) => list.unread);
+  const found = lists.flatMap((list) => list.decisions).toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   if (json === true) print(JSON.stringify(found));
-  else if (found.length === 0) printError(`No decision about order ${quoted(order)} is kept.`);
-  else print(describe(found));
-  if (found.length === 0) process.exitCode = EXIT.findings;
+  else if (found.length > 0) print(describe(found));
+  else if (unread.length === 0) printError(`No decision about order ${quoted(order)} is kept.`);
+  const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about order ${quoted(order)}`;
+  for (const one of unread) printError(unreadHere(others, one));
+  if (found.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
 }
 
 function describe(decisions: readonly Decision[]): string {

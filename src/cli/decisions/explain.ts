@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Explanation, explain, explainWithout } from '../../analysis/explain/explain.ts';
 import { formatExplanation } from '../../analysis/explain/explanation-text.ts';
+import type { LookedUpDecision } from '../../archive/read/decision-lookup.ts';
 import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
 import { parseDecisionId } from '../../client/client-key.ts';
 import { readConfig } from '../../config.ts';
@@ -12,7 +13,7 @@ import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folde
 import { EXIT } from '../exit.ts';
 import { print, printError, terminalPaint } from '../print.ts';
 import { fromHere } from '../rules/rule-folders.ts';
-import { withDecisions } from '../with-decisions.ts';
+import { unreadHere, withDecisions } from '../with-decisions.ts';
 
 /** decisions explain: why a verdict fell, for people who answer a dispute. */
 export function explainCommand(decisions: Command): void {
@@ -23,13 +24,16 @@ export function explainCommand(decisions: Command): void {
     .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
 }
 
+const NOWHERE: LookedUpDecision = { decision: null, unread: [] };
+
 async function explainDecision(id: string, json: boolean): Promise<void> {
-  const decision =
-    parseDecisionId(id) === null ? null : await withDecisions((decisions) => decisions.decision(id));
+  const { decision, unread } =
+    parseDecisionId(id) === null ? NOWHERE : await withDecisions((decisions) => decisions.decision(id, null));
   const explanation = decision === null ? null : await explainKept(decision);
   if (json) print(JSON.stringify(explanation));
   else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));
-  else {
+  for (const one of unread) printError(unreadHere(`Whether there is a decision ${quoted(id)}`, one));
+  if (!json && explanation === null && unread.length === 0) {
     printError(
       `There is no decision ${quoted(id)}, or it is past its retention; decisions find --order REF lists the ids of an order's decisions.`,
     );

@@ -7,7 +7,6 @@ import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { RuleSource } from '../../rollout/rule-source.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service.ts';
 import { consoleRoutes } from '../console/routes.ts';
@@ -31,7 +30,6 @@ export interface PlatformApiParts extends LastHourParts {
   readonly audit: Audit;
   readonly readiness: Readiness;
   readonly clock: () => number;
-  readonly ruleSource: RuleSource;
   /** Null when the rule set is fixed: then there is nothing to roll out. */
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, for showing their files; without it none are shown. */

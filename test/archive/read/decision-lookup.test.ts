@@ -10,7 +10,7 @@ import { namedPosition } from '../../../src/decision/newest-first.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { decisionFor, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
@@ -47,32 +47,35 @@ describeOnStores('decisions in hot store and archive', (store) => {
   it('are found by their id, wherever they are', async () => {
     const [newest] = decisions;
     for (const lookup of [hot, cold])
-      expect(await lookup.decision(newest?.decisionId ?? '')).to.deep.equal(newest);
+      expect(await lookup.decision(newest?.decisionId ?? '', null)).to.deep.equal({
+        decision: newest,
+        unread: [],
+      });
   });
 
   it('are not found by the id of another client or by no id', async () => {
     const stranger = clientKey(platform, 'bob').hash;
     for (const id of [`${stranger}.1`, `${client.hash}.99`, 'no id'])
-      expect(await cold.decision(id)).to.equal(null);
+      expect(await cold.decision(id, null)).to.deep.equal({ decision: null, unread: [] });
   });
 
   it('are found by their order once, though both have them', async () => {
     for (const lookup of [hot, cold])
-      expect(await lookup.ofOrder(platform, 'order-2')).to.deep.equal([decisions[3]]);
+      expect(await lookup.ofOrder(platform, 'order-2')).to.deep.equal(all([decisions[3]]));
   });
 
   it('belong to their platform', async () => {
-    expect(await cold.ofOrder(newPlatform(), 'order-2')).to.deep.equal([]);
+    expect(await cold.ofOrder(newPlatform(), 'order-2')).to.deep.equal(all([]));
   });
 
   it('are found by names with quotes in them', async () => {
-    expect(await cold.ofOrder(platform, "x' OR '1'='1")).to.deep.equal([]);
+    expect(await cold.ofOrder(platform, "x' OR '1'='1")).to.deep.equal(all([]));
   });
 
   it('of a client come newest first, page after page', async () => {
     for (const lookup of [hot, cold]) {
-      expect(await lookup.ofClient(client, 3)).to.deep.equal(decisions.slice(0, 3));
-      expect(await lookup.ofClient(client, 3, 3)).to.deep.equal(decisions.slice(3));
+      expect(await lookup.ofClient(client, 3)).to.deep.equal(all(decisions.slice(0, 3)));
+      expect(await lookup.ofClient(client, 3, 3)).to.deep.equal(all(decisions.slice(3)));
     }
   });
 
@@ -179,10 +182,40 @@ describeOnStores('decisions in hot store and archive', (store) => {
     writeFileSync(place.archive.pathOf(damaged), 'torn');
     const { decisions: found, unreadable } = await reader.decisionsOfClient(client, 10, 100);
     expect(found).to.deep.equal(decisions);
-    expect(unreadable).to.deep.equal([damaged.name]);
-    expect((await cold.find(platform, {}, 10)).lookedAt.complete).to.equal(false);
+    expect(unreadable).to.deep.equal([damaged]);
+    const unread = [{ from: T0 + 20, to: T0 + 20, decisions: 1 }];
+    expect((await cold.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
+  });
+
+  it('are not all that there are while a file cannot be read that may hold more, whatever is asked for', async () => {
+    const unread = [{ from: T0 + 20, to: T0 + 20, decisions: 1 }];
+    const stranger = newClient(platform);
+    const id = decisionFor(stranger, 1, 'order-1', T0).decisionId;
+    expect(await cold.decision(id, null)).to.deep.equal({ decision: null, unread });
+    expect(await cold.decision(id, platform)).to.deep.equal({ decision: null, unread });
+    expect(await cold.decision(id, newPlatform())).to.deep.equal({ decision: null, unread: [] });
+    expect(await cold.ofClient(stranger, 10)).to.deep.equal({ decisions: [], unread });
+    expect(await cold.ofOrder(platform, 'order-in-a-damaged-segment')).to.deep.equal({
+      decisions: [],
+      unread,
+    });
+  });
+
+  it('are all that there are when the file that cannot be read does not hold the order, or they were found', async () => {
+    const [newest] = decisions;
+    expect(await cold.ofOrder(platform, 'order-2')).to.deep.equal(all([decisions[3]]));
+    expect(await cold.decision(newest?.decisionId ?? '', null)).to.deep.equal({
+      decision: newest,
+      unread: [],
+    });
+    expect(await hot.ofClient(client, 10)).to.deep.equal(all(decisions));
   });
 });
+
+/** What is answered when nothing was unreadable. */
+function all<T>(decisions: readonly T[]) {
+  return { decisions, unread: [] };
+}
 
 describe('without an archive', () => {
   it('the hot store answers alone', async () => {
@@ -190,8 +223,8 @@ describe('without an archive', () => {
     const client: ClientKey = newClient();
     const decision = await verdict(store, client, 'order-1');
     const lookup = new DecisionLookup(store, null);
-    expect(await lookup.ofOrder(client.platform, 'order-1')).to.deep.equal([decision]);
-    expect(await lookup.decision(decision.decisionId)).to.deep.equal(decision);
+    expect(await lookup.ofOrder(client.platform, 'order-1')).to.deep.equal(all([decision]));
+    expect(await lookup.decision(decision.decisionId, null)).to.deep.equal({ decision, unread: [] });
     await store.close();
   });
 });

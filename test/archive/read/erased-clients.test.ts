@@ -52,9 +52,9 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
   });
 
   it('is not found by its decision, its order or its name', async () => {
-    expect(await lookup.decision(decision.decisionId)).to.equal(null);
-    expect(await lookup.ofOrder(platform, 'order-1')).to.deep.equal([]);
-    expect(await lookup.ofClient(erased, 10)).to.deep.equal([]);
+    expect(await lookup.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread: [] });
+    expect(await lookup.ofOrder(platform, 'order-1')).to.deep.equal({ decisions: [], unread: [] });
+    expect(await lookup.ofClient(erased, 10)).to.deep.equal({ decisions: [], unread: [] });
     expect(await lookup.history(erased, 10)).to.deep.equal({ entries: [], complete: true });
   });
 
@@ -86,7 +86,7 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
 
   it('is a client like any other when it comes back, before and after', async () => {
     const returned = await verdict(store(), erased, 'order-3', T0 + 10);
-    expect(await lookup.ofClient(erased, 10)).to.deep.equal([returned]);
+    expect((await lookup.ofClient(erased, 10)).decisions).to.deep.equal([returned]);
     await place.shipAll();
     expect(await erasedClients(store())).to.deep.equal([]);
     const found = await reader.decisionsOfClient(erased, 10, Number.MAX_SAFE_INTEGER);

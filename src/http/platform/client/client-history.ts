@@ -70,7 +70,7 @@ export const ClientHistorySchema = named(
   shape('What happened to a client', {
     clientIdKey: word('As the caller chose it'),
     entries: list(HistoryEntrySchema, 'Newest first, at most `limit`'),
-    complete: yesNo('False: older entries exist, or existed and are not kept any more'),
+    complete: yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );
 

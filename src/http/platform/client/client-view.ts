@@ -14,6 +14,7 @@ import {
   DecisionSchema,
   LadderSchema,
   paymentScore as paymentScoreShape,
+  unreadDecisions,
 } from '../../openapi/decision-shapes.ts';
 import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, word } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
@@ -45,6 +46,7 @@ export const ClientSchema = named(
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),
     decisions: list(DecisionSchema, 'The last ones, newest first'),
+    unread: Type.Optional(unreadDecisions),
   }),
 );
 
@@ -70,7 +72,7 @@ export const CLIENT_EXAMPLE = {
 export function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
-  { state, ladder, facts, rules, decisions, now }: ClientView,
+  { state, ladder, facts, rules, decisions, unread, now }: ClientView,
 ) {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
@@ -96,6 +98,7 @@ export function viewOfClient(
     override: live(state.override, now),
     facts: withoutRequest(factsByLabel(rules, facts.values)),
     decisions,
+    ...(unread.length === 0 ? {} : { unread }),
   };
 }
 

@@ -8,7 +8,7 @@ import { ruleVersion, word } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryText } from '../../operation/parameters.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from '../rules/rule-version.ts';
-import { DECISION_ID, UNKNOWN_DECISION } from './decisions.ts';
+import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
 
 export interface DecisionWhatIfParts {
   readonly records: Records;
@@ -46,11 +46,9 @@ export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
     decision: DECISION_EXAMPLE,
     rules: null,
   }),
-  refusals: [BAD_PARAMETER, UNKNOWN_DECISION, UNSOUND_VERSION, UNKNOWN_VERSION],
-  answer: async ({ ctx, key }, { records, loadedRules }) => {
-    const rules = soundVersion(VERSION.read(ctx) ?? undefined, 'version', loadedRules);
-    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
-    if (decision === null) throw UNKNOWN_DECISION.problem();
-    return whatIfThen(rules, decision);
+  refusals: [BAD_PARAMETER, ...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
+  answer: async (asked, { records, loadedRules }) => {
+    const rules = soundVersion(VERSION.read(asked.ctx) ?? undefined, 'version', loadedRules);
+    return whatIfThen(rules, await namedDecision(asked, records));
   },
 });

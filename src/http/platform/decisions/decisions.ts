@@ -6,14 +6,19 @@ import { type DecisionPosition, namedPosition } from '../../../decision/newest-f
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
-import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../../state/decision-search.ts';
+import {
+  type FoundDecisions,
+  findInPages,
+  PAGE_DECISIONS_MAX,
+  type UnreadDecisions,
+  withUnread,
+} from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
-import { DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE, DecisionSchema, unreadDecisions } from '../../openapi/decision-shapes.ts';
 import { count, epochMs, outcome, outcomeCause, word, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
-  pathText,
   queryAmount,
   queryChoice,
   queryInstant,
@@ -21,7 +26,7 @@ import {
   queryText,
   type RouteContext,
 } from '../../operation/parameters.ts';
-import { notFound, refusal } from '../../request/problems.ts';
+import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
 
 export interface DecisionParts {
   readonly records: Records;
@@ -35,7 +40,7 @@ export const DecisionListSchema = named(
       decisions: count('Decisions that were compared with what is asked for'),
       backTo: nullable(epochMs('The oldest of them; null when there was none')),
       complete: yesNo(
-        'All that is kept was looked at; otherwise there may be more before `backTo`, or since `upTo`',
+        'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
       ),
       next: nullable(
         word(
@@ -45,6 +50,7 @@ export const DecisionListSchema = named(
       upTo: Type.Optional(
         epochMs('Only beside `outcome`: what was decided or reported from then on was not looked at yet'),
       ),
+      unread: Type.Optional(unreadDecisions),
     }),
     outcomes: nullable(
       list(
@@ -90,14 +96,6 @@ const AFTER = queryText(
   'Only what is listed after this decision: the `lookedAt.next` of the answer before. Decisions of one millisecond are told apart, those of `to` are not',
 );
 const LIMIT = queryLimit(DECISIONS_LISTED);
-
-export const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
-
-export const UNKNOWN_DECISION = refusal(
-  'unknownDecision',
-  'The platform has no such decision, or it is past its retention.',
-  () => notFound('There is no such decision, or it is past its retention.'),
-);
 
 export const listDecisions = operation<DecisionParts>({
   method: 'get',
@@ -155,12 +153,8 @@ export const readDecision = operation<DecisionParts>({
   isSearch: true,
   parameters: [DECISION_ID],
   answers: jsonAnswer('The record', DecisionSchema, DECISION_EXAMPLE),
-  refusals: [UNKNOWN_DECISION],
-  answer: async ({ ctx, key }, { records }) => {
-    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
-    if (decision === null) throw UNKNOWN_DECISION.problem();
-    return decision;
-  },
+  refusals: DECISION_REFUSALS,
+  answer: (asked, { records }) => namedDecision(asked, records),
 });
 
 /** Of an order, of a client, or of the whole platform: only those that fit, with how far was looked. */
@@ -206,19 +200,20 @@ async function ofOrder(
   orderRef: string,
   { records, filter, limit }: Search & DecisionParts,
 ): Promise<FoundDecisions> {
-  const all = await records.decisionsOfOrder(platform, orderRef);
+  const { decisions: all, unread } = await records.decisionsOfOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
   const { lookedAt } = found;
   // Of an order with very many decisions the store gives the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
-  return { ...found, lookedAt: { ...lookedAt, complete } };
+  return withUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
 
-function ofClient(
+async function ofClient(
   client: ClientKey,
   { records, filter, limit }: Search & DecisionParts,
 ): Promise<FoundDecisions> {
   let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
+  let unread: readonly UnreadDecisions[] = [];
   const nextPage = async () => {
     const page = await records.decisionsOfClient(
       client.platform,
@@ -226,10 +221,13 @@ function ofClient(
       PAGE_DECISIONS_MAX,
       before,
     );
-    before = page.at(-1)?.seq;
-    return page;
+    before = page.decisions.at(-1)?.seq;
+    // Every page that asks the archive meets the same files.
+    if (page.unread.length > 0) unread = page.unread;
+    return page.decisions;
   };
-  return findInPages(nextPage, filter, limit);
+  const found = await findInPages(nextPage, filter, limit);
+  return withUnread(found, unread);
 }
 
 function filterOf(ctx: RouteContext): DecisionFilter {

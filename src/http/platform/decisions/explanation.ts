@@ -1,19 +1,13 @@
 import { Type } from 'typebox';
 import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
-import type { RuleSource } from '../../../rollout/rule-source.ts';
-import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
 import { searchSteps } from '../../../state/paced-steps.ts';
 import { DECISION_EXAMPLE, DecisionSchema, ladderMembers } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { word, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
-import { DECISION_ID, UNKNOWN_DECISION } from './decisions.ts';
-
-export interface ExplanationParts {
-  readonly records: Records;
-  readonly ruleSource: Pick<RuleSource, 'ruleSetOf'>;
-}
+import type { DecisionParts } from './decisions.ts';
+import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
 
 const difference = shape('A member that comes out differently', {
   member: word('Of the decision'),
@@ -51,8 +45,8 @@ const EXPLANATION_EXAMPLE = {
   verification: 'The rule set that decided is not here.',
 };
 
-/** A decision whose rule set this node does not have is answered too, without its rules and as not reproduced. */
-export const explainDecision = operation<ExplanationParts>({
+/** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
+export const explainDecision = operation<DecisionParts>({
   method: 'get',
   path: '/v1/platform/decisions/{decisionId}/explanation',
   operationId: 'explainDecision',
@@ -64,17 +58,17 @@ export const explainDecision = operation<ExplanationParts>({
   isSearch: true,
   parameters: [DECISION_ID],
   answers: jsonAnswer(
-    'The explanation; without rules when this node does not have the rule set that decided',
+    'The explanation; without rules when neither this node nor its archive has the rule set that decided',
     ExplanationSchema,
     EXPLANATION_EXAMPLE,
   ),
-  refusals: [UNKNOWN_DECISION],
-  answer: async ({ ctx, key }, { records, ruleSource }) => {
-    const decision = await records.decision(key.platform, DECISION_ID.read(ctx));
-    if (decision === null) throw UNKNOWN_DECISION.problem();
-    const rules = ruleSource.ruleSetOf(decision.ruleVersion, decision.digest);
-    return rules === null
-      ? explainWithout(decision, 'this node has not loaded it')
-      : searchSteps.run(async () => explain(rules, decision));
+  refusals: DECISION_REFUSALS,
+  answer: async (asked, { records }) => {
+    const decision = await namedDecision(asked, records);
+    return searchSteps.run(async () => {
+      const rules = records.rulesBehind(decision);
+      if (rules !== null) return explain(rules, decision);
+      return explainWithout(decision, 'neither has this node loaded it nor does its archive keep it');
+    });
   },
 });

@@ -94,8 +94,10 @@ export const readRollout = operation({
   answer: ({ key: { platform } }, { fleet, records }: RolloutParts) =>
     rolloutStatus(fleet, {
       platform: isInstallation(platform) ? null : platform,
-      decisionOf: (decisionId) =>
-        isInstallation(platform) ? records.anyDecision(decisionId) : records.decision(platform, decisionId),
+      decisionOf: async (decisionId) =>
+        isInstallation(platform)
+          ? records.anyDecision(decisionId)
+          : (await records.decision(platform, decisionId)).decision,
     }),
 });
 

@@ -101,6 +101,25 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
 
+  it('say what lies in a file that cannot be read, and never that all were looked at', async () => {
+    await tab.open('#/backtest');
+    const [from, to] = [Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 14)];
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const decisions = route.request().url().includes('WAIT') ? found.decisions.slice(0, 2) : [];
+      const unread = [{ from, to, decisions: 12 }];
+      const lookedAt = { decisions: decisions.length, backTo: from, complete: false, next: null, unread };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    const told = '; 12 decisions from 2026-01-0[12] .* to 2026-01-0[12] .* lie in a file that cannot be read';
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page.getByText(new RegExp(`^Nothing${told}\\.`)).waitFor();
+    await tab.visit('#/decisions?verdict=WAIT');
+    await tab.page.getByText(new RegExp(`^All 2 that fit${told}$`)).waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
   it('are listed a hundred at a time, each once, until there is nothing older', async () => {
     await tab.open('#/decisions');
     await tab.page.getByText(/^The newest 100, back to /).waitFor();

@@ -61,7 +61,7 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
       expect(status).to.equal(200);
       expect(body).to.deep.include({ reproduced: false, rules: null, differences: [] });
       expect(body.verification).to.match(
-        /^The rule set that decided, p2\.v10 .* is not here: this node has not loaded it\./,
+        /^The rule set that decided, p2\.v10 .* is not here: neither has this node loaded it nor does its archive keep it\./,
       );
     } finally {
       await elsewhere.stop();

@@ -68,10 +68,21 @@ function Pages({ first, question, filtered }) {
  */
 function together(pages) {
   const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true, next: null };
-  const lookedAt = pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0);
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
   const decisions = pages.flatMap((page) => page.decisions);
-  return { decisions, lookedAt: { ...last, decisions: lookedAt }, outcomes };
+  const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
+  const unread = unreadOf(pages);
+  if (unread.length === 0) return { decisions, lookedAt, outcomes };
+  return { decisions, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
+}
+
+/**
+ * What could not be read for any of the pages, each file once.
+ * @param {readonly FoundDecisions[]} pages
+ */
+function unreadOf(pages) {
+  const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /**
@@ -108,8 +119,9 @@ function Older({ older }) {
 
 /** @param {FoundDecisions['lookedAt']} lookedAt */
 function nothingFits(lookedAt) {
-  const { decisions, backTo, upTo } = lookedAt;
-  if (upTo !== undefined && isToTheEnd(lookedAt)) return `Nothing${notYet(lookedAt)}.`;
+  const { decisions, backTo, upTo, unread } = lookedAt;
+  const isPart = upTo !== undefined || unread !== undefined;
+  if (isPart && isToTheEnd(lookedAt)) return `Nothing${except(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
   if (isToTheEnd(lookedAt)) return `All ${count(decisions)} that are kept were looked at.`;
   const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
@@ -122,7 +134,7 @@ function nothingFits(lookedAt) {
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
 function howMany(listed, filtered, lookedAt) {
-  return `${listedOf(listed, filtered, lookedAt)}${notYet(lookedAt)}`;
+  return `${listedOf(listed, filtered, lookedAt)}${except(lookedAt)}`;
 }
 
 /**
@@ -146,11 +158,19 @@ function listedOf(listed, filtered, lookedAt) {
  * Whether nothing older is left to look at.
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
-function isToTheEnd({ complete, next, upTo }) {
-  return complete || (upTo !== undefined && next === null);
+function isToTheEnd({ complete, next, upTo, unread }) {
+  return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
 
-/** @param {FoundDecisions['lookedAt']} lookedAt */
-function notYet({ upTo }) {
-  return upTo === undefined ? '' : `, up to ${dateTime(upTo)}; what came since is not archived yet`;
+/**
+ * What was not looked at: it is not archived yet, or cannot be read.
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function except({ upTo, unread = [] }) {
+  const since = upTo === undefined ? [] : [`, up to ${dateTime(upTo)}; what came since is not archived yet`];
+  const files = unread.map(({ from, to, decisions }) => {
+    const span = `from ${dateTime(from)} to ${dateTime(to)}`;
+    return `; ${count(decisions)} decisions ${span} lie in a file that cannot be read`;
+  });
+  return [...since, ...files].join('');
 }

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Segment } from '../../../../src/archive/archive-log.ts';
+import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import { RuleSetShelf } from '../../../../src/archive/ship/rule-set-shelf.ts';
+import { clientKey, platformName } from '../../../../src/client/client-key.ts';
+import { touch } from '../../../../src/client/client-state.ts';
+import type { Decision } from '../../../../src/decision/decision.ts';
+import type { FoundDecisions } from '../../../../src/state/decision-search.ts';
+import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { ArchivedStore } from '../../../archive/archived-store.ts';
+import { RULES_DIR } from '../../../rule-fixtures/sound-rules.ts';
+import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { currentRules } from '../../../service/current-rules.ts';
+import { type RunningService, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { changeTo } from '../../../state/clients.ts';
+
+describe('decisions that the archive alone keeps', () => {
+  let place: ArchivedStore;
+  /** Has nothing hot, and another rule set than the one that decided. */
+  let forgetful: Store;
+  let reader: ArchiveReader;
+  let service: RunningService;
+  let shop: Tenant;
+  let kept: Decision;
+  let lost: Decision;
+  let damaged: Segment;
+
+  before(async () => {
+    place = await ArchivedStore.open();
+    lost = await lived('ann');
+    const [first] = place.archive.segments(place.archive.read(), { table: 'decisions' });
+    damaged = first ?? expect.fail('there is a segment');
+    kept = await lived('bob');
+    writeFileSync(place.archive.pathOf(damaged), 'torn');
+    forgetful = openSqliteStore(temporaryDirectory());
+    reader = new ArchiveReader(place.archive.folder, forgetful);
+    const rules = { ...currentRules(), digest: 'another' };
+    service = await startService({ store: forgetful, archive: reader, rules });
+    shop = await service.tenant('shop');
+  });
+  after(async () => {
+    await service?.stop();
+    await reader?.close();
+    await forgetful?.close();
+    await place?.close();
+  });
+
+  /** A decision about a client, shipped. */
+  async function lived(clientIdKey: string): Promise<Decision> {
+    const living = await startService({ store: place.store });
+    try {
+      const tenant = await living.tenant('shop');
+      await tenant.verdict({ clientIdKey, orderRef: `order-${clientIdKey}` });
+      const [decision] = await tenant.decisions({ clientIdKey });
+      await place.shipper().step();
+      return decision ?? expect.fail('a decision was made');
+    } finally {
+      await living.stop();
+    }
+  }
+
+  const unread = () => [{ from: damaged.from, to: damaged.to, decisions: 1 }];
+
+  it('are not all that there are while a file cannot be read that may hold more, however they are looked for', async () => {
+    for (const [query, orders] of [
+      ['clientIdKey=ann', []],
+      ['orderRef=order-ann', []],
+      ['verdict=GET_NEW', ['order-bob']],
+    ] as const) {
+      const { body } = await shop.ask<FoundDecisions>('GET', `decisions?${query}`);
+      expect(
+        body.decisions.map(({ orderRef }) => orderRef),
+        query,
+      ).to.deep.equal(orders);
+      expect(body.lookedAt, query).to.deep.include({ complete: false, next: null, unread: unread() });
+    }
+  });
+
+  it('are all that there are of an order that the file does not hold', async () => {
+    const { body } = await shop.ask<FoundDecisions>('GET', 'decisions?orderRef=order-bob');
+    expect(body.decisions).to.deep.equal([kept]);
+    expect(body.lookedAt).to.include({ complete: true }).and.not.to.have.property('unread');
+  });
+
+  it('are answered with 503 and never with 404 while the file cannot be read that may hold them', async () => {
+    const at = new Date(damaged.from).toISOString();
+    for (const path of ['', '/explanation']) {
+      const { status, headers, body } = await shop.ask('GET', `decisions/${lost.decisionId}${path}`);
+      expect([status, headers.get('Retry-After')]).to.deep.equal([503, '60']);
+      expect(body.detail).to.equal(
+        `Whether there is such a decision cannot be told: 1 decisions from ${at} to ${at} lie in a file of the archive that cannot be read.`,
+      );
+    }
+  });
+
+  it('are unknown to another platform, whose files can all be read', async () => {
+    const other = await service.tenant('other');
+    expect((await other.ask('GET', `decisions/${lost.decisionId}`)).status).to.equal(404);
+  });
+
+  it('are missing from the last ones of a client, which says so', async () => {
+    const client = clientKey(platformName('shop'), 'ann');
+    const snapshot = await forgetful.load(client);
+    await forgetful.commit(changeTo(client, snapshot, touch(snapshot.state, damaged.from)));
+    expect((await shop.client('ann')).body).to.deep.include({ decisions: [], unread: unread() });
+  });
+
+  it('are explained by the rule set that the archive keeps', async () => {
+    const path = `decisions/${kept.decisionId}/explanation`;
+    type Explained = { readonly reproduced: boolean; readonly verification: string };
+    const before = await shop.ask<Explained>('GET', path);
+    expect(before.body.verification).to.include('nor does its archive keep it');
+    const { version, digest } = currentRules();
+    new RuleSetShelf(place.archive.folder, RULES_DIR).keep(version, digest);
+    const { status, body } = await shop.ask<Explained>('GET', path);
+    expect([status, body.reproduced]).to.deep.equal([200, true]);
+  });
+});
