@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
-import { setPriority } from 'node:os';
+import { availableParallelism, loadavg, setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -22,6 +22,15 @@ export interface BackgroundProcess {
 const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 
 let starter: Promise<readonly string[]> | null = null;
+
+/**
+ * Whether a core has had nothing to do now and then in the last minute. Where none has, what waits for idle cores gets next
+ * to nothing: some hundredths of a second a minute.
+ */
+export function hasIdleCores(): boolean {
+  const [runnable = 0] = loadavg();
+  return runnable < availableParallelism();
+}
 
 /**
  * A command that starts a process for idle cores only. On Linux the lowest priority alone is not enough: the scheduler
@@ -56,7 +65,7 @@ export function forkBackground(
   const young = youngMemoryMiB === undefined ? [] : [`--max-semi-space-size=${youngMemoryMiB}`];
   const memory = [`--max-old-space-size=${oldMemoryMiB}`, ...young];
   const [execPath = process.execPath, ...execArgv] = [...starter, process.execPath, ...memory];
-  const child = fork(fileURLToPath(module), {
+  const child = fork(fileURLToPath(module), [String(priority)], {
     execPath,
     execArgv,
     env: { ...compiledModules(), ...env },
@@ -67,8 +76,9 @@ export function forkBackground(
   return child;
 }
 
-/** Ends this process with the one that started it, and lets all of its threads give way. */
-export function giveWay(priority: number): void {
+/** Ends this process with the one that started it, and lets all of its threads give way as far as that one said. */
+export function giveWay(): void {
+  const priority = Number(process.argv[2]);
   process.once('disconnect', () => process.exit());
   if (!process.connected) process.exit();
   // On Linux a priority is that of a thread, and what the engine of JavaScript started before has its own.

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
 import { spawnService } from '../service/service-process.ts';
 import { scoring } from './scoring.ts';
 
@@ -19,10 +20,11 @@ describe('a command on a store that was not there', () => {
   it('that a service made finds the key for trying out, which expires within a day and is audited', async () => {
     const dataDir = temporaryDirectory();
     const service = await spawnService(dataDir, { ARCHIVE_DIR: 'off' });
+    // It serves before it greets.
+    await until('the key is shown', async () => service.stdout().includes('It expires in 24 hours. Try it:'));
     const { stdout } = await scoring(['keys', 'list', '--json'], { DATA_DIR: dataDir });
     const audit = await scoring(['audit', '--json'], { DATA_DIR: dataDir });
     await service.stop();
-    expect(service.stdout()).to.include('It expires in 24 hours. Try it:');
     const [key, ...others] = JSON.parse(stdout);
     expect(others).to.deep.equal([]);
     expect(key).to.include({ platform: 'demo', status: 'live' });

@@ -1,4 +1,3 @@
-import { constants } from 'node:os';
 import { giveWay } from '../../background-process.ts';
 import { Archive } from '../archive.ts';
 import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
@@ -30,7 +29,7 @@ function closeShipper(open: OpenShipper | null): Promise<void> {
   return open === null ? Promise.resolve() : open.close();
 }
 
-giveWay(constants.priority.PRIORITY_BELOW_NORMAL);
+giveWay();
 // Sent to all processes of the service at once; the one that answers callers tells this one when it is time.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('message', (order: ShippingOrder) => {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { forkBackground, giveWay, idleStarter } from '../../background-process.ts';
+import { forkBackground, giveWay, hasIdleCores, idleStarter } from '../../background-process.ts';
 
 /** What each task in a process of its own may take. */
 export interface ProcessLimits {
@@ -43,23 +43,28 @@ interface Started {
   readonly child: ChildProcess;
   /** What it leaves behind when it is ended goes with its folder. */
   readonly folder: string;
+  /** It gets on only while a core is idle. */
+  readonly isIdle: boolean;
 }
 
 /**
  * Lets a module, which calls `workInProcess`, do one task after the other in a process of its own, on cores that are
- * idle: whatever a task takes, the thread and the thread pool that answer callers are not held up. Starting a process
+ * idle: whatever a task takes, the thread and the thread pool that answer callers are not held up. While no core is
+ * idle, a task that begins gets a process that only gives way, so that it gets on. Starting a process
  * holds up the one that starts it, so it is kept for the next task, unless a task failed, took too much or was
  * cancelled: then it is ended, and whatever it was at with it.
  */
 export class LimitedProcess<Task, Result> {
   readonly #module: URL;
   readonly #limits: ProcessLimits;
+  readonly #hasIdleCores: () => boolean;
   #started: Started | null = null;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(module: URL, limits: ProcessLimits) {
+  constructor(module: URL, limits: ProcessLimits, machineHasIdleCores = hasIdleCores) {
     this.#module = module;
     this.#limits = limits;
+    this.#hasIdleCores = machineHasIdleCores;
   }
 
   /**
@@ -69,6 +74,7 @@ export class LimitedProcess<Task, Result> {
   async run(task: Task, { onProgress, signal }: ProcessWatch): Promise<Result> {
     signal.throwIfAborted();
     clearTimeout(this.#idle);
+    if (this.#started?.isIdle && !this.#hasIdleCores()) await this.close();
     this.#started ??= await this.#start();
     const { child } = this.#started;
     const { timeMs, memoryMiB } = this.#limits;
@@ -116,13 +122,14 @@ export class LimitedProcess<Task, Result> {
 
   async #start(): Promise<Started> {
     const folder = await mkdtemp(join(tmpdir(), 'scoring-process-'));
+    const isIdle = this.#hasIdleCores();
     const child = forkBackground(this.#module, {
       oldMemoryMiB: this.#limits.memoryMiB,
-      priority: constants.priority.PRIORITY_LOW,
       env: { TMPDIR: folder, TEMP: folder },
-      starter: await idleStarter(),
+      priority: isIdle ? constants.priority.PRIORITY_LOW : constants.priority.PRIORITY_BELOW_NORMAL,
+      starter: isIdle ? await idleStarter() : [],
     });
-    const started = { child, folder };
+    const started = { child, folder, isIdle };
     child.on('error', () => {
       // The task under way hears of it; between tasks there is nobody to tell.
     });
@@ -140,7 +147,7 @@ export class LimitedProcess<Task, Result> {
 export function workInProcess<Task, Result>(
   work: (task: Task, onProgress: (done: number, of: number) => void) => Promise<Result>,
 ): void {
-  giveWay(constants.priority.PRIORITY_LOW);
+  giveWay();
   const send = (message: ProcessMessage<Result>) => process.send?.(JSON.stringify(message));
   process.on('message', async (text) => {
     const task: Task = JSON.parse(String(text));

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { expect } from 'chai';
 import { idleStarter } from '../../../src/background-process.ts';
 import { LimitedProcess, type ProcessProgress } from '../../../src/evidence/desk/limited-process.ts';
@@ -5,13 +6,15 @@ import type { SampleAnswer, SampleTask } from './sample-process.ts';
 
 const MODULE = new URL('./sample-process.ts', import.meta.url);
 
+const LIMITS = { timeMs: 60_000, memoryMiB: 64 };
+
 /** The scheduler of Linux calls this policy SCHED_IDLE. */
 const IDLE_POLICY = 5;
 
 describe('a process with limits', () => {
   let limited: LimitedProcess<SampleTask, SampleAnswer>;
   beforeEach(() => {
-    limited = new LimitedProcess(MODULE, { timeMs: 60_000, memoryMiB: 64 });
+    limited = new LimitedProcess(MODULE, LIMITS, () => true);
   });
   afterEach(() => limited.close());
 
@@ -28,10 +31,38 @@ describe('a process with limits', () => {
     expect(first.processId).not.to.equal(process.pid);
   });
 
+  const wayOf = async (hasIdleCores: boolean) => {
+    const own = new LimitedProcess<SampleTask, SampleAnswer>(MODULE, LIMITS, () => hasIdleCores);
+    const { policies, priority } = await run('who are you', new AbortController(), own);
+    await own.close();
+    return { policies, priority };
+  };
+
   it('takes idle cores only, with all of its threads, where the machine can say so', async function () {
     if (process.platform !== 'linux') return this.skip();
-    const { policies } = await run('who are you');
-    expect(policies).to.deep.equal([(await idleStarter()).length > 0 ? IDLE_POLICY : 0]);
+    const policy = (await idleStarter()).length > 0 ? IDLE_POLICY : 0;
+    expect(await wayOf(true)).to.deep.equal({
+      policies: [policy],
+      priority: constants.priority.PRIORITY_LOW,
+    });
+  });
+
+  it('gives way, but not for ever, where no core is idle', async function () {
+    if (process.platform !== 'linux') return this.skip();
+    const priority = constants.priority.PRIORITY_BELOW_NORMAL;
+    expect(await wayOf(false)).to.deep.equal({ policies: [0], priority });
+  });
+
+  it('does not leave a task to a process that waits for idle cores when there are none any more', async () => {
+    let hasIdleCores = true;
+    const own = new LimitedProcess<SampleTask, SampleAnswer>(MODULE, LIMITS, () => hasIdleCores);
+    const ask = () => run('who are you', new AbortController(), own);
+    const first = await ask();
+    hasIdleCores = false;
+    const second = await ask();
+    expect(second.processId).not.to.equal(first.processId);
+    expect((await ask()).processId).to.equal(second.processId);
+    await own.close();
   });
 
   it('ends the process of a task that is cancelled, and does the next one in another', async () => {

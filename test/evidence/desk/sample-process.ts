@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { workInProcess } from '../../../src/evidence/desk/limited-process.ts';
 
 /** What the process of limited-process.test.ts is asked for. */
@@ -8,6 +9,8 @@ export type SampleTask = 'who are you' | 'throw' | 'fill the memory' | 'never en
 export interface SampleAnswer {
   readonly processId: number;
   readonly policies: readonly number[];
+  /** Of `os.constants.priority`. */
+  readonly priority: number;
 }
 
 const hoard: number[][] = [];
@@ -16,7 +19,11 @@ workInProcess(async (task: SampleTask, onProgress): Promise<SampleAnswer> => {
   onProgress(1, 2);
   switch (task) {
     case 'who are you':
-      return { processId: process.pid, policies: process.platform === 'linux' ? policies() : [] };
+      return {
+        processId: process.pid,
+        policies: process.platform === 'linux' ? policies() : [],
+        priority: getPriority(),
+      };
     case 'throw':
       throw new Error('nothing was found');
     case 'fill the memory':
