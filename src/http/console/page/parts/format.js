@@ -97,7 +97,16 @@ export function factText(value) {
   if (value === NEVER_SECONDS) return 'never';
   if (value === '') return '(empty)';
   if (typeof value === 'object') return value.map(factText).join(', ');
-  return typeof value === 'number' ? String(Math.round(value * 10000) / 10000) : String(value);
+  return typeof value === 'number' ? numberText(value) : String(value);
+}
+
+/**
+ * A number as an amount is written: every digit of `0.00012345`, no exponent, and not the last digit or two
+ * of a fraction, which are those of the sum that it came from.
+ * @param {number} number
+ */
+function numberText(number) {
+  return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
 }
 
 /**

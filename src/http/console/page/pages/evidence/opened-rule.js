@@ -56,9 +56,13 @@ function Money({ rule: { amount, name } }) {
   <//>`;
 }
 
-/** @param {number} sum */
+/**
+ * As the commands print it: a sum below 1 keeps up to nine decimals, for currencies whose single unit is
+ * worth much.
+ * @param {number} sum
+ */
 function money(sum) {
-  return sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return sum.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: sum < 1 ? 9 : 2 });
 }
 
 /** @param {{ rule: RuleReport, report: RulesReport }} props */
