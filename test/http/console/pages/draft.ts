@@ -1,5 +1,9 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Route } from 'playwright-core';
+import { until } from '../../../servers/until.ts';
+import { Tenant } from '../../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
@@ -75,6 +79,41 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
     expect(unanswered).to.equal(1);
+  });
+
+  it('keeps what is typed while it is being saved, and says that this is not saved', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    await tab.openOwn(owner.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v36');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    const isTyped = Promise.withResolvers<void>();
+    await page.route('**/rules/drafts/p2.v36', async (route) => {
+      await isTyped.promise;
+      await route.continue();
+    });
+    const isThere = async () => (await owner.ask('GET', 'rules/versions/p2.v36')).status === 200;
+    try {
+      await tab.button('Save to RULES_DIR').click();
+      await tab.button('Saving …').waitFor();
+      await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
+      await page.keyboard.press('Control+Home');
+      await page.keyboard.type('# looked at twice ');
+      const isKept = () =>
+        page.evaluate<boolean>("localStorage.getItem('draft p2.v36').includes('# looked at twice ')");
+      await until('what was typed is kept', isKept);
+      isTyped.resolve();
+      await tab.button('Save to RULES_DIR').waitFor();
+      expect(await isKept()).to.equal(true);
+      await page.getByText('in this browser only', { exact: true }).waitFor();
+      await until('it was saved', isThere);
+    } finally {
+      isTyped.resolve();
+      // The other tests share this console.
+      rmSync(join(tab.seeded.environment.RULES_DIR, 'p2.v36'), { recursive: true, force: true });
+      await until('the draft is gone', async () => !(await isThere()));
+    }
   });
 
   it('lets a key of one platform check and download, and says who may save', async () => {

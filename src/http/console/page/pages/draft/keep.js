@@ -1,5 +1,5 @@
 import { ask } from '../../api.js';
-import { html, useState } from '../../html.js';
+import { html, useRef, useState } from '../../html.js';
 import { Confirm } from '../../parts/change/confirm.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
@@ -32,13 +32,17 @@ export function Keep({ copy, change, discard, checked, list, mayOperate, again }
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const [discarding, setDiscarding] = useState(false);
   const { version, from, files, replaces, saved } = copy;
+  // Somebody may type on while it is being saved.
+  const latest = useRef(copy);
+  latest.current = copy;
   const save = () => {
     setBusy(true);
     setError(null);
     const body = replaces === null ? { files } : { files, replaces };
     ask('PUT', savedDraft(version), body)
       .then(({ digest }) => {
-        change({ ...copy, replaces: digest, saved: true });
+        const now = latest.current;
+        change({ ...now, replaces: digest, saved: now.files === files });
         again();
       }, setError)
       .finally(() => setBusy(false));
