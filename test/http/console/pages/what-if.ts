@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Route } from 'playwright-core';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page What if", (tab) => {
@@ -37,6 +38,28 @@ describeConsole("the console's page What if", (tab) => {
     await page.getByRole('heading', { name: /^p2\.v11 .*GET_NEW/ }).waitFor();
     await page.getByText('p2.v11 and p2.v10 differ in: verdict, wait, rule.').waitFor();
     await tab.expectNoFindings();
+  });
+
+  it('shows no answer that comes after the answer to a later question', async () => {
+    await tab.open('#/backtest');
+    const { page } = tab;
+    const isOvertaken = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
+    const hold = async (route: Route) => {
+      await isOvertaken.promise;
+      await route.fulfill({ response: await route.fetch() });
+      late.resolve();
+    };
+    await page.route('**/rules/what-if', hold, { times: 1 });
+    await tab.visit('#/what-if/impatient-ivan');
+    await page.getByLabel('Beside it').selectOption('');
+    await tab.button('Ask').click();
+    await page.getByRole('heading', { name: /^p2\.v11 .*WAIT 1800 s/ }).waitFor();
+    isOvertaken.resolve();
+    await late.promise;
+    // Long enough for the page to draw what came.
+    await page.evaluate('new Promise((drawn) => setTimeout(drawn, 250))');
+    expect(await page.getByRole('heading', { name: /^p2\.v10 / }).count()).to.equal(0);
   });
 
   it('answers a name that nobody knows as a first request', async () => {

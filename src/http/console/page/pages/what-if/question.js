@@ -1,5 +1,5 @@
 import { ask, Refusal, useAnswer } from '../../api.js';
-import { html, useEffect, useState } from '../../html.js';
+import { html, useEffect, useRef, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
 import { factText } from '../../parts/format.js';
 import { toClient } from '../../parts/links.js';
@@ -27,18 +27,24 @@ export function Question({ clientIdKey, view, versions }) {
   const [newest = '', second = ''] = versions;
   const [version, setVersion] = useState(newest);
   const folder = useAnswer(ruleFolder(version));
+  const asks = useRef(0);
   const pose = async (/** @type {Record<string, string>} */ values) => {
     const { version: one = newest, beside, ...rest } = values;
     const facts = ownValuesOf(rest, folder.data?.facts ?? []);
     const request = { clientIdKey, ...requestOf(rest) };
     const asked = beside === undefined || beside === one ? [one] : [one, beside];
+    asks.current++;
+    const mine = asks.current;
     try {
       const found = await ask('POST', WHAT_IF, { versions: asked, request, facts });
+      // An answer that is overtaken is one to what stood in the form before.
+      if (mine !== asks.current) return;
       setAnswers(found.answers);
       setPresent((before) => before ?? found.answers[0] ?? null);
       setError(null);
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
+      if (mine !== asks.current) return;
       setAnswers([]);
       setError(refusal);
     }
