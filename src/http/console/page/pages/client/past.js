@@ -27,7 +27,8 @@ export function Past({ view, changes, session }) {
   const showMore = () => setLimit(ENTRIES_MAX);
   const line = (/** @type {ClientHistory} */ { entries, complete }) => {
     if (entries.length === 0) return html`<${NoEntries} view=${view} mayLook=${mayLook} />`;
-    const older = { view, entries, mayLook, more: entries.length === limit && limit < ENTRIES_MAX };
+    // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
+    const older = { view, entries, mayLook, more: limit < ENTRIES_MAX };
     return html`<${TimeLine} entries=${entries} mayLook=${mayLook} />
       ${!complete && html`<${Older} ...${older} showMore=${showMore} />`}`;
   };
