@@ -74,7 +74,11 @@ export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<
     from: span.from,
     to: span.to,
     splitAt,
-    orders: { earlier: ordersOf(earlier), later: ordersOf(later), unknown },
+    orders: {
+      earlier: ordersOf(earlier),
+      later: ordersOf(later),
+      unknown: unknown.earlier + unknown.later,
+    },
     before: smoothingQuality(later, now),
     after: best === null ? null : smoothingQuality(later, best),
     change,

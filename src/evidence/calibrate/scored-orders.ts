@@ -1,4 +1,4 @@
-import { numberOf, textOf } from '../../archive/duck.ts';
+import { type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { clientPasses } from '../source/client-passes.ts';
@@ -20,7 +20,8 @@ export interface ScoredGroup extends ClusteredOrders {
 /** Orders whose outcome nobody knows, and what the others are. */
 export interface ScoredEvidence {
   readonly groups: readonly ScoredGroup[];
-  readonly unknown: number;
+  /** How many, first asked for before the split and from it on. */
+  readonly unknown: { readonly earlier: number; readonly later: number };
 }
 
 /** Decisions of a pass over the evidence. */
@@ -36,7 +37,7 @@ export async function scoredOrders(
   onProgress: (done: number, of: number) => void = () => {},
 ): Promise<ScoredEvidence> {
   const groups: ScoredGroup[] = [];
-  let unknown = 0;
+  const unknown = { earlier: 0, later: 0 };
   const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
   for (const [pass, clients] of passes.entries()) {
     onProgress(pass, passes.length);
@@ -53,19 +54,23 @@ export async function scoredOrders(
       ) JOIN (SELECT order_key, fate FROM orders WHERE ${clients}) USING (order_key)
       GROUP BY ALL ORDER BY ALL`);
     for (const row of rows) {
-      unknown += numberOf(row['unknown']) ?? 0;
-      const group = {
-        cluster: numberOf(row['cluster']) ?? 0,
-        later: row['later'] === true,
-        ruleVersion: textOf(row['rule_version']) ?? '',
-        recordedScore: numberOf(row['recorded_score']) ?? 0,
-        paidBefore: numberOf(row['paid_before']) ?? 0,
-        finalBefore: numberOf(row['final_before']) ?? 0,
-        paid: numberOf(row['paid']) ?? 0,
-        unpaid: numberOf(row['unpaid']) ?? 0,
-      };
+      const group = groupOf(row);
+      unknown[group.later ? 'later' : 'earlier'] += numberOf(row['unknown']) ?? 0;
       if (group.paid + group.unpaid > 0) groups.push(group);
     }
   }
   return { groups, unknown };
+}
+
+function groupOf(row: DuckRow): ScoredGroup {
+  return {
+    cluster: numberOf(row['cluster']) ?? 0,
+    later: row['later'] === true,
+    ruleVersion: textOf(row['rule_version']) ?? '',
+    recordedScore: numberOf(row['recorded_score']) ?? 0,
+    paidBefore: numberOf(row['paid_before']) ?? 0,
+    finalBefore: numberOf(row['final_before']) ?? 0,
+    paid: numberOf(row['paid']) ?? 0,
+    unpaid: numberOf(row['unpaid']) ?? 0,
+  };
 }

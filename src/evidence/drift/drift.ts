@@ -18,6 +18,8 @@ export interface DriftPart {
   readonly clients: number;
   /** Share of the decisions; the intervals know that those of one client hang together. */
   readonly verdicts: VerdictMix;
+  /** By whether it was reported that they were paid or not; of the later part that may still come. */
+  readonly orders: { readonly known: number; readonly unknown: number };
   /** Share of the orders with a known outcome that were paid. */
   readonly paidShare: ShareInterval | null;
   /** How well the recorded paymentScore told what became of orders. */
@@ -63,7 +65,9 @@ export async function drift(
   const part = (mix: typeof earlier, isLater: boolean): DriftPart => {
     const some = groups.filter((group) => group.later === isLater);
     const score = scoreFigures(some, ({ recordedScore }) => recordedScore);
-    return { ...mix, paidShare: paidShareOf(some), score };
+    const known = some.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
+    const orders = { known, unknown: unknown[isLater ? 'later' : 'earlier'] };
+    return { ...mix, orders, paidShare: paidShareOf(some), score };
   };
   return {
     version: evidence.ask.decidedBy ?? null,
@@ -72,7 +76,7 @@ export async function drift(
     splitAt,
     earlier: part(earlier, false),
     later: part(later, true),
-    unknown,
+    unknown: unknown.earlier + unknown.later,
     facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
     gaps: span.gaps,
   };

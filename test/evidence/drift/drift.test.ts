@@ -25,6 +25,22 @@ async function live(store: Store): Promise<void> {
   }
 }
 
+/** Three orders of which two are reported as paid, and a week later three that are still to be reported. */
+async function liveWithLateReports(store: Store): Promise<void> {
+  const place = new Workplace();
+  const history = new History(store, place.rules('p2.v10'));
+  place.end();
+  for (const week of ['first', 'second']) {
+    for (let number = 0; number < 3; number++) {
+      history.now += 1000;
+      await history.verdict(`${week}-${number}`, `${week}-order-${number}`);
+    }
+    if (week === 'first')
+      for (const number of [0, 1]) await history.outcome(`first-${number}`, `first-order-${number}`, 'PAID');
+    history.now += WEEK;
+  }
+}
+
 describe('drift', () => {
   let lived: LivedEvidence;
   let found: Drift;
@@ -67,7 +83,22 @@ describe('drift', () => {
     ]);
     expect([earlier.verdicts.GET_NEW?.value, later.verdicts.BLOCK?.value]).to.deep.equal([1, 0]);
     expect([earlier.paidShare?.value, later.paidShare?.value]).to.deep.equal([1, 0]);
+    expect([earlier.orders, later.orders]).to.deep.equal([
+      { known: 40, unknown: 0 },
+      { known: 40, unknown: 0 },
+    ]);
     expect([earlier.score.brier?.value, later.score.calibrationError?.value]).to.deep.equal([0.25, 0.5]);
+  });
+
+  it('counts for each part the orders of which nothing was reported so far', async () => {
+    const { archive } = await livedEvidence(liveWithLateReports);
+    const { earlier, later, unknown } = await driftOf(archive);
+    expect([earlier.orders, later.orders, unknown]).to.deep.equal([
+      { known: 2, unknown: 1 },
+      { known: 0, unknown: 3 },
+      4,
+    ]);
+    expect([earlier.paidShare?.value, later.paidShare]).to.deep.equal([1, null]);
   });
 
   it('says nothing about nothing', async () => {

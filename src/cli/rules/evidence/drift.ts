@@ -35,7 +35,7 @@ async function run(version: string | undefined, options: DriftOptions): Promise<
 }
 
 function describe(found: Drift, span: EvidenceSpan): string {
-  const { version, splitAt, earlier, later, unknown, facts } = found;
+  const { version, splitAt, earlier, later, facts } = found;
   const sizes = ({ decisions, clients }: DriftPart) =>
     `${countText(decisions)} decisions of ${countText(clients)} clients`;
   const beyond = facts.filter(({ index, byChance }) => index > byChance);
@@ -45,8 +45,8 @@ function describe(found: Drift, span: EvidenceSpan): string {
     [
       head,
       ...spanText(span),
-      `Earlier: ${sizes(earlier)}; later, from ${timeText(splitAt)} on: ${sizes(later)}. ${countText(unknown)} orders have an unknown outcome.`,
-      'A hint where to look, no proof: whatever else changed between the two parts is in these figures.',
+      `Earlier: ${sizes(earlier)}; later, from ${timeText(splitAt)} on: ${sizes(later)}.`,
+      'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
     ].join('\n'),
     section('Answers and outcomes, with 95 % intervals', mixTable(earlier, later)),
     beyond.length === 0
@@ -71,9 +71,14 @@ function mixTable(earlier: DriftPart, later: DriftPart): string {
   const rows = [
     ...shares,
     ['paid, of orders with an outcome', shareText(earlier.paidShare), shareText(later.paidShare)],
+    ['orders with an unknown outcome', unknownText(earlier), unknownText(later)],
     ...figures,
   ];
   return table(['', 'EARLIER', 'LATER'], rows, { right: [1, 2] });
+}
+
+function unknownText({ orders: { known, unknown } }: DriftPart): string {
+  return `${countText(unknown)} of ${countText(known + unknown)}`;
 }
 
 function factTable(facts: readonly FactDrift[]): string {

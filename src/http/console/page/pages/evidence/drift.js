@@ -28,7 +28,7 @@ export function DriftOf({ version, days }) {
 
 /** @param {{ found: Drift }} props */
 function Found({ found }) {
-  const { earlier, later, splitAt, unknown, facts } = found;
+  const { earlier, later, splitAt, facts } = found;
   const decisions = earlier.decisions + later.decisions;
   const moved = facts.filter(({ index, byChance }) => index > byChance);
   if (decisions === 0) return html`<${NoDecision} />`;
@@ -36,8 +36,8 @@ function Found({ found }) {
     <${Span} span=${{ ...found, decisions }} />
     <p class="faint">
       Before and from ${dateTime(splitAt)}: ${count(earlier.decisions)} decisions of
-      ${' '}${count(earlier.clients)} clients, and ${count(later.decisions)} of ${count(later.clients)}; of
-      ${' '}${count(unknown)} orders nothing is known. A hint where to look, no proof.
+      ${' '}${count(earlier.clients)} clients, and ${count(later.decisions)} of ${count(later.clients)}. A hint
+      where to look, no proof: payments of the later part may still be reported.
     </p>
     <${Answers} found=${found} />
     ${
@@ -58,6 +58,7 @@ function Answers({ found: { earlier, later } }) {
       intervalText(later.verdicts[verdict]),
     ]),
     ['paid, of orders with an outcome', intervalText(earlier.paidShare), intervalText(later.paidShare)],
+    ['orders with an unknown outcome', unknownText(earlier), unknownText(later)],
     ['Brier score', estimateText(earlier.score.brier), estimateText(later.score.brier)],
     [
       'calibration error',
@@ -74,6 +75,11 @@ function Answers({ found: { earlier, later } }) {
       </tr>`,
     )}
   <//>`;
+}
+
+/** @param {Drift['earlier']} part */
+function unknownText({ orders: { known, unknown } }) {
+  return `${count(unknown)} of ${count(known + unknown)}`;
 }
 
 /** @param {{ facts: readonly FactDrift[] }} props */
