@@ -6,6 +6,12 @@ export interface ArmClients {
   readonly candidate: ClientCounts;
 }
 
+/** Why a canary of these percent of the clients cannot have a guard; null when it can. */
+export function whyUnguarded(percent: number): string | null {
+  if (percent < 100) return null;
+  return 'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out';
+}
+
 /** Of canaries whose rules are the same as the active ones, at most this share is ever taken back. */
 const FALSE_ALARMS_MAX = 0.01;
 
@@ -34,7 +40,7 @@ export const COMPARED_SHARES = [
  */
 export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
   const { active, candidate } = arms;
-  if (percent >= 100 || active.seen === 0 || candidate.seen === 0) return null;
+  if (whyUnguarded(percent) !== null || active.seen === 0 || candidate.seen === 0) return null;
   for (const { name, of, weight, final } of COMPARED_SHARES) {
     const activeShare = of(active) / active.seen;
     const candidateShare = of(candidate) / candidate.seen;

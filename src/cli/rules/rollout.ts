@@ -10,6 +10,7 @@ import {
   rolloutStatus,
 } from '../../rollout/change-rollout.ts';
 import { Fleet } from '../../rollout/fleet.ts';
+import { whyUnguarded } from '../../rollout/guard.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import type { Goal } from '../../rollout/rollout.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
@@ -52,7 +53,7 @@ export function rolloutCommands(rules: Command): void {
     .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
     .option(
       '--guard <points>',
-      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points',
+      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points; needs a canary below 100 percent',
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
@@ -135,11 +136,11 @@ function goalOf({ shadow, canary, active, guard }: RolloutOptions): Goal {
   if (shadow === true) return { mode: 'shadow' };
   if (active === true) return { mode: 'active' };
   if (canary === undefined) throw new UsageError('say where to: --shadow, --canary <percent> or --active');
-  return {
-    mode: 'canary',
-    percent: percentage(canary, '--canary'),
-    guardPoints: guard === undefined ? null : percentage(guard, '--guard'),
-  };
+  const percent = percentage(canary, '--canary');
+  if (guard === undefined) return { mode: 'canary', percent, guardPoints: null };
+  const refusal = whyUnguarded(percent);
+  if (refusal !== null) throw new UsageError(`--guard ${refusal}`);
+  return { mode: 'canary', percent, guardPoints: percentage(guard, '--guard') };
 }
 
 function seenRevision(text: string | undefined): number | null {

@@ -417,6 +417,17 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readRollout', status: 200, ask: get('/v1/platform/rules') },
   ...shared('readRollout', get('/v1/platform/rules')),
   { operationId: 'rollOut', status: 200, ask: ROLLOUT },
+  {
+    operationId: 'rollOut',
+    status: 400,
+    ask: post('/v1/platform/rules/rollout', {
+      version: 'p2.v11',
+      mode: 'canary',
+      percent: 100,
+      guard: 5,
+      reason: 'nobody to compare with',
+    }),
+  },
   ...withBody('rollOut', ROLLOUT),
   {
     operationId: 'rollOut',

@@ -9,6 +9,7 @@ import {
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
+import { whyUnguarded } from '../../../rollout/guard.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
@@ -107,7 +108,7 @@ export const changeRollout = operation({
   operationId: 'rollOut',
   summary: 'Brings a version to shadow, canary or active',
   description:
-    'percent and guard go only with a canary, which needs a percent. A draft may only be shadowed.',
+    'percent and guard go only with a canary, which needs a percent, and a guard one below 100. A draft may only be shadowed.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema, {
@@ -165,7 +166,10 @@ function goalOf({ mode, percent, guard }: Shape<typeof RolloutBodySchema>): Goal
     return { mode };
   }
   if (percent === undefined) throw malformedAt(...PERCENT_MISSING);
-  return { mode, percent, guardPoints: guard ?? null };
+  if (guard === undefined) return { mode, percent, guardPoints: null };
+  const refusal = whyUnguarded(percent);
+  if (refusal !== null) throw malformedAt('/guard', refusal);
+  return { mode, percent, guardPoints: guard };
 }
 
 /** A refusal changes nothing and says why; 409, because the state of the fleet is in the way. */

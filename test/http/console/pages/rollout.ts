@@ -62,8 +62,28 @@ describeConsole("the console's page Rollout", (tab) => {
     await tab.page.getByLabel('Guard, points').fill('');
     await effects.getByText('p2.v11 decides for 25 % of the clients, always the same ones.').waitFor();
     await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
+    await tab.page.getByLabel('Guard, points').fill('5');
+    await effects.getByText('off by more than 5 points.').waitFor();
+    await tab.page.getByLabel('Percent of clients').fill('100');
+    await effects.getByText('No guard: no clients of the active version are left to compare with.').waitFor();
+    expect(await tab.page.getByLabel('Guard, points').isDisabled()).to.equal(true);
     await effects.getByText(/^The history names key [0-9a-f]{12} of maria, and the reason\.$/).waitFor();
     await tab.expectNoFindings();
+  });
+
+  it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const { status, body } = await owner.ask('POST', 'rules/rollout', {
+      ...{ version: 'p2.v11', mode: 'canary', percent: 100, guard: 5, reason: 'a test' },
+    });
+    expect(status).to.equal(400);
+    expect(body.errors).to.deep.equal([
+      {
+        pointer: '/guard',
+        detail:
+          'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out',
+      },
+    ]);
   });
 
   it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {

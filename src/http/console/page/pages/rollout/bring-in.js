@@ -58,7 +58,16 @@ export function BringIn({ rollout, session, others, propose }) {
 /** @param {Plan} plan */
 function bodyOf({ version, mode, percent, guard }) {
   if (mode !== 'canary') return { version, mode };
-  return { version, mode, percent: Number(percent), ...(guard === '' ? {} : { guard: Number(guard) }) };
+  const isGuarded = guard !== '' && !isForAll({ percent });
+  return { version, mode, percent: Number(percent), ...(isGuarded ? { guard: Number(guard) } : {}) };
+}
+
+/**
+ * Whether nobody is left whom a guard could compare the canary with.
+ * @param {Pick<Plan, 'percent'>} plan
+ */
+function isForAll({ percent }) {
+  return Number(percent) >= 100;
 }
 
 /**
@@ -100,7 +109,7 @@ function Choices({ plan, setPlan, others, isReleased }) {
           <input ...${range} required value=${percent} onInput=${take('percent')} />
         <//>
         <${Field} label="Guard, points" hint="Empty: no guard">
-          <input ...${range} value=${guard} onInput=${take('guard')} />
+          <input ...${range} disabled=${isForAll(plan)} value=${guard} onInput=${take('guard')} />
         <//>`
     }`;
 }
@@ -125,6 +134,15 @@ function WhatItDoes({ plan, rollout, session }) {
   </div>`;
 }
 
+/** @param {Pick<Plan, 'percent' | 'guard'>} plan */
+function guardText({ percent, guard }) {
+  if (isForAll({ percent }))
+    return 'No guard: no clients of the active version are left to compare with. It stays until somebody ends it.';
+  return guard === ''
+    ? 'No guard: it stays until somebody ends it.'
+    : `The guard ends it when a share of BLOCK, WAIT or bots is off by more than ${guard} points.`;
+}
+
 /**
  * @param {Plan} plan
  * @param {Rollout} rollout
@@ -145,9 +163,7 @@ function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
       return [
         `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
         `${active.version} decides for the others.`,
-        guard === ''
-          ? 'No guard: it stays until somebody ends it.'
-          : `The guard ends it when a share of BLOCK, WAIT or bots is off by more than ${guard} points.`,
+        guardText({ percent, guard }),
         ...ends,
       ];
     case 'active':
