@@ -36,8 +36,8 @@ function Found({ found }) {
     <${Span} span=${{ ...found, decisions }} />
     <p class="faint">
       Before and from ${dateTime(splitAt)}: ${count(earlier.decisions)} decisions of
-      ${' '}${count(earlier.clients)} clients, and ${count(later.decisions)} of ${count(later.clients)}. A hint
-      where to look, no proof: payments of the later part may still be reported.
+      ${' '}${count(earlier.clients)} clients, and ${count(later.decisions)} of ${count(later.clients)}.
+      ${' '}A hint where to look, no proof: payments of the later part may still be reported.
     </p>
     <${Answers} found=${found} />
     ${

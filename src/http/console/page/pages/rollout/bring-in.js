@@ -136,8 +136,7 @@ function WhatItDoes({ plan, rollout, session }) {
 
 /** @param {Pick<Plan, 'percent' | 'guard'>} plan */
 function guardText({ percent, guard }) {
-  if (isForAll({ percent }))
-    return 'No guard: no clients of the active version are left to compare with. It stays until somebody ends it.';
+  if (isForAll({ percent })) return 'No guard: no clients of the active version are left to compare with.';
   return guard === ''
     ? 'No guard: it stays until somebody ends it.'
     : `The guard ends it when a share of BLOCK, WAIT or bots is off by more than ${guard} points.`;
