@@ -76,11 +76,14 @@ describe('the drafts of the platform API', () => {
     const ask = (tenant: Tenant) =>
       tenant.ask<Problem>('POST', 'rules/drafts/check', { version: 'p2.v20', files: {} });
     try {
+      let answer = await ask(shop);
       await until('the own platform has no turn left', async () => {
         sendSlowly();
-        return (await ask(shop)).status === 503;
+        answer = await ask(shop);
+        return answer.status === 503;
       });
-      expect((await ask(shop)).body.detail).to.equal(
+      // Not asked once more: on a busy machine slow senders may have been cut off by then.
+      expect(answer.body.detail).to.equal(
         'This node takes 16 drafts at once, 4 of them of one platform, and has as many at hand already. Try again in a moment.',
       );
       expect((await ask(owner)).status).to.equal(200);
