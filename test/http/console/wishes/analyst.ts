@@ -89,7 +89,6 @@ export class Analyst {
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
     await this.#page.getByLabel('Percent of clients').fill('100');
-    await this.#page.getByLabel('Guard, points').fill('');
     await this.#confirmRollout('Start the canary of …');
   }
 
