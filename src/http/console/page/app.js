@@ -161,6 +161,8 @@ function usePlace() {
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener('hashchange', follow);
+    // It may have changed between the first look and now.
+    follow();
     return () => removeEventListener('hashchange', follow);
   }, []);
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');

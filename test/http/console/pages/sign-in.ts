@@ -1,4 +1,6 @@
+/// <reference lib="dom" />
 import { expect } from 'chai';
+import { signIn } from '../../../../scripts/screenshots/browser.ts';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole('signing in to the console', (tab) => {
@@ -53,5 +55,20 @@ describeConsole('signing in to the console', (tab) => {
       .getByText('The access key is not known, was revoked, or has expired.')
       .waitFor();
     expect(await tab.page.evaluate('sessionStorage.length')).to.equal(0);
+  });
+
+  it('follows an address that changes while the first page is being shown', async () => {
+    await tab.openSignedOut();
+    const { page } = tab;
+    await page.evaluate(() => {
+      const leaveAtOnce = new MutationObserver(() => {
+        if (document.querySelector('nav') === null) return;
+        leaveAtOnce.disconnect();
+        location.hash = '#/lists';
+      });
+      leaveAtOnce.observe(document.body, { childList: true, subtree: true });
+    });
+    await signIn(page, tab.seeded.key);
+    await page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor({ timeout: 20_000 });
   });
 });
