@@ -88,11 +88,15 @@ export class GroupCommit {
       return () => resolve(result);
     };
     this.#pending.push({ work: writeThenAcknowledge, reject, askedMs: performance.now() });
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      setImmediate(() => this.#flush());
-    }
+    this.#schedule(setImmediate);
     return promise;
+  }
+
+  /** Has what waits written, once, when `later` calls. */
+  #schedule(later: (flush: () => void) => void): void {
+    if (this.#scheduled || this.#pending.length === 0) return;
+    this.#scheduled = true;
+    later(() => this.#flush());
   }
 
   /** Writes everything that waits, now or never, and waits for the disk. */
@@ -135,13 +139,11 @@ export class GroupCommit {
     this.#beginSync();
   }
 
-  /** The others are written in the next turn of the event loop; what they had written is rolled back. */
+  /** The others are written again: what they had written is rolled back. */
   #writeWithout(culprit: Pending, batch: readonly Pending[], error: unknown): void {
     culprit.reject(error);
     this.#pending.unshift(...batch.filter((write) => write !== culprit));
-    if (this.#pending.length === 0 || this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    this.#schedule(setImmediate);
   }
 
   /** For all that is committed by now; when too many are under way, the first of them that ends begins it. */
@@ -191,9 +193,7 @@ export class GroupCommit {
       this.#hasTold = true;
       onLongWait();
     }
-    if (this.#pending.length === 0 || this.#scheduled) return;
-    this.#scheduled = true;
-    setTimeout(() => this.#flush(), RETRY_MS);
+    this.#schedule((flush) => setTimeout(flush, RETRY_MS));
   }
 
   /** A full disk ends the transaction by itself, and a closed database has none. */
