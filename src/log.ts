@@ -56,11 +56,13 @@ class JoinedLines implements DestinationStream {
     const handOn = () => this.#handOn();
     // Before the destination listens, which writes at the end what it has by then.
     process.on('beforeExit', handOn).on('exit', handOn);
-    setInterval(handOn, LATEST_WRITE_MS).unref();
+    setInterval(handOn, LATEST_WRITE_MS / 2).unref();
     this.#stderr = pino.destination({
       dest: 2,
       sync: false,
+      minLength: WRITTEN_AT_ONCE_BYTES,
       maxLength: UNWRITTEN_BYTES_MAX,
+      periodicFlush: LATEST_WRITE_MS / 2,
     });
   }
 
