@@ -240,7 +240,11 @@ export class ArchiveReader {
   /** The engine is loaded when it is first needed: most services are never asked about last year. */
   #open(): Promise<Duck> {
     const temporaryFolder = join(this.#archive.folder, 'staging', 'spill');
-    this.#duck ??= Duck.open({ ...READER_LIMITS, temporaryFolder });
+    this.#duck ??= Duck.open({ ...READER_LIMITS, temporaryFolder }).catch((error: unknown) => {
+      // Out of files or memory for a moment: the next question tries again.
+      this.#duck = null;
+      throw error;
+    });
     return this.#duck;
   }
 }

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { platformName } from '../../../src/client/client-key.ts';
+import { runNode } from '../../processes/node-process.ts';
+import { newClient, T0, verdict } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+const SOURCE = join(import.meta.dirname, '..', '..', '..', 'src');
+
+/** Asks twice what was decided about an order: while no further file can be opened, and once more can be. */
+const ASKER = `
+  import { closeSync, openSync } from 'node:fs';
+  import { ArchiveReader } from '${SOURCE}/archive/read/archive-reader.ts';
+  const store = { unshippedErasures: async () => [], readJournal: async () => ({ entries: [] }) };
+  const reader = new ArchiveReader(process.env.FOLDER, store);
+  const ask = async () => {
+    const { decisions } = await reader.decisionsOfOrder('shop', 'order-1', 10);
+    return decisions.map(({ orderRef }) => orderRef).join();
+  };
+  const opened = [];
+  try {
+    for (;;) opened.push(openSync('/dev/null', 'r'));
+  } catch {}
+  const first = await ask().catch(({ message }) => message);
+  for (const file of opened) closeSync(file);
+  console.log(first.includes('too many open files') ? 'too many open files' : first);
+  console.log(await ask());
+  await reader.close();
+`;
+
+/** Runs a program that may have few files open at once. */
+const WITH_FEW_FILES = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh'];
+
+describe('the engine that reads the archive', () => {
+  it('is started by the next question when it could not be started for one', async () => {
+    const place = await ArchivedStore.open();
+    await verdict(place.store, newClient(platformName('shop')), 'order-1', T0);
+    await place.shipAll();
+    await place.close();
+    const asked = await runNode(['--input-type=module', '-e', ASKER], {
+      env: { FOLDER: place.archive.folder },
+      under: WITH_FEW_FILES,
+    });
+    expect(asked).to.deep.equal({ exitCode: 0, stdout: 'too many open files\norder-1\n', stderr: '' });
+  });
+});
