@@ -11,7 +11,7 @@ import {
   type Segment,
   syncFolder,
 } from './archive-log.ts';
-import { quote } from './duck.ts';
+import { type Duck, quote } from './duck.ts';
 import { TABLE_NAMES, type TableName } from './tables.ts';
 
 /** Which segments may hold what is looked for. */
@@ -167,6 +167,16 @@ export class Archive {
   /** Whether a segment's file is as long as it was written. */
   isWhole(segment: Segment): boolean {
     return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
+  }
+
+  /** Whether every value of a segment can be read. */
+  async canRead(duck: Duck, segment: Segment): Promise<boolean> {
+    try {
+      await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.source([segment])} AS one`);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /**

@@ -134,6 +134,11 @@ export class Duck {
   }
 }
 
+/** Whether the engine failed at the bytes that it read, and not at what it was asked. */
+export function isAboutWhatWasRead(error: Error): boolean {
+  return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
+}
+
 /** A text inside SQL. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -4,31 +4,60 @@ import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, READING } from './archive.ts';
 import { type ArchiveState, codeOf, type Segment, writePassingState } from './archive-log.ts';
+import { Duck, isAboutWhatWasRead } from './duck.ts';
 
 /**
  * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away. `work`
  * is given the folder of a copy, which is made of links and goes with it. Where the archive cannot be written to, it is
  * given the archive itself. When a client is erased meanwhile, the work is done once more, without the client. Segments
- * whose files were cut off or are gone are not in the copy: `work` is told which, and they harm only themselves.
+ * whose files cannot be read are not in the copy: `work` is told which, and they harm only themselves. Files that were
+ * cut off or are gone are known before; one that has its length shows when the work fails at it, which is then done again.
  */
 export function whileFrozen<T>(
   folder: string,
-  work: (frozen: string, torn: readonly Segment[]) => Promise<T>,
+  work: (frozen: string, leftOut: readonly Segment[]) => Promise<T>,
 ): Promise<T> {
   const archive = new Archive(folder);
   return archive.reading(async (state) => {
     if (state.version === 0) return work(folder, []);
-    const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-    try {
-      const torn = archive.torn(state);
-      const whole = new Map([...state.segments].filter(([, segment]) => !torn.includes(segment)));
-      const isCopied = link(archive, { ...state, segments: whole }, copy);
-      return await (isCopied ? work(copy, torn) : work(folder, []));
-    } finally {
-      rmSync(copy, { recursive: true, force: true });
+    let leftOut = archive.torn(state);
+    for (;;) {
+      const left = new Set(leftOut.map(({ name }) => name));
+      const readable = [...state.segments].filter(([name]) => !left.has(name));
+      const copy = join(archive.staging(), `${READING}${randomUUID()}`);
+      try {
+        if (!link(archive, { ...state, segments: new Map(readable) }, copy)) return await work(folder, []);
+        return await work(copy, leftOut);
+      } catch (cause) {
+        const unreadable = await unreadableOf(new Archive(copy), cause);
+        if (unreadable.length === 0) throw cause;
+        leftOut = [...leftOut, ...unreadable];
+      } finally {
+        rmSync(copy, { recursive: true, force: true });
+      }
     }
   });
 }
+
+/** The segments of a copy at which work may have failed: those that the engine names, otherwise all that cannot be read. */
+async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Segment[]> {
+  const { segments } = copy.read();
+  if (segments.size === 0 || !(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
+  const named = [...segments.values()].filter((segment) => cause.message.includes(copy.pathOf(segment)));
+  const suspects = named.length > 0 ? named : segments.values();
+  const duck = await Duck.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
+  const unreadable: Segment[] = [];
+  try {
+    // What went with the copy was not damaged: a client was erased, and the work begins anew.
+    for (const segment of suspects)
+      if (!(await copy.canRead(duck, segment)) && copy.isWhole(segment)) unreadable.push(segment);
+  } finally {
+    duck.close();
+  }
+  return unreadable;
+}
+
+const PROBE_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
 /** False where no copy can be made; throws when a segment was replaced since the state was read. */
 function link(archive: Archive, state: ArchiveState, copy: string): boolean {

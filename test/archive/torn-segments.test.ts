@@ -48,7 +48,7 @@ describe('a segment whose file was cut off', () => {
 
   const path = () => `decisions/platform=shop/day=${torn.day}/${torn.name}.parquet`;
   const told = () =>
-    `1 rows of decisions are left out: ${path()} was cut off or is gone; put the file back from a backup of the archive.`;
+    `1 rows of decisions are left out: ${path()} cannot be read; put the file back from a backup of the archive.`;
 
   it('is left out of queries, which name it', async () => {
     expect(await archive('query', 'SELECT order_ref FROM decisions', '--format', 'csv')).to.deep.equal({

@@ -10,7 +10,7 @@ import { makeOrderViews } from './order-views.ts';
 /** What a query gives, and which segments it could not read. */
 export interface Queried<T> {
   readonly answer: T;
-  readonly torn: readonly Segment[];
+  readonly leftOut: readonly Segment[];
 }
 
 export interface QueryLimits {
@@ -65,9 +65,9 @@ function withTables<T>(
   run: (duck: Duck) => Promise<T>,
   output?: string,
 ): Promise<Queried<T>> {
-  return whileFrozen(folder, async (frozen, torn) => ({
+  return whileFrozen(folder, async (frozen, leftOut) => ({
     answer: await withTablesOf({ folder: frozen, erased }, limits, run, output),
-    torn,
+    leftOut,
   }));
 }
 

@@ -63,7 +63,7 @@ export class SegmentRewriter {
       return numberOf(row['n']) === 0 ? segment : await this.#writer.merge([segment], isErased);
     } catch (error) {
       // What can be read could not be written, to a full disk for one: the step is to be done again.
-      if (await this.#writer.canRead(segment)) throw error;
+      if (await this.#archive.canRead(this.#duck, segment)) throw error;
       return 'unreadable';
     }
   }
@@ -95,7 +95,7 @@ export class SegmentRewriter {
   async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
     let isAny = false;
     for (const segment of segments) {
-      if (await this.#writer.canRead(segment)) continue;
+      if (await this.#archive.canRead(this.#duck, segment)) continue;
       this.#tryAgainAt.set(segment.name, now + TRY_AGAIN_MS);
       isAny = true;
     }

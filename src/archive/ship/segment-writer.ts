@@ -47,16 +47,6 @@ export class SegmentWriter {
     throw new Error(`a segment of ${place.table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
-  /** Whether every value of a segment can be read. */
-  async canRead(segment: Segment): Promise<boolean> {
-    try {
-      await this.#duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.#archive.source([segment])} AS one`);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /** One segment with the rows that a SELECT gives; null when it gives none. */
   async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];

@@ -14,10 +14,10 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
 }
 
 /** Says which segments are missing from what is shown, and what to do about it. */
-export function tornTexts(torn: readonly Segment[]): readonly string[] {
-  return torn.map(
+export function leftOutTexts(leftOut: readonly Segment[]): readonly string[] {
+  return leftOut.map(
     (segment) =>
-      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} was cut off or is gone; put the file back from a backup of the archive.${erasedText(segment)}`,
+      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
   );
 }
 

@@ -5,7 +5,7 @@ import { exportQuery, queryArchive } from '../../archive/read/query.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { erasedNow, readArchiveConfig, tornTexts } from './archive-folder.ts';
+import { erasedNow, leftOutTexts, readArchiveConfig } from './archive-folder.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 
@@ -43,17 +43,17 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
-      const { torn } = await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
-      printError([...tornTexts(torn), `Written to ${output}.`].join('\n'));
-      if (torn.length > 0) process.exitCode = EXIT.findings;
+      const { leftOut } = await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
+      printError([...leftOutTexts(leftOut), `Written to ${output}.`].join('\n'));
+      if (leftOut.length > 0) process.exitCode = EXIT.findings;
       return;
     }
-    const { answer, torn } = await queryArchive(archiveDir, sql, LIMITS, erased);
-    for (const text of tornTexts(torn)) printError(text);
+    const { answer, leftOut } = await queryArchive(archiveDir, sql, LIMITS, erased);
+    for (const text of leftOutTexts(leftOut)) printError(text);
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
-    if (torn.length > 0 || answer.more) process.exitCode = EXIT.findings;
+    if (leftOut.length > 0 || answer.more) process.exitCode = EXIT.findings;
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     throw new UsageError(error.message);

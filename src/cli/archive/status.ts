@@ -8,7 +8,7 @@ import { EXIT } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';
 import { table } from '../table.ts';
-import { readArchiveConfig, tornTexts } from './archive-folder.ts';
+import { leftOutTexts, readArchiveConfig } from './archive-folder.ts';
 
 interface TableStatus {
   readonly table: TableName;
@@ -94,7 +94,7 @@ function describe({ folder, tables, shippedAt, behind, gaps, torn }: ArchiveStat
       ({ from, to, entries }) =>
         `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,
     ),
-    ...tornTexts(torn),
+    ...leftOutTexts(torn),
     '',
     table(headings, rows),
   ].join('\n');

@@ -20,7 +20,7 @@ const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 /** Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. */
 export async function makeArchiveViews(
   duck: Duck,
-  { folder, erased = [], torn = [] }: ArchivePlace,
+  { folder, erased = [], leftOut = [] }: ArchivePlace,
   filter: ViewFilter,
 ): Promise<Losses> {
   const archive = new Archive(folder);
@@ -34,7 +34,7 @@ export async function makeArchiveViews(
   const reported = archive.segments(state, { table: 'outcomes', ...where });
   await makeDecisionsView(duck, decided.length === 0 ? null : archive.source(decided, erased), filter);
   await makeOutcomesView(duck, reported.length === 0 ? null : archive.source(reported, erased), filter);
-  const lost = torn
+  const lost = leftOut
     .filter(({ table, platform }) => EVIDENCE.has(table) && (filter.platform ?? platform) === platform)
     .map(({ from, to, rows }) => ({ from, to, entries: rows }));
   const gaps = [...state.gaps, ...lost].filter(

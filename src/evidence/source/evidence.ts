@@ -19,7 +19,7 @@ export type EvidencePlace =
       /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
       readonly erased?: ErasedClients;
       /** Segments that cannot be read, left out of the folder. */
-      readonly torn?: readonly Segment[];
+      readonly leftOut?: readonly Segment[];
     }
   | { readonly kind: 'journal'; readonly path: string };
 
@@ -112,8 +112,8 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'journal') return workOnce(ask, work);
-  return whileFrozen(place.folder, (folder, torn) =>
-    workOnce({ ...ask, place: { ...place, folder, torn } }, work),
+  return whileFrozen(place.folder, (folder, leftOut) =>
+    workOnce({ ...ask, place: { ...place, folder, leftOut } }, work),
   );
 }
 

@@ -20,9 +20,9 @@ const THREAD = new URL('./verify-thread.ts', import.meta.url);
 
 /** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
-  return whileFrozen(ask.archiveDir, async (frozen, torn) => {
+  return whileFrozen(ask.archiveDir, async (frozen, leftOut) => {
     const sum = await verifySegments(frozen, ask);
-    const decided = torn.filter(({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to));
+    const decided = leftOut.filter(({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to));
     return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
   });
 }
