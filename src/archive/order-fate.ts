@@ -13,3 +13,12 @@ export function fateSql(reportNumber: string): string {
   return `CASE WHEN ${reportNumber} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
 }
+
+/** SQL: that an order came to this, by the reports that can be read from there; null where there are none. */
+export function fateCondition(reports: string | null, fate: OrderFate): string {
+  if (reports === null) return String(fate === 'UNKNOWN');
+  const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report FROM ${reports} GROUP BY ALL`;
+  const order = 'row(client_hash, order_ref)';
+  if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
+  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${fateSql('report')} = '${fate}')`;
+}

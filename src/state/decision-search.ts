@@ -29,7 +29,7 @@ export interface FoundDecisions {
     readonly complete: boolean;
     /** The decisionId after which another look goes on, with none left out and none twice; null when none can. */
     readonly next: string | null;
-    /** What was decided or reported from this time on was not looked at, epoch ms; absent: all was. */
+    /** Of what was decided or reported from this time on not all was looked at, epoch ms; absent: all was. */
     readonly upTo?: number;
     /** What could not be read and may hold more; absent: all could. */
     readonly unread?: readonly UnreadDecisions[];

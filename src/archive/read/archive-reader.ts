@@ -2,16 +2,17 @@ import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Decision, isNamed } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
-import { type DecisionPosition, newestFirst } from '../../decision/newest-first.ts';
+import { newestFirst } from '../../decision/newest-first.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import type { JournalEntry, Store } from '../../state/store.ts';
 import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
-import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES, TABLES } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
+import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
 
 /** How far back the archive reaches, and what within that it cannot tell. */
@@ -79,23 +80,29 @@ export class ArchiveReader {
     return this.#decisions({ table: 'decisions', platform: client.platform }, () => where, limit);
   }
 
-  /** The newest decisions before a time that fit. */
+  /** The newest decisions before a time that fit, and with a fate the segments of outcomes that it does not know. */
   async findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
     before: number,
     limit: number,
     fate: OrderFate | null = null,
-  ): Promise<ArchivedDecisions> {
+  ): Promise<ArchivedDecisions & { readonly unreadReports: readonly Segment[] }> {
     const to = Math.min(before, timeBound(filter) ?? before);
-    const where = (state: ArchiveState) =>
-      [
-        ...conditionsOf({ ...filter, to }),
-        ...(fate === null ? [] : [this.#fateCondition(state, platform, fate)]),
-      ].join(' AND ');
     const { from } = filter;
     const segments = { table: 'decisions', platform, to, ...(from === undefined ? {} : { from }) } as const;
-    return this.#decisions(segments, where, limit);
+    const find = (unread: readonly Segment[]) => {
+      const where = (state: ArchiveState) =>
+        [
+          filterCondition({ ...filter, to }),
+          ...(fate === null ? [] : [this.#fateCondition(state, platform, fate, unread)]),
+        ].join(' AND ');
+      return this.#decisions(segments, where, limit);
+    };
+    const found = await find([]);
+    const isSuspect = fate !== null && found.unreadable.length > 0;
+    const unreadReports = isSuspect ? await this.#unreadReports(platform) : [];
+    return { ...(unreadReports.length === 0 ? found : await find(unreadReports)), unreadReports };
   }
 
   /** The time of the first decision or outcome of a platform that is not in the archive yet; null when all are. */
@@ -109,15 +116,24 @@ export class ArchiveReader {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** SQL: what became of a decision's order, by the outcomes that were shipped. */
-  #fateCondition(state: ArchiveState, platform: PlatformName, fate: OrderFate): string {
-    const segments = this.#archive.segments(state, { table: 'outcomes', platform });
-    if (segments.length === 0) return String(fate === 'UNKNOWN');
-    const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report
-      FROM ${this.#archive.source(segments)} GROUP BY ALL`;
-    const order = 'row(client_hash, order_ref)';
-    if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
-    return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${fateSql('report')} = ${quote(fate)})`;
+  /** SQL: what became of a decision's order, by the outcomes that were shipped but for some segments. */
+  #fateCondition(
+    state: ArchiveState,
+    platform: PlatformName,
+    fate: OrderFate,
+    unread: readonly Segment[],
+  ): string {
+    const leftOut = new Set(unread.map(({ name }) => name));
+    const all = this.#archive.segments(state, { table: 'outcomes', platform });
+    const segments = all.filter(({ name }) => !leftOut.has(name));
+    return fateCondition(segments.length === 0 ? null : this.#archive.source(segments), fate);
+  }
+
+  /** Segments of outcomes that cannot be read. */
+  async #unreadReports(platform: PlatformName): Promise<readonly Segment[]> {
+    const values = `client_hash, order_ref, ${REPORT_NUMBER_SQL}`;
+    const sql = (source: string) => `SELECT bit_xor(hash(${values})) FROM ${source}`;
+    return (await this.#rows({ table: 'outcomes', platform }, sql)).unreadable;
   }
 
   /** What happened to a client before a time, newest first. */
@@ -247,40 +263,6 @@ export class ArchiveReader {
     });
     return this.#duck;
   }
-}
-
-function conditionsOf({
-  verdict,
-  rule,
-  ruleVersion,
-  clientGroup,
-  signal,
-  amountMin,
-  amountMax,
-  from,
-  to,
-  after,
-}: DecisionFilter): readonly string[] {
-  return [
-    'true',
-    ...(verdict === undefined ? [] : [`verdict = ${quote(verdict)}`]),
-    ...(rule === undefined ? [] : [`rule = ${quote(rule)}`]),
-    ...(ruleVersion === undefined ? [] : [`rule_version = ${quote(ruleVersion)}`]),
-    ...(clientGroup === undefined ? [] : [`client_group = ${quote(clientGroup)}`]),
-    ...(signal === undefined ? [] : [`list_contains(signals, ${quote(signal)})`]),
-    ...(amountMin === undefined ? [] : [`fact_amount >= ${amountMin}`]),
-    ...(amountMax === undefined ? [] : [`fact_amount <= ${amountMax}`]),
-    ...(from === undefined ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
-    ...(to === undefined ? [] : [`decided_at < make_timestamp_ms(${to})`]),
-    ...(after === undefined ? [] : [afterSql(after)]),
-  ];
-}
-
-/** What `isAfter` says, in SQL. */
-function afterSql({ at, clientHash, seq }: DecisionPosition): string {
-  const [time, client] = [`make_timestamp_ms(${at})`, clientNumber(clientHash)];
-  const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
-  return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }
 
 function select(source: string, where: string): string {

@@ -106,7 +106,9 @@ export class DecisionLookup {
       ...found,
       decisions: Math.min(found.decisions.length, limit),
     });
-    return upTo === null ? known : { ...known, lookedAt: { ...known.lookedAt, complete: false, upTo } };
+    const missingFrom = [...(upTo === null ? [] : [upTo]), ...found.unreadReports.map(({ from }) => from)];
+    if (missingFrom.length === 0) return known;
+    return { ...known, lookedAt: { ...known.lookedAt, complete: false, upTo: Math.min(...missingFrom) } };
   }
 
   /** What happened to a client, newest first, and whether there is nothing older. */

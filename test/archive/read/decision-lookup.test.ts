@@ -1,5 +1,6 @@
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
+import type { OrderFate } from '../../../src/archive/order-fate.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
@@ -230,10 +231,21 @@ describe('without an archive', () => {
 });
 
 describeOnStores('decisions by what became of their order', (store) => {
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let lookup: DecisionLookup;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+    reader = new ArchiveReader(place.archive.folder, store());
+    lookup = new DecisionLookup(store(), reader);
+  });
+  after(async () => {
+    await reader?.close();
+    place?.duck.close();
+  });
+
   it('are not all that came to something until the archive has what was reported, and say since when', async () => {
-    const place = await ArchivedStore.open(store());
-    const reader = new ArchiveReader(place.archive.folder, store());
-    const lookup = new DecisionLookup(store(), reader);
     const fresh = newPlatform();
     const payer = newClient(fresh, 'carl');
     const paid = async () => (await lookup.findByFate(fresh, {}, 'PAID', 10))?.lookedAt;
@@ -249,7 +261,28 @@ describeOnStores('decisions by what became of their order', (store) => {
     expect(await paid())
       .to.deep.include({ decisions: 1, complete: true })
       .and.not.to.have.property('upTo');
-    await reader.close();
-    place.duck.close();
+  });
+
+  it('are found by the files of outcomes that can be read beside one that cannot, whose time is told', async () => {
+    const fresh = newPlatform();
+    const payer = newClient(fresh, 'carl');
+    for (const [orderRef, at] of [
+      ['order-1', T0 + 20],
+      ['order-2', T0 + 40],
+    ] as const) {
+      await verdict(store(), payer, orderRef, at);
+      await store().commit(paymentOf(payer, await store().load(payer), orderRef, at + 10));
+      await place.shipAll();
+    }
+    const [newest] = place.archive.segments(place.archive.read(), { table: 'outcomes', platform: fresh });
+    if (newest === undefined) throw new Error('there is a segment');
+    writeFileSync(place.archive.pathOf(newest), 'torn');
+    const orders = async (fate: OrderFate) => {
+      const found = await lookup.findByFate(fresh, {}, fate, 10);
+      return { orders: found?.decisions.map(({ orderRef }) => orderRef), lookedAt: found?.lookedAt };
+    };
+    const lookedAt = { decisions: 1, backTo: T0 + 20, complete: false, next: null, upTo: T0 + 50 };
+    expect(await orders('PAID')).to.deep.equal({ orders: ['order-1'], lookedAt });
+    expect(await orders('UNKNOWN')).to.deep.equal({ orders: ['order-2'], lookedAt });
   });
 });

@@ -48,7 +48,9 @@ export const DecisionListSchema = named(
         ),
       ),
       upTo: Type.Optional(
-        epochMs('Only beside `outcome`: what was decided or reported from then on was not looked at yet'),
+        epochMs(
+          'Only beside `outcome`: of what was decided or reported from then on some was not looked at: it is not archived yet, or reports lie in a file of the archive that cannot be read',
+        ),
       ),
       unread: Type.Optional(unreadDecisions),
     }),

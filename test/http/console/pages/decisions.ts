@@ -92,11 +92,13 @@ describeConsole("the console's page Decisions", (tab) => {
     });
     await tab.visit('#/decisions?outcome=PAID');
     await tab.page
-      .getByText(/^Nothing, up to 2026-01-0[12] .*; what came since is not archived yet\./)
+      .getByText(/^Nothing, up to 2026-01-0[12] .*; what came since is not archived yet or cannot be read\./)
       .waitFor();
     await tab.visit('#/decisions?outcome=UNPAID');
     await tab.page
-      .getByText(/^All 2 that fit, up to 2026-01-0[12] .*; what came since is not archived yet$/)
+      .getByText(
+        /^All 2 that fit, up to 2026-01-0[12] .*; what came since is not archived yet or cannot be read$/,
+      )
       .waitFor();
     await tab.page.unroute('**/v1/platform/decisions?**');
   });
@@ -152,7 +154,7 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.button('Show').click();
     await page
       .getByText(
-        /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet)?$/,
+        /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet or cannot be read)?$/,
       )
       .waitFor();
     const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();

@@ -18,7 +18,7 @@ describeConsole("the console's page Evidence", (tab) => {
       .getByRole('status')
       .filter({
         hasText:
-          /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet)?$/,
+          /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet or cannot be read)?$/,
       })
       .waitFor();
   });

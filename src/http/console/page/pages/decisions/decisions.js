@@ -167,7 +167,10 @@ function isToTheEnd({ complete, next, upTo, unread }) {
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
 function except({ upTo, unread = [] }) {
-  const since = upTo === undefined ? [] : [`, up to ${dateTime(upTo)}; what came since is not archived yet`];
+  const since =
+    upTo === undefined
+      ? []
+      : [`, up to ${dateTime(upTo)}; what came since is not archived yet or cannot be read`];
   const files = unread.map(({ from, to, decisions }) => {
     const span = `from ${dateTime(from)} to ${dateTime(to)}`;
     return `; ${count(decisions)} decisions ${span} lie in a file that cannot be read`;
