@@ -15,11 +15,7 @@ const NORMAL_975 = 1.959963984540054;
  */
 export function shareInterval(part: number, whole: number): ShareInterval | null {
   if (whole === 0) return null;
-  const z2 = NORMAL_975 ** 2;
-  const value = part / whole;
-  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
-  const half =
-    (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  const { value, middle, half } = wilson(part, whole, NORMAL_975);
   // At the ends the two terms cancel out, but for the last digits.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
@@ -30,10 +26,17 @@ const NORMAL_95 = 1.6448536269514722;
 /** What a share is at most, with 95 % confidence: the upper end of Wilson's one-sided interval. 1 without anybody to count. */
 export function shareUpperBound(part: number, whole: number): number {
   if (whole === 0) return 1;
-  const z2 = NORMAL_95 ** 2;
-  const value = part / whole;
-  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
-  const half =
-    (NORMAL_95 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  const { middle, half } = wilson(part, whole, NORMAL_95);
   return Math.min(1, middle + half);
+}
+
+/** The middle of Wilson's interval and half of its width, `z` standard deviations. */
+function wilson(part: number, whole: number, z: number) {
+  const value = part / whole;
+  const shrink = 1 + z ** 2 / whole;
+  return {
+    value,
+    middle: (value + z ** 2 / (2 * whole)) / shrink,
+    half: (z / shrink) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2)),
+  };
 }

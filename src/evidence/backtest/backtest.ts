@@ -87,8 +87,8 @@ export interface Backtest {
 }
 
 /**
- * Compares two rule sets on history (DESIGN, section 10). Memory: constant in recorded mode; in closed-loop it
- * grows with the number of clients and devices.
+ * Compares two rule sets on history, whose length does not matter to memory: only the clients that a rule holds out
+ * are remembered.
  */
 export function backtest(evidence: Evidence, ask: Backtest): Promise<BacktestReport> {
   return ask.mode === 'recorded' ? recordedReport(ask, evidence) : closedLoopReport(ask, evidence);
@@ -212,18 +212,19 @@ async function liveAgain(
   const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
   let reproduced = 0;
   await makeInputView(evidence, await rulesToLive(ask, evidence));
-  for await (const inputs of inputsOf(evidence.duck)) {
-    signal?.throwIfAborted();
-    for (const input of inputs) {
-      const answers = lives.live(input);
-      if (input.kind !== 'verdict' || answers === null) continue;
-      table.add(input, answers);
-      examples.note(answers[BASE], answers[CANDIDATE], input.at, () => input.orderRef);
-      tallies.note(answers[BASE], answers[CANDIDATE], input.clientHash);
-      if (answers[baseWithAll]?.verdict === input.verdict) reproduced++;
-    }
-    onProgress?.(table.rows, evidence.span.decisions);
-  }
+  await lives.liveAll(
+    inputsOf(evidence.duck),
+    (request, answers) => {
+      table.add(request, answers);
+      examples.note(answers[BASE], answers[CANDIDATE], request.at, () => request.orderRef);
+      tallies.note(answers[BASE], answers[CANDIDATE], request.clientHash);
+      if (answers[baseWithAll]?.verdict === request.verdict) reproduced++;
+    },
+    () => {
+      signal?.throwIfAborted();
+      onProgress?.(table.rows, evidence.span.decisions);
+    },
+  );
   return {
     heldOut: tallies.counts(),
     reproduced,

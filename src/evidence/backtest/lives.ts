@@ -96,6 +96,24 @@ export class Lives {
     this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
   }
 
+  /**
+   * Lets all inputs happen in turn. `visit` is given each request with the answer of each life; `between` is called
+   * after every batch, and ends the work by throwing.
+   */
+  async liveAll(
+    batches: AsyncIterable<readonly Input[]>,
+    visit: (request: AskedInput, answers: readonly LivedAnswer[]) => void,
+    between: () => void,
+  ): Promise<void> {
+    for await (const inputs of batches) {
+      for (const input of inputs) {
+        const answers = this.live(input);
+        if (input.kind === 'verdict' && answers !== null) visit(input, answers);
+      }
+      between();
+    }
+  }
+
   /** Lets an input happen; of a request it gives the answer of each life, otherwise null. */
   live(input: Input): readonly LivedAnswer[] | null {
     const payer = this.#payerOf(input);

@@ -49,7 +49,7 @@ export interface SmoothingQuality extends ScoreFigures {
 
 /**
  * Finds the smoothing of paymentScore that fits the earlier part of the evidence best, and says what it is worth on
- * the later part (DESIGN, section 10). The prior moves only if the earlier part shows that this is better.
+ * the later part. The prior moves only if the earlier part shows that this is better.
  */
 export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<Calibration> {
   const { rules, platform, onProgress } = ask;

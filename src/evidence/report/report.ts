@@ -20,8 +20,8 @@ export interface ReportAsk {
 }
 
 /**
- * What each rule of a rule set was worth on what happened (DESIGN, section 10). Every decision's recorded facts
- * are judged by the one evaluator that live traffic is decided by, whichever version decided then.
+ * What each rule of a rule set was worth on what happened. Every decision's recorded facts are judged by
+ * the one evaluator that live traffic is decided by, whichever version decided then.
  */
 export async function report(evidence: Evidence, { rules, by, onProgress }: ReportAsk): Promise<Report> {
   const { duck, span } = evidence;

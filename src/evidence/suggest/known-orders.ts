@@ -54,13 +54,13 @@ export async function learningOrders(
 ): Promise<LearningOrders> {
   const gathered = new Gathered(rules, await knownFates(evidence, splitAt));
   const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules, evidence.holdoutDraw);
-  for await (const inputs of inputsOf(evidence.duck, `"at" < ${splitAt}`)) {
-    signal?.throwIfAborted();
-    for (const input of inputs) {
-      const [answer] = lives.live(input) ?? [];
-      if (input.kind === 'verdict' && answer !== undefined) gathered.add(input, answer);
-    }
-  }
+  await lives.liveAll(
+    inputsOf(evidence.duck, `"at" < ${splitAt}`),
+    (request, [answer]) => {
+      if (answer !== undefined) gathered.add(request, answer);
+    },
+    () => signal?.throwIfAborted(),
+  );
   return gathered.result();
 }
 

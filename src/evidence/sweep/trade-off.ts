@@ -66,19 +66,13 @@ export async function timePart(duck: Duck, part: PartName, splitAt: number): Pro
   };
 }
 
-/** What each side did to the orders of a part, out of the same table, with intervals by bootstrap over clients. */
-export async function tradeOffs(
-  duck: Duck,
-  part: PartName,
-  splitAt: number,
-  sides: number,
-): Promise<readonly TradeOff[]> {
-  const clients = await clientSums(duck, inPart(part, splitAt), sides);
-  return Array.from({ length: sides }, (_, side) => ({
-    unpaidStopped: effectOf(clients, 'unpaidStopped', side),
-    unpaidBlocked: effectOf(clients, 'unpaidBlocked', side),
-    paidRefused: effectOf(clients, 'paidRefused', side),
-    paidHeldBack: effectOf(clients, 'paidHeldBack', side),
+/** What each side did to the orders of a part, with intervals by bootstrap over clients. */
+export function tradeOffs(sums: ClientSums): readonly TradeOff[] {
+  return Array.from({ length: sums.sides }, (_, side) => ({
+    unpaidStopped: effectOf(sums, 'unpaidStopped', side),
+    unpaidBlocked: effectOf(sums, 'unpaidBlocked', side),
+    paidRefused: effectOf(sums, 'paidRefused', side),
+    paidHeldBack: effectOf(sums, 'paidHeldBack', side),
   }));
 }
 
@@ -96,16 +90,10 @@ export interface AddedOrders {
 }
 
 /** What each side adds to the side before it in a part; the first one adds all that it does. */
-export async function addedEffects(
-  duck: Duck,
-  part: PartName,
-  splitAt: number,
-  sides: number,
-): Promise<readonly AddedEffect[]> {
-  const clients = await clientSums(duck, inPart(part, splitAt), sides);
-  return Array.from({ length: sides }, (_, side) => ({
-    unpaidBlocked: addedOrders(clients, 'unpaidBlocked', side),
-    paidRefused: addedOrders(clients, 'paidRefused', side),
+export function addedEffects(sums: ClientSums): readonly AddedEffect[] {
+  return Array.from({ length: sums.sides }, (_, side) => ({
+    unpaidBlocked: addedOrders(sums, 'unpaidBlocked', side),
+    paidRefused: addedOrders(sums, 'paidRefused', side),
   }));
 }
 
@@ -124,13 +112,21 @@ function addedOrders({ clients, columns }: ClientSums, name: keyof TradeOff, sid
 }
 
 /** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
-interface ClientSums {
+export interface ClientSums {
+  readonly sides: number;
   readonly clients: number;
   readonly currencies: readonly string[];
   readonly columns: ReadonlyMap<string, Float64Array>;
 }
 
-async function clientSums(duck: Duck, where: string, sides: number): Promise<ClientSums> {
+/** What each side did to the orders of each client in a part, out of the same table. */
+export async function clientSums(
+  duck: Duck,
+  part: PartName,
+  splitAt: number,
+  sides: number,
+): Promise<ClientSums> {
+  const where = inPart(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
   const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();
   const sums = sumsOf(sides, currencies);
@@ -147,7 +143,7 @@ async function clientSums(duck: Duck, where: string, sides: number): Promise<Cli
       for (const [row, value] of batch.numbers(name).entries()) column[client + row] = value ?? 0;
     client += batch.rowCount;
   }
-  return { clients, currencies, columns };
+  return { sides, clients, currencies, columns };
 }
 
 function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {

@@ -10,6 +10,7 @@ import { makeInputView } from '../source/input-view.ts';
 import {
   type AddedEffect,
   addedEffects,
+  clientSums,
   type PartName,
   type TimePart,
   type TradeOff,
@@ -51,18 +52,19 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
   const heldOut = await liveThrough(evidence, trial, table);
   table.close();
   await Aftermath.join(duck, table, sides);
-  const earlier = await tradeOffs(duck, 'earlier', trial.splitAt, sides);
-  const later = await tradeOffs(duck, 'later', trial.splitAt, sides);
+  const earlier = await clientSums(duck, 'earlier', trial.splitAt, sides);
+  const later = await clientSums(duck, 'later', trial.splitAt, sides);
+  const afterwards = tradeOffs(later);
   return {
     parts: {
       earlier: await timePart(duck, 'earlier', trial.splitAt),
       later: await timePart(duck, 'later', trial.splitAt),
     },
-    tradeOffs: earlier.flatMap((before, side) => {
-      const after = later[side];
+    tradeOffs: tradeOffs(earlier).flatMap((before, side) => {
+      const after = afterwards[side];
       return after === undefined ? [] : [{ earlier: before, later: after }];
     }),
-    added: trial.growing === true ? await addedEffects(duck, 'later', trial.splitAt, sides) : [],
+    added: trial.growing === true ? addedEffects(later) : [],
     heldOut,
     emptyLists: sharedListsOf(trial.present),
   };
@@ -80,17 +82,18 @@ async function liveThrough(
   );
   const tallies = ruleSets.map((rules) => new HeldOutTally(rules));
   await makeInputView(evidence, [...ruleSets, present]);
-  for await (const inputs of inputsOf(evidence.duck)) {
-    signal?.throwIfAborted();
-    for (const input of inputs) {
-      const answers = lives.live(input);
-      if (input.kind !== 'verdict' || answers === null) continue;
-      table.add(input, answers);
+  await lives.liveAll(
+    inputsOf(evidence.duck),
+    (request, answers) => {
+      table.add(request, answers);
       for (const [side, tally] of tallies.entries())
-        tally.note(answers[side]?.heldOut ?? [], input.clientHash);
-    }
-    onProgress?.(table.rows, evidence.span.decisions);
-  }
+        tally.note(answers[side]?.heldOut ?? [], request.clientHash);
+    },
+    () => {
+      signal?.throwIfAborted();
+      onProgress?.(table.rows, evidence.span.decisions);
+    },
+  );
   return tallies.map((tally) => tally.counts());
 }
 
