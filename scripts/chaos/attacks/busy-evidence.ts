@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startStandalone } from '../../../test/servers/redis.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, type Figure } from '../figure.ts';
-import { onEachStore } from '../processes/each-store.ts';
-import { startServiceNode } from '../processes/service-node.ts';
+import { sameOnEachStore } from '../processes/each-store.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
 import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
@@ -32,19 +31,14 @@ export const busyEvidence: Scenario = {
   does: 'evidence is worked out from the archive without a pause: verdicts take at most 1.2 times their p99',
   limitSeconds: 600,
   run: (run) =>
-    onEachStore(
-      run,
-      () => evidenceBeside('SQLite', undefined, run),
-      async () => evidenceBeside('Redis', (await startStandalone()).url, run),
-    ),
+    sameOnEachStore(run, async (store, place) => evidenceBeside(store, await startServiceNode(place), run)),
 };
 
 async function evidenceBeside(
   store: string,
-  redisUrl: string | undefined,
+  service: ServiceNode,
   run: ScenarioRun,
 ): Promise<readonly Figure[]> {
-  const service = await startServiceNode(redisUrl === undefined ? {} : { redisUrl });
   await fill(service, DECISIONS[run.quick ? 'quick' : 'full']);
   await delay(SHIPPED_MS);
   const worked = { done: 0 };

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startNode } from '../../../test/processes/node-process.ts';
-import { startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, type Figure } from '../figure.ts';
-import { onEachStore } from '../processes/each-store.ts';
-import { startServiceNode } from '../processes/service-node.ts';
+import { sameOnEachStore } from '../processes/each-store.ts';
+import { type NodeSettings, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/fill.ts';
 import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
@@ -24,22 +23,17 @@ export const busySearches: Scenario = {
   name: 'busy-searches',
   does: "one tenant looks for decisions, histories and explanations without a pause: another's verdicts take at most twice their p99",
   limitSeconds: 600,
-  run: (run) =>
-    onEachStore(
-      run,
-      () => searchesBeside('SQLite', undefined, run),
-      async () => searchesBeside('Redis', (await startStandalone()).url, run),
-    ),
+  run: (run) => sameOnEachStore(run, (store, place) => searchesBeside(store, place, run)),
 };
 
 async function searchesBeside(
   store: string,
-  redisUrl: string | undefined,
+  place: Pick<NodeSettings, 'redisUrl'>,
   run: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const dataDir = temporaryDirectory();
-  const key = await issueKey({ dataDir, redisUrl }, 'searching');
-  const service = await startServiceNode({ dataDir, ...(redisUrl === undefined ? {} : { redisUrl }) });
+  const key = await issueKey({ dataDir, ...place }, 'searching');
+  const service = await startServiceNode({ dataDir, ...place });
   const searching = new Tenant(service, key);
   const filled = await fill({ ...service, key }, DECISIONS[run.quick ? 'quick' : 'full']);
   run.report(`${store}: ${filled.length} decisions of the tenant that searches`);

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startStandalone } from '../../../test/servers/redis.ts';
 import { atLeast, atMost, type Figure, reported } from '../figure.ts';
-import { onEachStore } from '../processes/each-store.ts';
+import { sameOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
@@ -25,11 +24,7 @@ export const overload: Scenario = {
   does: 'callers that never pause, 2, 5 and 10 times as many as give the most verdicts, on SQLite and on Redis: goodput, latency and memory hold, verdicts go before scores, and all is normal within 5 s',
   limitSeconds: 540,
   run: (run) =>
-    onEachStore(
-      run,
-      () => underSqlite(run),
-      () => underRedis(run),
-    ),
+    sameOnEachStore(run, async (store, place) => overloadOn(store, await startServiceNode(place), run)),
 };
 
 type Operation = 'score' | 'verdict';
@@ -53,17 +48,6 @@ export interface Overload {
   readonly over: Measured;
   readonly normal: Measured;
   readonly peaks: readonly [Measured, Measured];
-}
-
-async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
-  const service = await startServiceNode();
-  return await overloadOn('SQLite', service, run);
-}
-
-async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
-  const redis = await startStandalone();
-  const service = await startServiceNode({ redisUrl: redis.url });
-  return await overloadOn('Redis', service, run);
 }
 
 async function overloadOn(
