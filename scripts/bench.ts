@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { EXIT } from '../src/cli/exit.ts';
+import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
@@ -206,7 +206,7 @@ function partList(text: string): readonly Part[] {
 function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.code.startsWith('bench.')) console.error(error.message);
-    return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+    return commanderExit(error);
   }
   console.error(error);
   return EXIT.environment;

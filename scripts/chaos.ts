@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
-import { EXIT } from '../src/cli/exit.ts';
+import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import type { Figure } from './chaos/figure.ts';
 import { allPass, type Outcome, outcomeTable } from './chaos/outcome-table.ts';
 import type { Scenario } from './chaos/scenario.ts';
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+    process.exitCode = commanderExit(error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { EXIT } from '../src/cli/exit.ts';
+import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import { ConfigError } from '../src/config.ts';
 import { ListenError } from '../src/http/server/listener.ts';
 import { RulesError } from '../src/rollout/loaded-rules.ts';
@@ -67,7 +67,7 @@ function interruption(): AbortSignal {
 
 /** Says what went wrong and gives the exit code for it; bugs keep their stack. */
 function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if (error instanceof CommanderError) return commanderExit(error);
   const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];
   const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
   console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);

@@ -1,5 +1,12 @@
+import type { CommanderError } from 'commander';
+
 /** Exit codes of every command: 0 fine, 1 findings, 2 bad usage, 3 environment. */
 export const EXIT = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
+
+/** The exit code of what commander throws: it throws its help, too. */
+export function commanderExit({ exitCode }: CommanderError): number {
+  return exitCode === 0 ? EXIT.fine : EXIT.usage;
+}
 
 /** What was named has faults of its own; the message tells them all. */
 export class FindingsError extends Error {

@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { SecretRefused } from '../service/signal-secret.ts';
 import { StoreUnavailable } from '../state/store.ts';
-import { EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
+import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
 /** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
@@ -52,7 +52,7 @@ function asked(name = ''): readonly (() => Promise<Describe>)[] {
 
 /** Says what went wrong and gives the exit code for it; bugs keep their stack. */
 function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.usage;
+  if (error instanceof CommanderError) return commanderExit(error);
   if (error instanceof UsageError) {
     printError(`error: ${error.message}`);
     return EXIT.usage;
