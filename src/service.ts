@@ -104,7 +104,7 @@ export class ScoringService {
   }
 
   /**
-   * Contract, section 4.2: claim the Idempotency-Key, load the client, see who else is on its device, decide,
+   * Interface, section 4.2: claim the Idempotency-Key, load the client, see who else is on its device, decide,
    * commit, note what was decided. Every answer is recorded before it is given.
    */
   async verdict(
@@ -135,7 +135,7 @@ export class ScoringService {
     return answered;
   }
 
-  /** Contract, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
+  /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
   async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
     const { clientIdKey } = body;
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;

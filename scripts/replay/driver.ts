@@ -70,7 +70,7 @@ export class Driver {
     this.#endpoints = endpoints;
   }
 
-  /** Contract, section 4.1. */
+  /** Interface, section 4.1. */
   async score(payment: RecordedPayment): Promise<ScoreAnswer> {
     const { sellPointKey, clientIdKey, amountRequested, method, line } = payment;
     const { toPayCurrency, fingerprint, ip, userAgent } = payment;
@@ -86,7 +86,7 @@ export class Driver {
     return answer;
   }
 
-  /** Contract, section 4.2; with the id of the decision behind the answer. */
+  /** Interface, section 4.2; with the id of the decision behind the answer. */
   async verdict(payment: RecordedPayment): Promise<{ answer: VerdictAnswer; decisionId: string }> {
     const { sellPointKey, clientIdKey, method, amountRequested, orderRef, toPayCurrency, line } = payment;
     const body = {

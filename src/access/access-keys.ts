@@ -86,7 +86,7 @@ const CACHED_KEYS = 10_000;
 /** A revoked or expired key stays in the list this long, so that a puzzled caller can be answered. */
 const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 
-/** Issues, revokes and checks the access keys of all platforms (contract, section 5). */
+/** Issues, revokes and checks the access keys of all platforms (interface, section 5). */
 export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;

@@ -38,7 +38,7 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
  * What the platform's report about an order does to the client. The same reports give the same client in
- * whatever order they arrive. News of a payment take the client off the ladder (contract, section 3.2), also
+ * whatever order they arrive. News of a payment take the client off the ladder (interface, section 3.2), also
  * when the payment has been reversed since; an outcome dated later than `now`, or not at all, happens now.
  */
 export function recordOutcome(

@@ -1,5 +1,5 @@
 /**
- * The cooldown ladder of one client (contract, section 3.2).
+ * The cooldown ladder of one client (interface, section 3.2).
  *
  * An attempt is a verdict that let a requisite be shown. While an attempt stays unpaid, asking again
  * starts a wait; asking before a wait is over starts a longer one.

@@ -7,8 +7,8 @@ export interface Smoothing {
 }
 
 /**
- * Probability of a successful payment with 4 decimals (contract, section 2.2, paymentScore rules).
- * A client without a final outcome has exactly 0.5, whatever the prior: the contract fixes it.
+ * Probability of a successful payment with 4 decimals (interface, section 2.2, paymentScore rules).
+ * A client without a final outcome has exactly 0.5, whatever the prior: the interface fixes it.
  * It never falls when a paid outcome is added.
  */
 export function paymentScore(paidCount: number, finalCount: number, smoothing: Smoothing): number {

@@ -38,7 +38,7 @@ export function conclude(
     (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
   );
   const botWeight = totalWeight(matching.map((signal) => signal.params.weight));
-  // The contract: a client new to the platform is not a bot, whatever its first request showed.
+  // The interface: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);

@@ -69,7 +69,7 @@ export function isNamed(id: string, { decisionId: own, at }: Decision): boolean 
   return place !== null && (place.at ?? at) === at && own.startsWith(`${place.clientHash}.${place.seq}.`);
 }
 
-/** The verdict response of the contract (section 2.4), and nothing else. */
+/** The verdict answer of the interface (section 2.4), and nothing else. */
 export interface VerdictAnswer {
   readonly verdict: Verdict;
   readonly waitSeconds?: number;
@@ -91,7 +91,7 @@ export function verdictAnswer(decision: Decision): VerdictAnswer {
   };
 }
 
-/** The score response of the contract (section 2.2). */
+/** The score answer of the interface (section 2.2). */
 export interface ScoreAnswer {
   readonly clientGroup: ClientGroup;
   readonly paymentScore: string;

@@ -14,10 +14,10 @@ export interface PaymentRequest {
   readonly currency: string | null;
 }
 
-/** A score request (contract, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
+/** A score request (interface, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
 export interface ScoreRequest extends PaymentRequest, ScoreHints {}
 
-/** A verdict request (contract, section 2.3). */
+/** A verdict request (interface, section 2.3). */
 export interface AskedVerdict extends PaymentRequest {
   readonly orderRef: string;
 }

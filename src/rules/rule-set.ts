@@ -34,7 +34,7 @@ export function hasDraftName(version: RuleVersion): boolean {
   return version.includes('-');
 }
 
-/** The contract's verdicts (section 4.2). */
+/** The interface's verdicts (section 4.2). */
 export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const;
 
 export type Verdict = (typeof VERDICTS)[number];

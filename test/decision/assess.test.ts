@@ -103,7 +103,7 @@ describe("the caller's answer", () => {
     facts: { paidCount: 0 },
   };
 
-  it("holds the contract's members and nothing else of the record", () => {
+  it("holds the interface's members and nothing else of the record", () => {
     const decision: Decision = JSON.parse(JSON.stringify(record));
     expect(verdictAnswer(decision)).to.deep.equal({
       verdict: 'WAIT',

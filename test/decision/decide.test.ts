@@ -51,7 +51,7 @@ function deepFreeze<T>(value: T): T {
 }
 
 describe('a verdict', () => {
-  it('takes all verdicts of the contract in the lives that these tests live', () => {
+  it('takes all verdicts of the interface in the lives that these tests live', () => {
     const seen = new Set<string>();
     everyVerdict(({ decision }) => seen.add(decision.verdict));
     expect([...seen]).to.have.members(['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK']);

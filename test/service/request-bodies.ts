@@ -1,4 +1,4 @@
-/** A valid score request (contract, section 2.1) with the members a test cares about. */
+/** A valid score request (interface, section 2.1) with the members a test cares about. */
 export function scoreBody(members: object = {}): object {
   return {
     sellPointKey: 'shop-1',
@@ -9,7 +9,7 @@ export function scoreBody(members: object = {}): object {
   };
 }
 
-/** A valid verdict request (contract, section 2.3) with the members a test cares about. */
+/** A valid verdict request (interface, section 2.3) with the members a test cares about. */
 export function verdictBody(members: object = {}): object {
   return {
     sellPointKey: 'shop-1',

@@ -25,7 +25,7 @@ export interface Operation {
   readonly seen: Seen;
 }
 
-/** The ladder of one client, as the contract has it (section 3.2), while no wait is served. */
+/** The ladder of one client, as the interface has it (section 3.2), while no wait is served. */
 export interface Model {
   /** 0: no attempt; 1: an attempt is open; from 2 on: the wait of level 1, 2, ... */
   readonly rung: number;

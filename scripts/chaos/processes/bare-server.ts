@@ -10,7 +10,7 @@ import {
 
 /**
  * The control of slow-clients, in a process of its own: a bare node:http server that keeps slow sockets just
- * as long as the service does (`src/http/time-limits.ts`), and does nothing else. It takes whatever is posted,
+ * as long as the service does (`src/http/server/time-limits.ts`), and does nothing else. It takes whatever is posted,
  * and answers with ANSWER_BYTES.
  */
 const answer = Buffer.alloc(Number(process.env['ANSWER_BYTES']), 'x');

@@ -3,7 +3,7 @@ import type { ServiceNode } from '../processes/service-node.ts';
 /** Where requests go, and the key that opens it. */
 export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 
-/** The bytes of a request for a verdict (contract, section 2.3). Its order is also its request id. */
+/** The bytes of a request for a verdict (interface, section 2.3). Its order is also its request id. */
 export function verdictRequest(
   { callerUrl, key }: Target,
   { clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string },
@@ -22,7 +22,7 @@ export function verdictRequest(
   ]);
 }
 
-/** The bytes of a request for a score (contract, section 2.1). */
+/** The bytes of a request for a score (interface, section 2.1). */
 export function scoreRequest(
   { callerUrl, key }: Target,
   clientIdKey: string,

@@ -106,7 +106,7 @@ function ruleSetSchema(): JsonSchema {
 }
 
 function groupsSchema(): JsonSchema {
-  const group = choice(CLIENT_GROUPS, 'The client group (contract, section 2.2).');
+  const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
   return ruleFile(
     'groups',
     { otherwise: { ...group, description: 'The group when no rule matches.' } },
@@ -132,7 +132,7 @@ function signalsSchema(): JsonSchema {
 
 function verdictsSchema(): JsonSchema {
   const params = {
-    verdict: choice(VERDICTS, 'The command to the caller (contract, section 4.2).'),
+    verdict: choice(VERDICTS, 'The command to the caller (interface, section 4.2).'),
     ladder: {
       type: 'string',
       pattern: NAME_PATTERN,

@@ -33,7 +33,7 @@ export interface CallerApiParts {
 }
 
 /**
- * The two operations of the interface (section 4). Checks come in this order: rate, key (401), scope
+ * The two operations of the interface (section 4). Checks come in this order: rate, key (401), grant
  * (403), body (415, 413, 400); only then is anything decided.
  */
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {

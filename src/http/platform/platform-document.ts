@@ -6,7 +6,7 @@ import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
 overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
-Checks come in this order: key (401), scope (403), body (415, 413, 400). Times in answers are milliseconds
+Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
 since 1970. Unknown members of a body are ignored. An optional member
 that is null or "" is taken for absent. Every client, order and decision belongs to the platform
 of the key. Files need no key and are not described here: the console at /, its parts below /console/, this

@@ -40,7 +40,7 @@ describe('the API for callers', () => {
     return rawExchange(shop.callerUrl, [...head, '', text].join('\r\n'));
   };
 
-  describe('the access key (contract, section 5)', () => {
+  describe('the access key (interface, section 5)', () => {
     const refused = async (headers: HeaderList, detail: string) => {
       const answer = await call<Problem>('POST', url('/v1/client/verdict'), headers, verdictBody());
       expect(answer.status).to.equal(401);

@@ -13,7 +13,7 @@ function citations(folder: string): readonly (readonly [place: string, section: 
     .flatMap((entry) => {
       const path = join(entry.parentPath, entry.name);
       const text = readFileSync(path, 'utf8');
-      return [...text.matchAll(/\b(?:contract|interface)(?:'s)?,? (?:\()?section (\d+(?:\.\d+)?)/gi)].map(
+      return [...text.matchAll(/\binterface(?:'s)?,? (?:\()?section (\d+(?:\.\d+)?)/gi)].map(
         ([, section = '']) => [path.slice(ROOT.length + 1), section] as const,
       );
     });

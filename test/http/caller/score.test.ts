@@ -12,7 +12,7 @@ describeOnStores('POST /v1/client/score', (store) => {
   });
   after(() => service?.stop());
 
-  it('gives a new client the neutral answer, and only the members of the contract', async () => {
+  it('gives a new client the neutral answer, and only the members of the interface', async () => {
     const { status, headers, body } = await shop.score({ clientIdKey: 'new' });
     expect(status).to.equal(200);
     expect(headers.get('Content-Type')).to.equal('application/json; charset=utf-8');

@@ -12,7 +12,7 @@ describeOnStores('POST /v1/client/verdict', (store) => {
   });
   after(() => service?.stop());
 
-  describe('the cooldown ladder (contract, table 3.2)', () => {
+  describe('the cooldown ladder (interface, table 3.2)', () => {
     it('row 1: grants the first request without a wait', async () => {
       const { status, body } = await shop.verdict({ clientIdKey: 'row-1' });
       expect(status).to.equal(200);
@@ -123,7 +123,7 @@ describeOnStores('POST /v1/client/verdict', (store) => {
     });
   });
 
-  describe('the answer (contract, 2.4)', () => {
+  describe('the answer (interface, 2.4)', () => {
     it('carries stickyRequisiteRef with GET_SAME_STICKY and with nothing else', async () => {
       await shop.bind('bound');
       expect((await shop.verdict({ clientIdKey: 'bound' })).body).to.deep.equal({
@@ -192,7 +192,7 @@ describeOnStores('POST /v1/client/verdict', (store) => {
     expect((await shop.client('counted')).body.decisionCount).to.equal(2);
   });
 
-  it('ignores members that the contract does not name', async () => {
+  it('ignores members that the interface does not name', async () => {
     const { status } = await shop.verdict({
       clientIdKey: 'more',
       fingerprint: 7,

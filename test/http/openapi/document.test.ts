@@ -755,7 +755,7 @@ describe('holding answers against a document', () => {
   });
 });
 
-describe('the contract in the document for callers', () => {
+describe('the interface in the document for callers', () => {
   const { schemas } = callers.document.components;
 
   it('has the request fields with their limits', () => {

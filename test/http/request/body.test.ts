@@ -231,7 +231,7 @@ describe('a request body', () => {
       expect((await shop.post('verdict', verdictOfBytes(BODY_BYTES_MAX))).status).to.equal(200);
     });
 
-    it('with a deeply nested member that the contract does not name, also with an Idempotency-Key', async () => {
+    it('with a deeply nested member that the interface does not name, also with an Idempotency-Key', async () => {
       const text = JSON.stringify(verdictBody({ more: 0 })).replace('"more":0', `"more":${nested(15_000)}`);
       expect((await shop.post('verdict', text)).status).to.equal(200);
       const keyed = await shop.post('verdict', text, { 'Idempotency-Key': 'nested' });

@@ -11,7 +11,7 @@ import { type RunningService, startService } from '../../service/running-service
 import type { Tenant } from '../../service/tenant.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
-const CONTRACT: BucketSettings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
+const AS_PROMISED: BucketSettings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
 
 interface Arrival {
   readonly atMs: number;
@@ -34,7 +34,7 @@ function arrivals(gapsMs: readonly number[], startMs: number, settings: BucketSe
 describe('a rate bucket', () => {
   it('lets the burst pass, then delays, then turns away', () => {
     const atOnce = Array.from({ length: 70 }, () => 0);
-    const delays = arrivals(atOnce, 1_000_000, CONTRACT).map(({ delayMs }) => delayMs);
+    const delays = arrivals(atOnce, 1_000_000, AS_PROMISED).map(({ delayMs }) => delayMs);
     expect(delays.slice(0, 20)).to.deep.equal(Array.from({ length: 20 }, () => 0));
     expect(delays.slice(20, 60)).to.deep.equal(Array.from({ length: 40 }, (_, index) => 50 * (index + 1)));
     expect(delays.slice(60)).to.deep.equal(Array.from({ length: 10 }, () => null));
@@ -43,7 +43,7 @@ describe('a rate bucket', () => {
   it('gives a token back every 1 / rate seconds', () => {
     let fullAtMs = 0;
     const delayAt = (nowMs: number) => {
-      const { admission, ...next } = takeToken(fullAtMs, nowMs, CONTRACT);
+      const { admission, ...next } = takeToken(fullAtMs, nowMs, AS_PROMISED);
       fullAtMs = next.fullAtMs;
       return admission.admitted ? admission.delayMs : null;
     };
@@ -54,7 +54,7 @@ describe('a rate bucket', () => {
   });
 
   it('takes no token from whoever is turned away', () => {
-    const full = takeToken(1_003_050, 1_000_000, CONTRACT);
+    const full = takeToken(1_003_050, 1_000_000, AS_PROMISED);
     expect(full).to.deep.equal({ admission: { admitted: false }, fullAtMs: 1_003_050 });
   });
 
@@ -85,7 +85,7 @@ describe('a rate bucket', () => {
     const gapsMs = fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 200 });
     fc.assert(
       fc.property(gapsMs, (gaps) => {
-        const goesOnAt = arrivals(gaps, 0, CONTRACT).flatMap(({ atMs, delayMs }) =>
+        const goesOnAt = arrivals(gaps, 0, AS_PROMISED).flatMap(({ atMs, delayMs }) =>
           delayMs === null ? [] : [atMs + delayMs],
         );
         const [firstMs = 0] = goesOnAt;
@@ -201,7 +201,7 @@ describe('the network of an address', () => {
   });
 });
 
-describe('the rate limit (contract, section 8)', () => {
+describe('the rate limit (interface, section 8)', () => {
   const startLimited = async (ratePerSecond: number, burst: number, trustedProxies: number) => {
     service = await startService({ rateLimit: { ratePerSecond, burst, trustedProxies } });
     shop = await service.tenant();
