@@ -18,6 +18,9 @@ export type AuditAction =
   | 'archive forgotten'
   | 'clients moved';
 
+/** What the keys of a platform change by themselves, as often as they like. */
+const OF_PLATFORMS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'client erased']);
+
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
 export interface AuditEntry {
   /** Epoch ms. */
@@ -60,7 +63,8 @@ export class Audit {
   note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform, subject, before, after, reason } = entry;
     const noted: AuditEntry = { at: this.#now(), who, action, platform, subject, before, after, reason };
-    return this.#log.append(JSON.stringify(noted), client?.hash ?? null);
+    const owner = OF_PLATFORMS.has(action) ? platform : null;
+    return this.#log.append(JSON.stringify(noted), { platform: owner, clientHash: client?.hash ?? null });
   }
 
   /** What is left of an erased client: that somebody erased one, and nothing that leads to the client. */

@@ -128,6 +128,11 @@ export function registerKey(name: string): string {
 /** What people and keys changed. Stream. */
 export const AUDIT = 'audit';
 
+/** Ids of the entries of a platform or (null) of the installation, oldest first, in the slot of the stream. List. */
+export function auditShareKey(platform: PlatformName | null): string {
+  return `{${AUDIT}}:${platform ?? '*'}`;
+}
+
 /** The shared lists, in one slot: see the scripts `write-lists` and `read-lists`. */
 export const LISTS = {
   records: '{lists}:records',

@@ -2,7 +2,7 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/cl
 import { type Decision, isNamed } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
-import type { AuditLog } from '../../src/state/audit-log.ts';
+import { type AuditLog, auditShareMax } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
@@ -183,9 +183,14 @@ export class SimulatedStore implements Store {
 }
 
 function memoryAuditLog(kept: { readonly entry: string; readonly clientHash: string | null }[]): AuditLog {
+  const shares = new Map<string | null, number[]>();
   return {
-    append: async (entry, clientHash) => {
-      kept.push({ entry, clientHash });
+    append: async (entry, { platform, clientHash }) => {
+      const places = shares.get(platform) ?? [];
+      shares.set(platform, places);
+      places.push(kept.push({ entry, clientHash }) - 1);
+      const oldest = places.length > auditShareMax(platform) ? places.shift() : undefined;
+      if (oldest !== undefined) delete kept[oldest];
     },
     read: async (after, limit) => {
       if (after !== null && !/^\d+$/.test(after)) throw new UnknownCursor();

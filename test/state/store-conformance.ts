@@ -31,6 +31,7 @@ import { describeListLog } from './list-log-conformance.ts';
 import { endOfJournal, readAll } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
+const ABOUT_NOBODY = { platform: null, clientHash: null } as const;
 
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
@@ -551,7 +552,7 @@ function describeAuditLog(store: () => Store): void {
   it('gives its entries in the order in which they were noted, from any place on', async () => {
     const { cursor } = await readAll(null);
     const noted = Array.from({ length: 8 }, (_, index) => `entry ${index} ü ${randomUUID()}`);
-    for (const entry of noted) await store().auditLog.append(entry, null);
+    for (const entry of noted) await store().auditLog.append(entry, ABOUT_NOBODY);
     expect((await readAll(cursor)).entries).to.deep.equal(noted);
     const first = await store().auditLog.read(cursor, 5);
     expect(first.entries).to.deep.equal(noted.slice(0, 5));
@@ -572,13 +573,30 @@ function describeAuditLog(store: () => Store): void {
   it('forgets with a client what was noted about it, and nothing else', async () => {
     const { cursor } = await readAll(null);
     const [erased, other] = [newClient(), newClient()];
-    for (let round = 0; round < 600; round += 1) await store().auditLog.append(`of none ${round}`, null);
-    await store().auditLog.append('about the erased one', erased.hash);
-    await store().auditLog.append('about another', other.hash);
+    for (let round = 0; round < 600; round += 1)
+      await store().auditLog.append(`of none ${round}`, ABOUT_NOBODY);
+    await store().auditLog.append('about the erased one', { platform: null, clientHash: erased.hash });
+    await store().auditLog.append('about another', { platform: null, clientHash: other.hash });
     await store().erase(erased);
     const { entries } = await readAll(cursor);
     expect(entries.slice(600)).to.deep.equal(['about another']);
   });
+
+  it('keeps the newest 10,000 entries of a platform, and what others noted before them', async () => {
+    const { cursor } = await readAll(null);
+    const platform = newClient().platform;
+    const about = { platform, clientHash: null };
+    await store().auditLog.append('of the installation', ABOUT_NOBODY);
+    await store().auditLog.append('of another', { ...about, platform: newClient().platform });
+    for (let first = 0; first <= 10_000; first += 30)
+      await Promise.all(
+        Array.from({ length: 30 }, (_, index) => store().auditLog.append(`entry ${first + index}`, about)),
+      );
+    const { entries } = await store().auditLog.read(cursor, 20_000);
+    expect(entries.slice(0, 2)).to.deep.equal(['of the installation', 'of another']);
+    expect(entries).to.have.length(2 + 10_000);
+    expect(entries.at(-1)).to.equal('entry 10019');
+  }).timeout(60_000);
 }
 
 function describeRateBuckets(store: () => Store): void {

@@ -1,8 +1,11 @@
-import { AUDIT_ENTRIES_MAX, type AuditLog } from '../audit-log.ts';
-import { AUDIT } from '../keys.ts';
+import { type AuditLog, auditShareMax } from '../audit-log.ts';
+import { AUDIT, auditShareKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { UnknownCursor } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { RedisScript } from './script.ts';
+
+const appendAudit = new RedisScript('documents/append-audit-2.lua');
 
 /** Entries that a single command reads while a client is forgotten. */
 const BATCH_ENTRIES = 500;
@@ -10,12 +13,10 @@ const BATCH_ENTRIES = 500;
 /** The audit log in one stream; an entry about a client carries the client's hash beside its text. */
 export function redisAuditLog(commands: RedisCommands, runOn: (key: string) => RunCall): AuditLog {
   const run: RunCall = (call) => runOn(AUDIT)(call);
-  const bound = {
-    TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: AUDIT_ENTRIES_MAX },
-  } as const;
   return {
-    append: async (entry, clientHash) => {
-      await run(() => commands.xAdd(AUDIT, '*', { entry, client: clientHash ?? '' }, bound));
+    append: async (entry, { platform, clientHash }) => {
+      const args = [entry, clientHash ?? '', String(auditShareMax(platform))];
+      await run(() => appendAudit.run(commands, [AUDIT, auditShareKey(platform)], args));
     },
     read: async (after, limit) => {
       if (after !== null && !/^\d{1,16}-\d{1,16}$/.test(after)) throw new UnknownCursor();
