@@ -8,6 +8,7 @@ import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
+import { reservePort } from './http/server/listener.ts';
 import { Fleet } from './rollout/fleet.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
@@ -40,6 +41,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     ),
   );
   try {
+    await requireFreePorts(config, peers);
     const clock = storeClock(exactSystemClock, store);
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, config, clock()));
     const fleet = new Fleet(store);
@@ -82,6 +84,16 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     await store.close();
     throw error;
   }
+}
+
+/**
+ * A start that is refused leaves nothing in the store: no first start with a version that never decided, and no node.
+ * Several processes share ports that were looked at before.
+ */
+async function requireFreePorts({ caller, platform }: Config, { workers }: Peers): Promise<void> {
+  if (workers > 1) return;
+  await reservePort(caller, 'PORT');
+  await reservePort(platform, 'PLATFORM_PORT');
 }
 
 /**

@@ -191,10 +191,16 @@ describe('starting the service', () => {
       after(() => other.close());
 
       for (const setting of ['PORT', 'PLATFORM_PORT']) {
-        it(setting, async () => {
-          expect(await refused({ [setting]: String(port) })).to.equal(
+        it(`${setting}, and leaves nothing behind that began`, async () => {
+          const dataDir = temporaryDirectory();
+          expect(await refused({ [setting]: String(port) }, dataDir)).to.equal(
             `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set ${setting} to a free port\n`,
           );
+          const env = { DATA_DIR: dataDir, REDIS_URL: '' };
+          expect((await scoring(['rules', 'status'], env)).stdout).to.equal(
+            'No node has ever started on this store.\n',
+          );
+          expect((await scoring(['audit'], env)).stdout).to.equal('');
         });
       }
     });

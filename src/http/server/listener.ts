@@ -103,7 +103,7 @@ export async function listen(server: Server, address: Address, setting: string):
 }
 
 /**
- * The port that several processes are to share, once it is known that nobody else has it: who shares a port is not
+ * The port that is to be opened later, once it is known that nobody else has it: processes that share a port are not
  * told of others. Throws ListenError.
  */
 export async function reservePort(address: Address, setting: string): Promise<number> {
