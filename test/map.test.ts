@@ -1,11 +1,34 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import packageFile from '../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** Pages for who works on the project, which name files and folders. */
 const PAGES = ['src/README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md'];
+
+/** Everything that somebody reads about the project. */
+const GUIDES = globSync(['*.md', '{packaging,rules,scripts,src,test}/**/*.md'], { cwd: ROOT }).toSorted();
+
+/** The headings of a page, as links name them. */
+function anchors(page: string): readonly string[] {
+  return [...text(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** Links of a page that lead nowhere: no such file, or no such heading in it. */
+function brokenLinks(page: string): readonly string[] {
+  return [...text(page).matchAll(/\]\(([^)#:\s]*)(?:#([^)]*))?\)/g)].flatMap(([, target = '', heading]) => {
+    const path = target === '' ? page : join(dirname(page), target);
+    if (!existsSync(join(ROOT, path))) return [target];
+    return heading === undefined || anchors(path).includes(heading) ? [] : [`${target}#${heading}`];
+  });
+}
 
 function text(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8');
@@ -34,12 +57,23 @@ describe('the settings for editors', () => {
   });
 });
 
+describe('the guides', () => {
+  it('are found', () => {
+    expect(GUIDES).to.include.members(['README.md', 'packaging/OPERATING.md', 'rules/README.md']);
+  });
+
+  for (const guide of GUIDES) {
+    it(`link to what is there, and run scripts that package.json has: ${guide}`, () => {
+      expect(brokenLinks(guide)).to.deep.equal([]);
+      const run = [...text(guide).matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
+      expect(run.filter((name) => !Object.hasOwn(packageFile.scripts, name))).to.deep.equal([]);
+    });
+  }
+});
+
 describe('the pages for contributors', () => {
   for (const page of PAGES) {
     it(`name files that are there: ${page}`, () => {
-      const links = [...text(page).matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) => target);
-      const folder = dirname(join(ROOT, page));
-      expect(links.filter((target) => !existsSync(join(folder, target)))).to.deep.equal([]);
       expect(namedPaths(page).filter((path) => !isThere(page, path))).to.deep.equal([]);
     });
   }

@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const PAGE = join(ROOT, 'src', 'http', 'caller', 'README.md');
-const page = readFileSync(PAGE, 'utf8');
+const page = readFileSync(join(ROOT, 'src', 'http', 'caller', 'README.md'), 'utf8');
 
 /** Where a section of the interface is cited: the place and the section's number. */
 function citations(folder: string): readonly (readonly [place: string, section: string])[] {
@@ -25,10 +24,5 @@ describe('the page about the interface', () => {
     const cited = ['src', 'scripts', 'test', 'rules', 'packaging'].flatMap(citations);
     expect(cited.length).to.be.above(20);
     expect(cited.filter(([, section]) => !sections.includes(section))).to.deep.equal([]);
-  });
-
-  it('names files that are there', () => {
-    const links = [...page.matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) => target);
-    expect(links.filter((target) => !existsSync(join(dirname(PAGE), target)))).to.deep.equal([]);
   });
 });
