@@ -116,6 +116,23 @@ describeConsole("the console's page Draft", (tab) => {
     }
   });
 
+  it('forgets a draft that is not saved only when that is said twice', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v37');
+    await tab.button('Begin').click();
+    const isKept = () => page.evaluate<boolean>("localStorage.getItem('draft p2.v37') !== null");
+    await tab.button('Discard …').click();
+    const dialog = page.getByRole('dialog', { name: 'Discard what is not saved of p2.v37?' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await isKept()).to.equal(true);
+    await tab.button('Discard …').click();
+    await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+    await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
+    expect(await isKept()).to.equal(false);
+  });
+
   it('lets a key of one platform check and download, and says who may save', async () => {
     await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
     const { page } = tab;

@@ -68,22 +68,27 @@ export function Keep({ copy, change, discard, checked, list, mayOperate, again }
     </div>
     ${error && html`<${Trouble} error=${error} />`}
     <${Rename} copy=${copy} list=${list} />
-    ${
-      discarding &&
-      html`<${Confirm}
-        title=${saved ? `Close ${version}?` : `Discard what is not saved of ${version}?`}
-        action=${saved ? 'Close' : 'Discard'}
-        tone=${saved ? 'accent' : 'bad'}
-        act=${async () => discard()}
-        done=${() => {
-          location.hash = '#/draft';
-        }}
-        cancel=${() => setDiscarding(false)}
-      >
-        <p>${saved ? STAYS : CANNOT_BE_BROUGHT_BACK}</p>
-      <//>`
-    }
+    ${discarding && html`<${Discard} copy=${copy} discard=${discard} cancel=${() => setDiscarding(false)} />`}
   </section>`;
+}
+
+/**
+ * Asks once more before this browser forgets the draft.
+ * @param {Pick<KeepProps, 'copy' | 'discard'> & { cancel: () => void }} props
+ */
+function Discard({ copy: { version, saved }, discard, cancel }) {
+  return html`<${Confirm}
+    title=${saved ? `Close ${version}?` : `Discard what is not saved of ${version}?`}
+    action=${saved ? 'Close' : 'Discard'}
+    tone=${saved ? 'accent' : 'bad'}
+    act=${async () => discard()}
+    done=${() => {
+      location.hash = '#/draft';
+    }}
+    cancel=${cancel}
+  >
+    <p>${saved ? STAYS : CANNOT_BE_BROUGHT_BACK}</p>
+  <//>`;
 }
 
 const STAYS = 'It stays in RULES_DIR, and can be opened again.';

@@ -21,33 +21,16 @@ import { OwnValues, ownValuesOf } from './own-values.js';
  * @param {QuestionProps} props `view` is null of a client that nobody knows
  */
 export function Question({ clientIdKey, view, versions }) {
-  const [answers, setAnswers] = useState(/** @type {Answers} */ ([]));
-  const [present, setPresent] = useState(/** @type {Answers[number] | null} */ (null));
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const [newest = '', second = ''] = versions;
   const [version, setVersion] = useState(newest);
   const folder = useAnswer(ruleFolder(version));
-  const asks = useRef(0);
-  const pose = async (/** @type {Record<string, string>} */ values) => {
+  const { answers, present, error, answer } = useAnswers();
+  const pose = (/** @type {Record<string, string>} */ values) => {
     const { version: one = newest, beside, ...rest } = values;
     const facts = ownValuesOf(rest, folder.data?.facts ?? []);
     const request = { clientIdKey, ...requestOf(rest) };
     const asked = beside === undefined || beside === one ? [one] : [one, beside];
-    asks.current++;
-    const mine = asks.current;
-    try {
-      const found = await ask('POST', WHAT_IF, { versions: asked, request, facts });
-      // An answer that is overtaken is one to what stood in the form before.
-      if (mine !== asks.current) return;
-      setAnswers(found.answers);
-      setPresent((before) => before ?? found.answers[0] ?? null);
-      setError(null);
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
-      if (mine !== asks.current) return;
-      setAnswers([]);
-      setError(refusal);
-    }
+    return answer({ versions: asked, request, facts });
   };
   const first = lastRequest(view);
   useEffect(() => {
@@ -81,6 +64,32 @@ export function Question({ clientIdKey, view, versions }) {
     <div role="status" class="answers">
       ${answers.length > 0 && html`<${Answers} answers=${answers} />`}
     </div>`;
+}
+
+/** The answers to the newest question; `present` is the first one ever, on the client's own facts. */
+function useAnswers() {
+  const [answers, setAnswers] = useState(/** @type {Answers} */ ([]));
+  const [present, setPresent] = useState(/** @type {Answers[number] | null} */ (null));
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const asks = useRef(0);
+  const answer = async (/** @type {object} */ question) => {
+    asks.current++;
+    const mine = asks.current;
+    try {
+      const found = await ask('POST', WHAT_IF, question);
+      // An answer that is overtaken is one to what stood in the form before.
+      if (mine !== asks.current) return;
+      setAnswers(found.answers);
+      setPresent((before) => before ?? found.answers[0] ?? null);
+      setError(null);
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      if (mine !== asks.current) return;
+      setAnswers([]);
+      setError(refusal);
+    }
+  };
+  return { answers, present, error, answer };
 }
 
 /** The members of a verdict request, but for the client. */
