@@ -260,27 +260,27 @@ function proveThreshold(
     heaviest = more.facts;
     most = Number(more.facts.get(botWeight.label));
   }
-  const matching = signals.rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);
-  const names =
-    matching.length === 0
-      ? ''
-      : ` (${listText(
-          matching.map(({ name }) => `"${name}"`),
-          'and',
-        )})`;
-  return found({
+  return found(outOfReach(signals, most, heaviest, at));
+}
+
+/** The signals weigh `most` together, with the facts `heaviest`, and that is not enough. */
+function outOfReach(
+  { rules, threshold }: ParsedRules['signals'],
+  most: number,
+  heaviest: ReadonlyMap<string, FactValue>,
+  at: Location,
+): Finding {
+  const matching = rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);
+  const conditions = matching.map(({ condition }) => condition);
+  const quoted = matching.map(({ name }) => `"${name}"`);
+  const names = matching.length === 0 ? '' : ` (${listText(quoted, 'and')})`;
+  return {
     kind: 'threshold out of reach',
     rule: null,
     at,
-    message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${signals.threshold}`,
-    example:
-      matching.length === 0
-        ? null
-        : exampleOf(
-            heaviest,
-            matching.map(({ condition }) => condition),
-          ),
-  });
+    message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${threshold}`,
+    example: matching.length === 0 ? null : exampleOf(heaviest, conditions),
+  };
 }
 
 function otherwiseAt(files: RuleFiles, name: string): Location {

@@ -40,19 +40,7 @@ export function caseFileSchema(): JsonSchema {
         description:
           'When it begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
       },
-      lists: {
-        type: 'object',
-        description: 'The shared lists while the case runs, by name; others have no entries.',
-        propertyNames: LIST_NAME,
-        additionalProperties: mappingOf(
-          {
-            kind: choice(LIST_KINDS, 'What the entries are.'),
-            entries: listOf(text('A value, or for ip also a range.'), 'Who or what is on the list.'),
-          },
-          ['kind', 'entries'],
-          'A shared list.',
-        ),
-      },
+      lists: SHARED_LISTS,
       heldOut: { ...HELD_OUT, description: 'The rules that the clients of the case are held out of.' },
       steps,
     },
@@ -61,6 +49,20 @@ export function caseFileSchema(): JsonSchema {
   );
   return mappingOf({ cases: listOf(ruleCase, 'The cases.') }, ['cases'], 'Tests beside the rules.');
 }
+
+const SHARED_LISTS: JsonSchema = {
+  type: 'object',
+  description: 'The shared lists while the case runs, by name; others have no entries.',
+  propertyNames: LIST_NAME,
+  additionalProperties: mappingOf(
+    {
+      kind: choice(LIST_KINDS, 'What the entries are.'),
+      entries: listOf(text('A value, or for ip also a range.'), 'Who or what is on the list.'),
+    },
+    ['kind', 'entries'],
+    'A shared list.',
+  ),
+};
 
 const optionalText = { type: ['string', 'null'], pattern: '\\S' };
 const currency = { type: ['string', 'null'], pattern: REQUESTED_CURRENCY_PATTERN };

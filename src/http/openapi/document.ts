@@ -134,7 +134,7 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
 
 function operationObject(
   operation: DescribedOperation,
-  { refusesUnknownParameters, elsewhere }: DocumentSpec,
+  spec: DocumentSpec,
   components: Components,
 ): OperationObject {
   const { operationId, summary, description, tag, grant, parameters = [], body } = operation;
@@ -159,18 +159,7 @@ function operationObject(
       ...Object.fromEntries(
         Object.entries(operation.answers).map(([status, answer]) => [status, success(answer, components)]),
       ),
-      ...refusalsByStatus(
-        [
-          ...operation.refusals,
-          ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
-          ...(body === null || body.onlyLines === true
-            ? []
-            : [bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
-          ...(body === null ? [] : [UNSUPPORTED_TYPE]),
-          ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
-        ],
-        components,
-      ),
+      ...refusalsByStatus(refusalsOf(operation, spec), components),
       default: refusalResponse(
         'Any other refusal',
         [
@@ -181,13 +170,27 @@ function operationObject(
           TOO_SLOW,
           UNKNOWN_EXPECTATION,
           HEADERS_TOO_LARGE,
-          ...(grant === null ? elsewhere : []),
+          ...(grant === null ? spec.elsewhere : []),
         ],
         ['Allow'],
         components,
       ),
     },
   };
+}
+
+/** Its own refusals, and those that come of what it takes: parameters, a body, a key. */
+function refusalsOf(
+  { refusals, grant, body }: DescribedOperation,
+  { refusesUnknownParameters, elsewhere }: DocumentSpec,
+): readonly ShownRefusal[] {
+  return [
+    ...refusals,
+    ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
+    ...(body === null || body.onlyLines === true ? [] : [bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
+    ...(body === null ? [] : [UNSUPPORTED_TYPE]),
+    ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
+  ];
 }
 
 function keyRefusals(grant: Grant): readonly ShownRefusal[] {
