@@ -45,10 +45,15 @@ export function brierScore(scored: readonly ScoredOrders[]): number | null {
   return orders === 0 ? null : errors / orders;
 }
 
+/** The number of the bin that a score falls into. */
+export function binOf(score: number): number {
+  return Math.min(BINS - 1, Math.floor(score * BINS));
+}
+
 /** Ten equally wide bins of the score; those that nothing fell into are left out. */
 export function reliability(scored: readonly ScoredOrders[]): readonly ReliabilityBin[] {
   const withOrders = scored.filter((some) => countOf(some) > 0);
-  const bins = Map.groupBy(withOrders, ({ score }) => Math.min(BINS - 1, Math.floor(score * BINS)));
+  const bins = Map.groupBy(withOrders, ({ score }) => binOf(score));
   return [...bins]
     .toSorted(([a], [b]) => a - b)
     .map(([bin, members]) => {
@@ -69,10 +74,20 @@ export function reliability(scored: readonly ScoredOrders[]): readonly Reliabili
  * binning, 2015). 0 means that a score can be read as a probability. Null without an order.
  */
 export function calibrationError(scored: readonly ScoredOrders[]): number | null {
-  const bins = reliability(scored);
-  const orders = sum(bins, ({ count }) => count);
+  const gaps = calibrationGaps(scored);
+  return gaps === null ? null : sum(gaps, Math.abs);
+}
+
+/** How far the scores of each bin exceed what happened in it, weighted by the orders of the bin. Null without an order. */
+export function calibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
+  const orders = sum(scored, countOf);
   if (orders === 0) return null;
-  return sum(bins, ({ count, meanScore, paidShare }) => count * Math.abs(meanScore - paidShare)) / orders;
+  const gaps = Array.from({ length: BINS }, () => 0);
+  for (const { score, paid, unpaid } of scored) {
+    const bin = binOf(score);
+    gaps[bin] = (gaps[bin] ?? 0) + (score * (paid + unpaid) - paid) / orders;
+  }
+  return gaps;
 }
 
 /** Orders of one score together, from the lowest score to the highest. */

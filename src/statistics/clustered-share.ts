@@ -1,4 +1,5 @@
-import { type ShareInterval, shareInterval } from './share-interval.ts';
+import { NORMAL_975, type ShareInterval, shareInterval } from './share-interval.ts';
+import { student975 } from './student.ts';
 
 /** What one client's orders came to. */
 export interface ClusterCount {
@@ -12,7 +13,8 @@ export const CLUSTERED_ORDERS_MIN = 30;
 /**
  * A share of orders with its 95 % interval when the orders of one client hang together: Wilson's interval for as many
  * independent orders as tell as much (Korn and Graubard, Confidence intervals for proportions with small expected
- * number of positive counts, 1998), by the variance of the ratio between clients. Null for too few orders.
+ * number of positive counts, 1998), by the variance of the ratio between clients. That variance is itself uncertain where
+ * there are few clients, for which they count fewer orders still. Null for too few orders.
  */
 export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
@@ -32,7 +34,9 @@ export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterv
   for (const cluster of all) spread += (cluster.part - share * cluster.whole) ** 2;
   const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
+  if (variance === 0) return shareInterval(share * counted, counted);
   // Never more than there are orders: clients that happen to be alike do not make more of them.
-  const told = variance === 0 ? counted : Math.min(whole, (share * (1 - share)) / variance);
+  const asMany = Math.min(whole, (share * (1 - share)) / variance);
+  const told = asMany * (NORMAL_975 / student975(counted - 1)) ** 2;
   return shareInterval(share * told, told);
 }

@@ -6,7 +6,7 @@ export interface ShareInterval {
 }
 
 /** The 97.5 % point of the normal distribution: between it and its negative lie 95 % of all draws. */
-const NORMAL_975 = 1.959963984540054;
+export const NORMAL_975 = 1.959963984540054;
 
 /**
  * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and holds

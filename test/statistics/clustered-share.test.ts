@@ -2,7 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { holdoutDraw } from '../../src/decision/holdout.ts';
-import { type ClusterCount, clusteredShare } from '../../src/statistics/clustered-share.ts';
+import {
+  type ClusterCount,
+  clusteredInterval,
+  clusteredShare,
+} from '../../src/statistics/clustered-share.ts';
 import { shareInterval } from '../../src/statistics/share-interval.ts';
 
 const WORLDS = 500;
@@ -100,5 +104,29 @@ describe('a share of orders that hang together by client', () => {
     expect((together?.high ?? 0) - (together?.low ?? 0)).to.be.above(
       1.8 * ((apart?.high ?? 0) - (apart?.low ?? 0)),
     );
+  });
+});
+
+describe('a share of the orders of a few clients', () => {
+  /** Of worlds in which each of some clients pays all of 8 orders or none, how many intervals hold the true half. */
+  function coveredWith(clients: number): number {
+    const random = seeded(clients);
+    const world = () => Array.from({ length: clients }, () => ({ part: random() < 0.5 ? 7 : 1, whole: 8 }));
+    const shares = Array.from({ length: 2000 }, () => clusteredInterval(world()));
+    return shares.filter((share) => share !== null && share.low <= 0.5 && 0.5 <= share.high).length / 2000;
+  }
+
+  it('lies in its interval in at least 92 of 100 worlds, be there 4 clients or 12', () => {
+    for (const clients of [4, 6, 8, 12])
+      expect(coveredWith(clients), `${clients} clients`).to.be.at.least(0.92);
+  });
+
+  it('can be nearly anything when there are two of them who differ', () => {
+    const share = clusteredInterval([
+      { part: 9, whole: 10 },
+      { part: 1, whole: 10 },
+    ]);
+    expect(share?.low).to.be.below(0.1);
+    expect(share?.high).to.be.above(0.9);
   });
 });

@@ -4,9 +4,10 @@ import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import type { Estimate } from '../../statistics/bootstrap.ts';
 import { brierScore, calibrationError } from '../../statistics/calibration.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { bestSmoothing } from './fit-smoothing.ts';
-import { differenceOf, type ScoreFigures, scoreFigures } from './score-figures.ts';
+import { differenceOf, paidShareOf, type ScoreFigures, scoreFigures } from './score-figures.ts';
 import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
 
 export interface CalibrateAsk {
@@ -35,7 +36,12 @@ export interface Calibration {
   /** The Brier score gets better beyond chance. */
   readonly holds: boolean;
   /** Orders of the later part whose client had no final outcome: the interface fixes their score at 0.5000. */
-  readonly newClients: { readonly paid: number; readonly unpaid: number };
+  readonly newClients: {
+    readonly paid: number;
+    readonly unpaid: number;
+    /** Null without one. */
+    readonly paidShare: ShareInterval | null;
+  };
   /** The scores as they were recorded, of both parts, by the version that gave them. */
   readonly byVersion: readonly (ScoreFigures & { readonly version: string })[];
   readonly gaps: readonly ArchiveGap[];
@@ -83,7 +89,11 @@ export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<
     after: best === null ? null : smoothingQuality(later, best),
     change,
     holds: change !== null && change.brier !== null && change.brier.high < 0,
-    newClients: { paid: sumOf(newOnes, 'paid'), unpaid: sumOf(newOnes, 'unpaid') },
+    newClients: {
+      paid: sumOf(newOnes, 'paid'),
+      unpaid: sumOf(newOnes, 'unpaid'),
+      paidShare: paidShareOf(newOnes),
+    },
     byVersion: [...Map.groupBy(groups, ({ ruleVersion }) => ruleVersion)].map(([version, some]) => ({
       version,
       ...scoreFigures(some, ({ recordedScore }) => recordedScore),

@@ -1,15 +1,17 @@
-import { bootstrapInterval, type Estimate } from '../../statistics/bootstrap.ts';
+import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
 import {
   areaUnderCurve,
+  binOf,
   brierScore,
-  calibrationError,
+  calibrationGaps,
   type ReliabilityBin,
   reliability,
   type ScoredOrders,
 } from '../../statistics/calibration.ts';
-import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
+import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
 
-/** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said. */
+/** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said, as of one client. */
 export interface ScoreFigures {
   readonly orders: number;
   readonly brier: Estimate | null;
@@ -18,7 +20,7 @@ export interface ScoreFigures {
   readonly reliability: readonly ReliabilityRow[];
 }
 
-/** A tenth of the scores, and the share of its orders that were paid with its interval. */
+/** A tenth of the scores, and the share of its orders that were paid with its interval by client. */
 export interface ReliabilityRow extends Omit<ReliabilityBin, 'paidShare'> {
   readonly paidShare: ShareInterval;
 }
@@ -40,18 +42,59 @@ export function scoreFigures<Group extends ClusteredOrders>(
   scoring: Scoring<Group>,
 ): ScoreFigures {
   const scored = new ClusteredScores(groups, scoring);
-  const estimate = (figure: Figure) =>
-    bootstrapInterval(scored.clusters, (drawn) => figure(scored.drawn(drawn)));
+  const estimate = (figure: Figure) => scored.interval((drawn) => figure(scored.drawn(drawn)));
   return {
     orders: groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0),
     brier: estimate(brierScore),
     auc: estimate(areaUnderCurve),
-    calibrationError: estimate(calibrationError),
-    reliability: reliability(scored.drawn(new Uint32Array(scored.clusters).fill(1))).map((bin) => ({
-      ...bin,
-      paidShare: shareInterval(Math.round(bin.paidShare * bin.count), bin.count) ?? NO_SHARE,
-    })),
+    calibrationError: calibrationErrorOf(scored),
+    reliability: reliabilityRows(groups, scoring, scored),
   };
+}
+
+/**
+ * The calibration error with its interval. The error of a draw is larger than that of the orders, as theirs is larger than
+ * the true one: chance moves a bin away from the score more often than towards it. So the interval is not that of the
+ * draws. Its lower end is the error less how far draws lie from the orders, bin by bin, which the error can at most be
+ * off by; its upper end is what the draws exceed the error by, taken off (the basic bootstrap of Davison and Hinkley,
+ * Bootstrap methods and their application, 1997).
+ */
+function calibrationErrorOf<Group extends ClusteredOrders>(scored: ClusteredScores<Group>): Estimate | null {
+  const seen = calibrationGaps(scored.all());
+  const [error = null, distance = null] = scored.intervals((drawn) => {
+    const gaps = calibrationGaps(scored.drawn(drawn));
+    return gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
+  });
+  if (error === null || distance === null) return null;
+  const { value, low } = error;
+  return { value, low: Math.max(0, value - distance.high), high: Math.max(value, 2 * value - low) };
+}
+
+function total(gaps: readonly number[], less: readonly number[] = []): number {
+  return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
+}
+
+function reliabilityRows<Group extends ClusteredOrders>(
+  groups: readonly Group[],
+  scoring: Scoring<Group>,
+  scored: ClusteredScores<Group>,
+): readonly ReliabilityRow[] {
+  const byBin = Map.groupBy(groups, (group) => binOf(scoring(group)));
+  const bins = reliability(scored.all());
+  return bins.map((bin) => ({
+    ...bin,
+    paidShare: paidShareOf(byBin.get(binOf(bin.from)) ?? []) ?? NO_SHARE,
+  }));
+}
+
+/** Share of the orders that were paid, with its interval by client; null without an order. */
+export function paidShareOf(groups: readonly ClusteredOrders[]): ShareInterval | null {
+  const clusters = new Map<number, ClusterCount>();
+  for (const { cluster, paid, unpaid } of groups) {
+    const { part, whole } = clusters.get(cluster) ?? { part: 0, whole: 0 };
+    clusters.set(cluster, { part: part + paid, whole: whole + paid + unpaid });
+  }
+  return clusteredInterval(clusters.values());
 }
 
 /** By how much the figure of one scoring exceeds that of another on the same orders. */
@@ -62,7 +105,7 @@ export function differenceOf<Group extends ClusteredOrders>(
   than: Scoring<Group>,
 ): Estimate | null {
   const [one, other] = [new ClusteredScores(groups, scoring), new ClusteredScores(groups, than)];
-  return bootstrapInterval(one.clusters, (drawn) => {
+  return one.interval((drawn) => {
     const a = figure(one.drawn(drawn));
     const b = figure(other.drawn(drawn));
     return a === null || b === null ? null : a - b;
@@ -93,6 +136,21 @@ class ClusteredScores<Group extends ClusteredOrders> {
       score: Int32Array.from(scores, (score) => places.get(score) ?? 0),
       counts: Float64Array.from(groups.flatMap(({ paid, unpaid }) => [paid, unpaid])),
     };
+  }
+
+  /** By drawing clients again; null where there is one only, who cannot be drawn in different ways. */
+  interval(figure: (drawn: Uint32Array) => number | null): Estimate | null {
+    return this.clusters < 2 ? null : bootstrapInterval(this.clusters, figure);
+  }
+
+  /** The same of several figures. */
+  intervals(figures: (drawn: Uint32Array) => readonly (number | null)[]): readonly (Estimate | null)[] {
+    return this.clusters < 2 ? [] : bootstrapIntervals(this.clusters, figures);
+  }
+
+  /** The orders by score. */
+  all(): readonly ScoredOrders[] {
+    return this.drawn(new Uint32Array(this.clusters).fill(1));
   }
 
   /** The orders by score, as often as their clusters were drawn. */

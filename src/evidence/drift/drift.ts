@@ -5,8 +5,8 @@ import { VERDICTS } from '../../rules/rule-set.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { type VerdictMix, verdictMix } from '../backtest/verdict-mix.ts';
-import { type ScoreFigures, scoreFigures } from '../calibrate/score-figures.ts';
-import { type ScoredGroup, scoredOrders } from '../calibrate/scored-orders.ts';
+import { paidShareOf, type ScoreFigures, scoreFigures } from '../calibrate/score-figures.ts';
+import { scoredOrders } from '../calibrate/scored-orders.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
@@ -100,13 +100,4 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
     clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
   );
   return { decisions: total('decisions'), clients: total('clients'), verdicts };
-}
-
-function paidShareOf(groups: readonly ScoredGroup[]): ShareInterval | null {
-  const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster).values()];
-  const sum = (some: readonly ScoredGroup[], of: 'paid' | 'unpaid') =>
-    some.reduce((total, group) => total + group[of], 0);
-  return clusteredInterval(
-    clusters.map((some) => ({ part: sum(some, 'paid'), whole: sum(some, 'paid') + sum(some, 'unpaid') })),
-  );
 }

@@ -1,14 +1,20 @@
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { CLUSTERED_ORDERS_MIN, type ClusterCount, clusteredShare } from '../../statistics/clustered-share.ts';
-import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
+import { clusteredShare } from '../../statistics/clustered-share.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
+import { OrderClusters } from './order-clusters.ts';
+import type { OrderTally } from './order-tally.ts';
 import type { OrderCounts } from './rule-report.ts';
 
-/** What became of the orders for which a rule matched and was skipped: what it costs and saves elsewhere, as seen. */
-export interface HoldoutFigures {
+/**
+ * What became of the orders for which a rule matched and was skipped: what it costs and saves elsewhere, as seen.
+ * Beside it the rule's orders for which it was not skipped.
+ */
+export interface HoldoutReport {
   /** Of the clients, as the rule has it. */
   readonly share: number;
   readonly orders: OrderCounts;
@@ -16,41 +22,26 @@ export interface HoldoutFigures {
   readonly paidShare: ShareInterval | null;
   /** Sums of their amounts, by currency. */
   readonly amount: Readonly<Record<string, OrderCounts>>;
-}
-
-/** The same beside those of the rule's orders for which it was not skipped. */
-export interface HoldoutReport extends HoldoutFigures {
   readonly others: {
     readonly orders: OrderCounts;
-    /** Of those with a known outcome, each order counted once; null for too few. */
+    /** The same of these. */
     readonly paidShare: ShareInterval | null;
   };
-}
-
-/** `matched` are all orders that the rule matched, held out or not. */
-export function besideOthers(held: HoldoutFigures, matched: OrderCounts): HoldoutReport {
-  const others = (fate: keyof OrderCounts) => Math.max(0, matched[fate] - held.orders[fate]);
-  const orders = { paid: others('paid'), unpaid: others('unpaid'), unknown: others('unknown') };
-  const known = orders.paid + orders.unpaid;
-  const paidShare = known < CLUSTERED_ORDERS_MIN ? null : shareInterval(orders.paid, known);
-  return { ...held, others: { orders, paidShare } };
 }
 
 /** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */
 export async function holdoutFigures(
   { duck }: Evidence,
   rules: RuleSet,
-): Promise<ReadonlyMap<string, HoldoutFigures>> {
+): Promise<ReadonlyMap<string, HeldOrders>> {
   const shares = [...holdoutShares(rules)];
-  const tallies = new Map<string, HeldOrders>(shares.map(([rule]) => [rule, new HeldOrders()]));
+  const tallies = new Map(shares.map(([rule, share]) => [rule, new HeldOrders(share)]));
   if (shares.length > 0 && (await columnsOf(duck, 'decisions')).includes('held_out'))
     for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);
-  return new Map(
-    shares.map(([rule, share]) => [rule, (tallies.get(rule) ?? new HeldOrders()).figures(share)]),
-  );
+  return tallies;
 }
 
-const HELD_ORDERS_SQL = `SELECT rule, client_hash::VARCHAR AS client, currency, fate, count(*)::DOUBLE AS orders,
+const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, count(*)::DOUBLE AS orders,
     sum(amount)::DOUBLE AS amount
   FROM (SELECT DISTINCT unnest(held_out) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
     WHERE held_out IS NOT NULL)
@@ -58,24 +49,40 @@ const HELD_ORDERS_SQL = `SELECT rule, client_hash::VARCHAR AS client, currency, 
 
 const FATES = { PAID: 'paid', UNPAID: 'unpaid', UNKNOWN: 'unknown' } as const;
 
-class HeldOrders {
+/** Orders for which one rule was skipped. */
+export class HeldOrders {
+  readonly #share: number;
   readonly #orders = { paid: 0, unpaid: 0, unknown: 0 };
   readonly #amount: Record<string, { paid: number; unpaid: number; unknown: number }> = {};
-  readonly #clients = new Map<string, ClusterCount>();
+  readonly #clusters = new OrderClusters();
 
-  add({ client, currency, fate, orders, amount }: Readonly<Record<string, unknown>>): void {
+  /** Of the clients, as the rule has it. */
+  constructor(share: number) {
+    this.#share = share;
+  }
+
+  add({ cluster, currency, fate, orders, amount }: Readonly<Record<string, unknown>>): void {
     const kind = fate === 'PAID' || fate === 'UNPAID' ? FATES[fate] : FATES.UNKNOWN;
     this.#orders[kind] += Number(orders);
     const sums = this.#amount[String(currency)] ?? { paid: 0, unpaid: 0, unknown: 0 };
     this.#amount[String(currency)] = { ...sums, [kind]: sums[kind] + Number(amount) };
-    if (kind === 'unknown') return;
-    const { part, whole } = this.#clients.get(String(client)) ?? { part: 0, whole: 0 };
-    const paid = kind === 'paid' ? Number(orders) : 0;
-    this.#clients.set(String(client), { part: part + paid, whole: whole + Number(orders) });
+    if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
+    if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
   }
 
-  figures(share: number): HoldoutFigures {
-    const paidShare = clusteredShare([...this.#clients.values()]);
-    return { share, orders: this.#orders, paidShare, amount: this.#amount };
+  /** `matched` are all orders that the rule matched, held out or not. */
+  besideOthers(matched: OrderTally): HoldoutReport {
+    const held = this.#orders;
+    const others = (fate: keyof OrderCounts) => Math.max(0, matched.orders[fate] - held[fate]);
+    return {
+      share: this.#share,
+      orders: held,
+      paidShare: clusteredShare(this.#clusters.counts('paid')),
+      amount: this.#amount,
+      others: {
+        orders: { paid: others('paid'), unpaid: others('unpaid'), unknown: others('unknown') },
+        paidShare: clusteredShare(matched.clusters.without(this.#clusters).counts('paid')),
+      },
+    };
   }
 }

@@ -1,6 +1,7 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { clusterOf } from '../source/client-clusters.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import type { Judgement } from './judgement.ts';
@@ -25,6 +26,16 @@ export interface OrderGroup {
   readonly amount: number;
 }
 
+/** Orders with a known outcome that the same rules matched, of one place and one cluster of clients. */
+export interface KnownOrders {
+  /** The matching rules by their places. */
+  readonly matched: readonly number[];
+  readonly place: number;
+  readonly cluster: number;
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
 /** What came after the WAIT verdicts of a rule, counted in orders. */
 export interface WaitGroup {
   readonly rule: string;
@@ -37,6 +48,7 @@ export interface WaitGroup {
 export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
   readonly orders: readonly OrderGroup[];
+  readonly known: readonly KnownOrders[];
   readonly waits: readonly WaitGroup[];
 }
 
@@ -90,9 +102,11 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
     return { judgement, place: numberOf(row['place']) ?? 0, decisions: numberOf(row['decisions']) ?? 0 };
   });
   await makeMasks(duck, codeColumns, judged, parts.rules);
+  await makeAsked(duck, codeColumns, parts.rules);
   return {
     decisions,
-    orders: await orderGroups(duck, codeColumns, parts.rules),
+    orders: await orderGroups(duck, parts.rules),
+    known: await knownOrders(duck, parts.rules),
     waits: await waitGroups(duck),
   };
 }
@@ -112,19 +126,24 @@ async function makeMasks(
   if (values.length > 0) await duck.run(`INSERT INTO masks VALUES ${values.join(', ')}`);
 }
 
-async function orderGroups(
-  duck: Duck,
-  codeColumns: readonly string[],
-  rules: number,
-): Promise<readonly OrderGroup[]> {
+/** A table of the orders that can be judged, each with all rules that matched it. */
+async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
-  const rows = await duck.rows(`
-    SELECT ${masks.join(', ')}, place, ${fateSql('report')} AS fate, granted, count(*) AS orders, sum(amount) AS amount
+  await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
+    SELECT ${masks.join(', ')}, place, cluster, amount, granted, ${fateSql('report')} AS fate
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
+        ${clusterOf('any_value(client_hash)')} AS cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
-    ) LEFT JOIN told USING (order_key) GROUP BY ALL`);
+    ) LEFT JOIN told USING (order_key)`);
+}
+
+async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGroup[]> {
+  const masks = masksOf(rules);
+  const rows = await duck.rows(`
+    SELECT ${masks.join(', ')}, place, fate, granted, count(*) AS orders, sum(amount) AS amount
+    FROM asked GROUP BY ALL`);
   return rows.map((row) => ({
     matched: placesOf(masks.map((mask) => bigOf(row, mask))),
     place: numberOf(row['place']) ?? 0,
@@ -133,6 +152,28 @@ async function orderGroups(
     orders: numberOf(row['orders']) ?? 0,
     amount: numberOf(row['amount']) ?? 0,
   }));
+}
+
+async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrders[]> {
+  const masks = masksOf(rules);
+  const matchedBy = new Map<string, readonly number[]>();
+  const known: KnownOrders[] = [];
+  const sql = `SELECT ${masks.join(', ')}, place, cluster, count(*) FILTER (fate = 'PAID')::DOUBLE AS paid,
+      count(*) FILTER (fate = 'UNPAID')::DOUBLE AS unpaid
+    FROM asked WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL`;
+  for await (const batch of duck.batches(sql)) {
+    const bits = masks.map((mask) => batch.integers(mask));
+    const [places, clusters] = [batch.numbers('place'), batch.numbers('cluster')];
+    const [paid, unpaid] = [batch.numbers('paid'), batch.numbers('unpaid')];
+    for (const [row, place] of places.entries()) {
+      const numbers = bits.map((mask) => mask[row] ?? 0n);
+      const matched = matchedBy.get(numbers.join()) ?? placesOf(numbers);
+      matchedBy.set(numbers.join(), matched);
+      const counts = { paid: paid[row] ?? 0, unpaid: unpaid[row] ?? 0 };
+      known.push({ matched, place: place ?? 0, cluster: clusters[row] ?? 0, ...counts });
+    }
+  }
+  return known;
 }
 
 /** The first grant of the client after each wait, whichever order it was for, and what became of that order. */

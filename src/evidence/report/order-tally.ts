@@ -1,9 +1,13 @@
 import type { OrderFate } from '../../archive/order-fate.ts';
-import { shareInterval } from '../../statistics/share-interval.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { OrderClusters } from './order-clusters.ts';
 import type { OrderCounts, RuleFigures } from './rule-report.ts';
 
 /** Sums up decisions and orders of one rule. */
 export class OrderTally {
+  /** Of those with a known outcome. */
+  readonly clusters = new OrderClusters();
   readonly #decisions = { matched: 0, decided: 0, sole: 0 };
   readonly #orders = new FateSums();
   readonly #amounts = new Map<string, FateSums>();
@@ -23,11 +27,14 @@ export class OrderTally {
     return this.#orders.counts();
   }
 
-  /** `base` are all orders, with which the rule's are compared; `otherwise` cannot be left out. */
-  figures(base: OrderCounts, isOtherwise: boolean): RuleFigures {
-    const { orders } = this;
-    const share = unpaidShare(orders);
-    const baseShare = unpaidShare(base);
+  /** Of the orders with a known outcome. */
+  get unpaidShare(): ShareInterval | null {
+    return clusteredInterval(this.clusters.counts('unpaid'));
+  }
+
+  /** `baseShare` is that of all orders, with which the rule's is compared; `otherwise` cannot be left out. */
+  figures(baseShare: ShareInterval | null, isOtherwise: boolean): RuleFigures {
+    const { orders, unpaidShare: share } = this;
     return {
       matched: this.#decisions.matched,
       decided: this.#decisions.decided,
@@ -43,11 +50,6 @@ export class OrderTally {
       ),
     };
   }
-}
-
-/** Of the orders with a known outcome. */
-export function unpaidShare({ paid, unpaid }: OrderCounts) {
-  return shareInterval(unpaid, paid + unpaid);
 }
 
 /** Twelve digits: sums of doubles end in digits that nobody asked for. */

@@ -3,10 +3,10 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells } from './fact-cells.ts';
-import { besideOthers, type HoldoutFigures, holdoutFigures } from './holdout-figures.ts';
+import { type HeldOrders, holdoutFigures } from './holdout-figures.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
 import { orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
-import { OrderTally, unpaidShare } from './order-tally.ts';
+import { OrderTally } from './order-tally.ts';
 import { numberPlaces, type Places } from './places.ts';
 import type { Report, RuleReport, SliceName } from './rule-report.ts';
 import { valuesOf, vectorCodes } from './vector-codes.ts';
@@ -56,7 +56,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     ownDecisions: own?.decisions ?? 0,
     undecidable: { count: sums.undecidable, facts: await missingFacts(evidence, cells, sums.undecidable) },
     orders: sums.all.orders,
-    unpaidShare: unpaidShare(sums.all.orders),
+    unpaidShare: sums.all.unpaidShare,
     technical: sums.technical,
     by,
     rules: sums.rules(await holdoutFigures(evidence, rules)),
@@ -92,31 +92,35 @@ class ReportSums {
   }
 
   /** Gives how many decisions the pass had. */
-  add({ decisions, orders, waits }: PassResult): number {
+  add({ decisions, orders, known, waits }: PassResult): number {
     for (const group of decisions) this.#addDecisions(group);
     for (const group of orders) this.#addOrders(group);
+    for (const some of known) this.#addKnown(some);
     for (const wait of waits) this.#addWait(wait);
     return decisions.reduce((sum, group) => sum + group.decisions, 0);
   }
 
-  rules(holdouts: ReadonlyMap<string, HoldoutFigures>): readonly RuleReport[] {
+  rules(holdouts: ReadonlyMap<string, HeldOrders>): readonly RuleReport[] {
+    const shareOfAll = this.all.unpaidShare;
+    const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
     return this.#named.map(({ file, name, verdict }, place) => {
       const isOtherwise = name === OTHERWISE;
       const by = this.#places.slices.map((slice) => ({
         slice,
         ...(this.#slices.get(slice)?.[place] ?? new OrderTally()).figures(
-          this.#allOfSlices.get(slice)?.orders ?? NO_ORDERS,
+          sharesOfSlices.get(slice) ?? null,
           isOtherwise,
         ),
       }));
-      const figures = (this.#tallies[place] ?? new OrderTally()).figures(this.all.orders, isOtherwise);
+      const tally = this.#tallies[place] ?? new OrderTally();
+      const figures = tally.figures(shareOfAll, isOtherwise);
       const held = holdouts.get(`${file.replace('.yaml', '')}/${name}`);
       return {
         file,
         name,
         ...figures,
         afterWait: verdict === 'WAIT' ? (this.#waits.get(name) ?? NO_WAITS) : null,
-        holdout: held === undefined ? null : besideOthers(held, figures.orders),
+        holdout: held === undefined ? null : held.besideOthers(tally),
         ...(by.length === 0 ? {} : { by }),
       };
     });
@@ -145,6 +149,14 @@ class ReportSums {
       for (const rule of matched) tallies[rule]?.addOrders(fate, currency, orders, amount);
   }
 
+  #addKnown({ matched, place, cluster, paid, unpaid }: PassResult['known'][number]): void {
+    const { slice } = this.#places.of(place);
+    this.all.clusters.add(cluster, paid, unpaid);
+    if (slice !== null) this.#allOfSlices.get(slice)?.clusters.add(cluster, paid, unpaid);
+    for (const tallies of this.#talliesAt(place))
+      for (const rule of matched) tallies[rule]?.clusters.add(cluster, paid, unpaid);
+  }
+
   #addWait({ rule, orders, granted, paid }: WaitGroup): void {
     const before = this.#waits.get(rule) ?? NO_WAITS;
     this.#waits.set(rule, {
@@ -161,7 +173,6 @@ class ReportSums {
   }
 }
 
-const NO_ORDERS = { paid: 0, unpaid: 0, unknown: 0 };
 const NO_WAITS = { orders: 0, granted: 0, paid: 0 };
 
 /** The facts that the rules ask and some decisions do not have. */

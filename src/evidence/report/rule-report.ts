@@ -21,7 +21,7 @@ export interface RuleFigures {
   readonly sole: number | null;
   /** Orders with a decision that it matched, each once. */
   readonly orders: OrderCounts;
-  /** Of its orders with a known outcome; null without one. */
+  /** Of its orders with a known outcome, with an interval for orders that hang together by client; null without one. */
   readonly unpaidShare: ShareInterval | null;
   /** Its unpaid share over that of all orders; null when either has none. */
   readonly lift: number | null;

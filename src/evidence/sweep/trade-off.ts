@@ -6,12 +6,9 @@ import type { ByOutcome } from '../backtest/aftermath.ts';
 /** Orders that something happened to: how many, which share of all like them, and their money. */
 export interface Effect {
   readonly orders: number;
-  /**
-   * Of all paid, or unpaid, orders of the part; by a bootstrap over clients, or by Wilson's interval for clustered
-   * orders where there are too few for that. Null without such orders.
-   */
+  /** Of all paid, or unpaid, orders of the part, with an interval for orders that hang together by client. Null without such orders. */
   readonly share: Estimate | null;
-  /** By currency, by the same bootstrap. */
+  /** By currency, by a bootstrap over clients. */
   readonly amount: Readonly<Record<string, Estimate>>;
 }
 
@@ -66,7 +63,7 @@ export async function timePart(duck: Duck, part: PartName, splitAt: number): Pro
   };
 }
 
-/** What each side did to the orders of a part, with intervals by bootstrap over clients. */
+/** What each side did to the orders of a part, with intervals by client. */
 export function tradeOffs(sums: ClientSums): readonly TradeOff[] {
   return Array.from({ length: sums.sides }, (_, side) => ({
     unpaidStopped: effectOf(sums, 'unpaidStopped', side),
@@ -85,7 +82,7 @@ export interface AddedEffect {
 export interface AddedOrders {
   /** Less than 0 where the one before it did it to more of them. */
   readonly orders: number;
-  /** Of all unpaid, or paid, orders of the part, by a bootstrap over clients; null without such orders. */
+  /** Of all unpaid, or paid, orders of the part, with its interval by client; null without such orders. */
   readonly share: Estimate | null;
 }
 
@@ -105,9 +102,10 @@ function addedOrders({ clients, columns }: ClientSums, name: keyof TradeOff, sid
     column(EFFECTS[name][0]),
   ];
   const added = after.map((orders, client) => orders - (before[client] ?? 0));
-  const share = isTooFew(added, all)
-    ? clusteredInterval(countsOf(added, all))
-    : bootstrapInterval(clients, (drawn) => totalShare(added, all, drawn));
+  // Where one rule set blocks what another one does not and the other way round, there is no share of successes.
+  const share = added.some((count) => count < 0)
+    ? bootstrapInterval(clients, (drawn) => totalShare(added, all, drawn))
+    : clusteredInterval(countsOf(added, all));
   return { orders: sumOf(added), share };
 }
 
@@ -168,29 +166,16 @@ function effectOf({ clients, currencies, columns }: ClientSums, name: keyof Trad
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
-  const [share = null, ...amounts] = bootstrapIntervals(clients, (drawn) => [
-    totalShare(orders, all, drawn),
-    ...money.map((sums) => total(sums, drawn)),
-  ]);
+  const amounts = bootstrapIntervals(clients, (drawn) => money.map((sums) => total(sums, drawn)));
   const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
     const estimate = amounts[place];
     return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
   });
   return {
     orders: sumOf(orders),
-    share: isTooFew(orders, all) ? clusteredInterval(countsOf(orders, all)) : share,
+    share: clusteredInterval(countsOf(orders, all)),
     amount: Object.fromEntries(amount),
   };
-}
-
-/** Draws of a handful of orders hardly vary: nobody refused would come out as surely nobody. */
-const RESAMPLED_MIN = 10;
-
-function isTooFew(orders: Float64Array, all: Float64Array): boolean {
-  const [part, whole] = [sumOf(orders), sumOf(all)];
-  // Where one rule set blocks what another one does not and the other way round, there is no share of successes.
-  if (orders.some((count) => count < 0)) return false;
-  return Math.min(part, whole - part) < RESAMPLED_MIN;
 }
 
 function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
+import { HeldOrders } from '../../../src/evidence/report/holdout-figures.ts';
+import { OrderTally } from '../../../src/evidence/report/order-tally.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { clusteredShare } from '../../../src/statistics/clustered-share.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
@@ -59,5 +62,23 @@ describe('the holdout in the report', () => {
 
   it('is the same from the exported journal', async () => {
     expect(await figures(lived.journal)).to.deep.equal(await figures(lived.archive));
+  });
+});
+
+describe('the orders that a rule did refuse, beside those of a holdout', () => {
+  it('have an interval that takes the orders of a client together, too', () => {
+    const [matched, held] = [new OrderTally(), new HeldOrders(0.5)];
+    const refused = Array.from({ length: 20 }, (_, client) => ({ part: client % 2 === 0 ? 4 : 0, whole: 4 }));
+    for (const [client, { part, whole }] of refused.entries()) {
+      matched.clusters.add(client, part, whole - part);
+      matched.addOrders('PAID', 'EUR', part, 0);
+      matched.addOrders('UNPAID', 'EUR', whole - part, 0);
+    }
+    matched.clusters.add(20, 1, 0);
+    matched.addOrders('PAID', 'EUR', 1, 0);
+    held.add({ cluster: 20, currency: 'EUR', fate: 'PAID', orders: 1, amount: 0 });
+    const { others } = held.besideOthers(matched);
+    expect(others.orders).to.deep.equal({ paid: 40, unpaid: 40, unknown: 0 });
+    expect(others.paidShare).to.deep.equal(clusteredShare(refused));
   });
 });

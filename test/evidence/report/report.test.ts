@@ -4,7 +4,7 @@ import { report } from '../../../src/evidence/report/report.ts';
 import type { Report, RuleReport, SliceName } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { shareInterval } from '../../../src/statistics/share-interval.ts';
+import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
@@ -52,14 +52,36 @@ describe('the report on rules', () => {
     const { orders, unknownReasons, technical } = found;
     for (const count of [orders.paid, orders.unpaid, orders.unknown, technical]) expect(count).to.be.above(0);
     expect(unknownReasons.neverGranted + unknownReasons.notReported).to.equal(orders.unknown);
-    expect(found.unpaidShare).to.deep.equal(shareInterval(orders.unpaid, orders.paid + orders.unpaid));
   });
 
   it("compares a rule's unpaid share with that of all orders", () => {
     const { unpaidShare, lift, orders } = ruleOf(found, 'attempt-unpaid');
-    expect(unpaidShare).to.deep.equal(shareInterval(orders.unpaid, orders.paid + orders.unpaid));
+    expect(unpaidShare?.value).to.be.closeTo(orders.unpaid / (orders.paid + orders.unpaid), 1e-12);
     expect(lift).to.equal((unpaidShare?.value ?? 0) / (found.unpaidShare?.value ?? 1));
     expect(ruleOf(found, 'no-javascript')).to.deep.include({ matched: 0, unpaidShare: null, lift: null });
+  });
+
+  it('takes the orders of a client together in the intervals of unpaid shares, of all and of a rule', async () => {
+    const byClient = (matching: string) =>
+      withEvidence(all(lived.archive), async ({ duck }) => {
+        const rows = await duck.rows(
+          `SELECT client_hash::VARCHAR AS client, count(*) FILTER (fate = 'UNPAID')::INT AS part, count(*)::INT AS whole
+           FROM orders WHERE fate IN ('PAID', 'UNPAID') AND (client_hash, order_ref) IN
+             (SELECT (client_hash, order_ref) FROM decisions WHERE ${matching}) GROUP BY client`,
+        );
+        return rows.map((row) => ({ part: Number(row['part']), whole: Number(row['whole']) }));
+      });
+    const paidBefore = found.rules.find(({ name }) => name === 'has-paid')?.unpaidShare;
+    for (const [share, clients] of [
+      [found.unpaidShare, await byClient('true')],
+      [paidBefore, await byClient('fact_paidCount >= 1')],
+    ] as const) {
+      const expected = clusteredInterval(clients);
+      expect(clients.some(({ whole }) => whole > 1)).to.equal(true);
+      expect(share?.value).to.be.closeTo(expected?.value ?? 0, 1e-9);
+      expect(share?.low).to.be.closeTo(expected?.low ?? 0, 1e-9);
+      expect(share?.high).to.be.closeTo(expected?.high ?? 0, 1e-9);
+    }
   });
 
   it('sums up amounts by currency, those of the rules that part the decisions to those of all', async () => {

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { type Calibration, calibrate, type SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
 import type { ReliabilityRow, ScoreFigures } from '../../../evidence/calibrate/score-figures.ts';
 import type { EvidenceSpan } from '../../../evidence/source/evidence.ts';
-import { shareInterval } from '../../../statistics/share-interval.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
 import { print } from '../../print.ts';
@@ -101,14 +100,14 @@ function qualityTable(version: string, before: SmoothingQuality, after: Smoothin
 }
 
 function verdictText({ change, holds, newClients, orders }: Calibration): string {
-  const { paid, unpaid } = newClients;
+  const { paid, unpaid, paidShare } = newClients;
   const theirs = Math.abs(paid - 0.5 * (paid + unpaid)) / Math.max(1, orders.later);
   const same = change?.brier?.low === 0 && change.brier.high === 0;
   return [
     same
       ? 'The smoothing is already the one that fits best.'
       : `The Brier score changes by ${estimateText(change?.brier ?? null)}: ${holds ? 'it gets better beyond chance' : 'chance explains that, so keep what there is'}.`,
-    `${countText(paid + unpaid)} of the orders are of clients without a final outcome, whose score is 0.5000 by the interface; ${shareText(shareInterval(paid, paid + unpaid))} of them were paid. That alone is ${theirs.toFixed(4)} of calibration error, and no smoothing moves it.`,
+    `${countText(paid + unpaid)} of the orders are of clients without a final outcome, whose score is 0.5000 by the interface; ${shareText(paidShare)} of them were paid. That alone is ${theirs.toFixed(4)} of calibration error, and no smoothing moves it.`,
   ].join('\n');
 }
 

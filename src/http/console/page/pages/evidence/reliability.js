@@ -42,7 +42,7 @@ function Found({ found, session }) {
     <p class="faint">
       Fitted on ${count(orders.earlier)} orders from ${dateTime(from)}, shown on the
       ${' '}${count(orders.later)} from ${dateTime(splitAt)} to ${dateTime(to)}; of
-      ${' '}${count(orders.unknown)} nothing is known. Intervals are of 95 %, by a bootstrap over clients.
+      ${' '}${count(orders.unknown)} nothing is known. Intervals are of 95 %, by client.
     </p>
     <${Gaps} gaps=${gaps} />
     <${NewClients} of=${newClients} all=${orders.later} />
@@ -83,12 +83,12 @@ function isSame(one, other) {
  * The part of the calibration error that no smoothing moves.
  * @param {{ of: Calibration['newClients'], all: number }} props
  */
-function NewClients({ of: { paid, unpaid }, all }) {
+function NewClients({ of: { paid, unpaid, paidShare }, all }) {
   const some = paid + unpaid;
   if (some === 0) return null;
   return html`<p class="faint">
     ${count(some)} of the later orders are of clients without a final outcome, whose score is 0.5000 by the
-    ${' '}interface; ${intervalText(shareOf(paid, some))} of them were paid. That alone is
+    ${' '}interface; ${intervalText(paidShare ?? shareOf(paid, some))} of them were paid. That alone is
     ${' '}${(Math.abs(paid - some / 2) / Math.max(1, all)).toFixed(4)} of calibration error, and no smoothing
     ${' '}moves it.
   </p>`;

@@ -40,7 +40,7 @@ export function TradeOffCurve({ report, session, draft }) {
     <p class="faint">
       ${report.version}, on orders from ${dateTime(later.from)} to ${dateTime(later.to)}:${' '}
       ${count(later.orders.paid)} paid, ${count(later.orders.unpaid)} unpaid,
-      ${' '}${count(later.orders.unknown)} unknown. Intervals are of 95 %, by a bootstrap over clients.
+      ${' '}${count(later.orders.unknown)} unknown. Intervals are of 95 %, by client.
     </p>
     <${HeldOut} side=${`${report.version} as it is`} heldOut=${swept[present]?.heldOut ?? []} />
     <${Gaps} gaps=${report.span.gaps} />

@@ -1,0 +1,34 @@
+import type { ClusterCount } from '../../statistics/clustered-share.ts';
+
+/** Orders with a known outcome by the cluster of their clients: the orders of one client hang together. */
+export class OrderClusters {
+  readonly #paid = new Map<number, number>();
+  readonly #unpaid = new Map<number, number>();
+
+  add(cluster: number, paid: number, unpaid: number): void {
+    this.#paid.set(cluster, (this.#paid.get(cluster) ?? 0) + paid);
+    this.#unpaid.set(cluster, (this.#unpaid.get(cluster) ?? 0) + unpaid);
+  }
+
+  /** Of each cluster, which part of the orders was paid, or was not. */
+  counts(fate: 'paid' | 'unpaid'): readonly ClusterCount[] {
+    const parts = fate === 'paid' ? this.#paid : this.#unpaid;
+    // In order, so that sums come out the same to the last digit.
+    const inOrder = [...this.#paid].toSorted(([a], [b]) => a - b);
+    return inOrder.map(([cluster, paid]) => ({
+      part: parts.get(cluster) ?? 0,
+      whole: paid + (this.#unpaid.get(cluster) ?? 0),
+    }));
+  }
+
+  /** Without the orders of `some`, which are among these. */
+  without(some: OrderClusters): OrderClusters {
+    const left = new OrderClusters();
+    for (const [cluster, paid] of this.#paid) {
+      const unpaid = this.#unpaid.get(cluster) ?? 0;
+      const [lessPaid, lessUnpaid] = [some.#paid.get(cluster) ?? 0, some.#unpaid.get(cluster) ?? 0];
+      left.add(cluster, Math.max(0, paid - lessPaid), Math.max(0, unpaid - lessUnpaid));
+    }
+    return left;
+  }
+}
