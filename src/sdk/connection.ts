@@ -22,9 +22,9 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** The access key; keep it as a secret. */
   readonly accessKey: string;
-  /** For a call with all its tries and the pauses between them; 8000 when absent. */
+  /** For a call with all its tries and the pauses between them; 8000 when absent. Searches, lines and rollouts have 60 s. */
   readonly timeoutMs?: number | undefined;
-  /** For one try; 3000 when absent. Over the rate limit an answer may be delayed by 2 s. */
+  /** For one try; 3000 when absent. Over the rate limit an answer may be delayed by 2 s. Those have 60 s here, too. */
   readonly attemptTimeoutMs?: number | undefined;
   /** How often to try again when a connection fails, no answer comes, or 408, 429, 502, 503 or 504 does; 3 when absent. */
   readonly retriesMax?: number | undefined;

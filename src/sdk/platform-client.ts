@@ -38,7 +38,7 @@ export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
 
 const BATCH_LINES_MAX = 1000;
-/** For a thousand lines, or until every node follows a rollout. */
+/** For a thousand lines, for a search of years, or until every node follows a rollout. */
 const LONG_TIMEOUT_MS = 60_000;
 
 /** What the platform owner tells the service, and may ask of it; every method throws a ScoringError. */
@@ -78,7 +78,7 @@ export class PlatformClient {
   ): Promise<ClientHistory> {
     checkLimit(query);
     const path = clientPath(clientIdKey, '/history', query);
-    return jsonOf(await this.#send('GET', path, undefined, options));
+    return jsonOf(await this.#search(path, options));
   }
 
   /** Forgets the client: all that is kept of it. */
@@ -105,15 +105,15 @@ export class PlatformClient {
   /** A page of an order's, of a client's, or with neither of all: those that fit, newest first, and how far was looked. */
   async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
     checkLimit(query);
-    return jsonOf(await this.#send('GET', `decisions${queryText(query)}`, undefined, options));
+    return jsonOf(await this.#search(`decisions${queryText(query)}`, options));
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<Decision> {
-    return jsonOf(await this.#send('GET', decisionPath(decisionId), undefined, options));
+    return jsonOf(await this.#search(decisionPath(decisionId), options));
   }
 
   async explanation(decisionId: string, options?: CallOptions): Promise<Explanation> {
-    return jsonOf(await this.#send('GET', `${decisionPath(decisionId)}/explanation`, undefined, options));
+    return jsonOf(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
   }
 
   /** The lists of the platform and those of the whole installation, as the node that answers holds them. */
@@ -185,6 +185,19 @@ export class PlatformClient {
       attemptTimeoutMs: LONG_TIMEOUT_MS,
     } as const;
     return this.#connection.send(request, options);
+  }
+
+  /** Searches wait for their turn, and may read years of the archive: a try that gave up would begin again behind the others. */
+  #search(path: string, options: CallOptions | undefined): Promise<Answer> {
+    return this.#connection.send(
+      {
+        method: 'GET',
+        path: `/v1/platform/${path}`,
+        repeatable: true,
+        attemptTimeoutMs: LONG_TIMEOUT_MS,
+      },
+      options,
+    );
   }
 
   /** All of these do the same when they are done twice. */
