@@ -8,7 +8,7 @@ import { checkCurrency, checkDecimal } from './money.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import { type Member, optional, type YamlFile } from './yaml-file.ts';
 
-/** What rule sets go by that name no time zone, such as those from before there was one. */
+/** What rule sets go by that name no time zone. */
 const DEFAULT_TIME_ZONE = 'UTC';
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };

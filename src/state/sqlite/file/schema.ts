@@ -68,7 +68,7 @@ const SCHEMA = `
   ) STRICT;
 `;
 
-/** Every random place that a write touches costs a page in the log, so decisions have no second name any more. */
+/** Takes the names of decisions out of earlier files: every random place that a write touches costs a page in the log. */
 const WITHOUT_DECISION_NAMES = `
   BEGIN IMMEDIATE;
   ALTER TABLE decisions RENAME TO named_decisions;
