@@ -18,6 +18,8 @@ interface AlertCase {
   readonly alert: string;
   /** What Prometheus scrapes every 15 s, in promtool's notation. */
   readonly series: Readonly<Record<string, string>>;
+  /** How often Prometheus looks at the rules; every 15 s when absent. */
+  readonly every?: string;
   /** When it is looked at. */
   readonly at: string;
   /** The labels that it fires with, beside its severity; null when it does not fire. */
@@ -33,6 +35,11 @@ const ANSWERED =
   'scoring_request_duration_seconds_count{job="client-scoring",instance="a",operation="verdict",status="200"}';
 const SHED = 'scoring_shed_total{job="client-scoring",instance="a",operation="score"}';
 const GAP = 'scoring_archive_gap_entries{job="client-scoring",instance="a"}';
+
+const GRANTS =
+  'scoring_verdicts_total{job="client-scoring",instance="a",verdict="GET_NEW",rule="first",arm="active"}';
+const BLOCKS =
+  'scoring_verdicts_total{job="client-scoring",instance="a",verdict="BLOCK",rule="chain",arm="active"}';
 
 /** A node that is there and well. */
 const WELL = { [UP]: '1x400', [BUILD]: '1x400' };
@@ -200,6 +207,38 @@ const CASES: readonly AlertCase[] = [
     at: '6m',
     fires: { kind: 'eviction' },
   },
+  {
+    title: 'is quiet about a few BLOCKs after a day with none',
+    alert: 'ScoringBlocksRise',
+    series: { [GRANTS]: '0+10x5900', [BLOCKS]: '0x5700 1x20 2x20 3x20 4x20 5x20 6x20 7x20 8x20 9x40' },
+    every: '5m',
+    at: '24h30m',
+    fires: null,
+  },
+  {
+    title: 'tells that the share of BLOCK is twice that of a day ago',
+    alert: 'ScoringBlocksRise',
+    series: { [GRANTS]: '0+10x5900', [BLOCKS]: '0+1x5700 5700+5x200' },
+    every: '5m',
+    at: '24h30m',
+    fires: {},
+  },
+  {
+    title: 'tells of many BLOCKs also when nobody was blocked before',
+    alert: 'ScoringBlocksRise',
+    series: { [GRANTS]: '0+10x5900', [BLOCKS]: '_x5700 0+5x200' },
+    every: '5m',
+    at: '24h30m',
+    fires: {},
+  },
+  {
+    title: 'is quiet while the share of BLOCK is what it was a day ago',
+    alert: 'ScoringBlocksRise',
+    series: { [GRANTS]: '0+10x5900', [BLOCKS]: '0+5x5900' },
+    every: '5m',
+    at: '24h30m',
+    fires: null,
+  },
 ];
 
 const RULES: { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] } = parse(
@@ -222,7 +261,7 @@ function fired({ labels, annotations }: AlertRule, more: Readonly<Record<string,
 }
 
 /** What promtool says about a case; null when it holds. */
-function complaint({ alert, series, at, fires }: AlertCase, rulesFile: string): string | null {
+function complaint({ alert, series, every = '15s', at, fires }: AlertCase, rulesFile: string): string | null {
   const file = join(temporaryDirectory(), 'case.yaml');
   const test = {
     interval: '15s',
@@ -231,7 +270,7 @@ function complaint({ alert, series, at, fires }: AlertCase, rulesFile: string): 
       { eval_time: at, alertname: alert, exp_alerts: fires === null ? [] : [fired(ruleOf(alert), fires)] },
     ],
   };
-  writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '15s', tests: [test] }));
+  writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: every, tests: [test] }));
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file]);
   return status === 0 ? null : `${stdout}${stderr}`;
 }
