@@ -1,6 +1,6 @@
 import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
-import { REACHES } from '../../parts/evidence/span.js';
+import { Reach } from '../../parts/evidence/span.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { unsavedCopy } from '../../parts/rules/working-copy.js';
@@ -84,13 +84,7 @@ function Choice({ versions, version, days, item }) {
         ${versions.map((one) => html`<option selected=${one === version}>${one}</option>`)}
       </select>
     <//>
-    <${Field} label="on decisions of">
-      <select name="days">
-        ${REACHES.map(
-          ([value, text]) => html`<option value=${value} selected=${value === days}>${text}</option>`,
-        )}
-      </select>
-    <//>
+    <${Reach} days=${days} />
     <div class="buttons"><button type="submit" class="button-accent">Show</button></div>
   </form>`;
 }

@@ -3,7 +3,7 @@ import { html, useState } from '../../html.js';
 import { BACKTEST } from '../../questions.js';
 import { Field, formValues } from '../form.js';
 import { Trouble } from '../notice.js';
-import { REACHES, sinceDays } from './span.js';
+import { Reach, sinceDays } from './span.js';
 
 /**
  * @import { Refusal } from '../../api.js'
@@ -49,11 +49,7 @@ export function BacktestForm({ children, rules, against, mode, button, onJob }) 
           )}
         </select>
       <//>
-      <${Field} label="on decisions of">
-        <select name="days">
-          ${REACHES.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
-        </select>
-      <//>
+      <${Reach} />
       <div class="buttons">${button}</div>
     </form>
     ${error && html`<${Trouble} error=${error} />`}`;
