@@ -1,5 +1,6 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { type AnswerTable, levelOf, verdictIs, verdictPlaceOf } from './answer-table.ts';
 import type { ClusteredScore } from './score-quality.ts';
@@ -144,9 +145,8 @@ export class Aftermath {
       const outcome = outcomeOf(row);
       const currency = textOf(row['currency']) ?? '';
       const before = amount[currency] ?? NOBODY;
-      const cents = Math.round(100 * cell(row, 'amount')) / 100;
       orders = { ...orders, [outcome]: orders[outcome] + cell(row, 'orders') };
-      amount[currency] = { ...before, [outcome]: before[outcome] + cents };
+      amount[currency] = { ...before, [outcome]: amountSum(before[outcome] + cell(row, 'amount')) };
     }
     return { orders, amount };
   }

@@ -3,6 +3,7 @@ import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
@@ -65,7 +66,7 @@ export class HeldOrders {
     const kind = fate === 'PAID' || fate === 'UNPAID' ? FATES[fate] : FATES.UNKNOWN;
     this.#orders[kind] += Number(orders);
     const sums = this.#amount[String(currency)] ?? { paid: 0, unpaid: 0, unknown: 0 };
-    this.#amount[String(currency)] = { ...sums, [kind]: sums[kind] + Number(amount) };
+    this.#amount[String(currency)] = { ...sums, [kind]: amountSum(sums[kind] + Number(amount)) };
     if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
     if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
   }

@@ -1,6 +1,7 @@
 import type { OrderFate } from '../../archive/order-fate.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { amountSum } from '../source/amount-sum.ts';
 import { OrderClusters } from './order-clusters.ts';
 import type { OrderCounts, RuleFigures } from './rule-report.ts';
 
@@ -52,9 +53,6 @@ export class OrderTally {
   }
 }
 
-/** Twelve digits: sums of doubles end in digits that nobody asked for. */
-const AMOUNT_DIGITS = 12;
-
 class FateSums {
   #paid = 0;
   #unpaid = 0;
@@ -83,7 +81,10 @@ class FateSums {
   }
 
   amounts(): OrderCounts {
-    const round = (value: number) => Number(value.toPrecision(AMOUNT_DIGITS));
-    return { paid: round(this.#paid), unpaid: round(this.#unpaid), unknown: round(this.#unknown) };
+    return {
+      paid: amountSum(this.#paid),
+      unpaid: amountSum(this.#unpaid),
+      unknown: amountSum(this.#unknown),
+    };
   }
 }

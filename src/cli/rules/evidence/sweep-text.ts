@@ -105,6 +105,8 @@ function effectCells({ orders, share }: Effect): readonly string[] {
 
 function amountCell(estimate: Effect['amount'][string] | undefined): string {
   if (estimate === undefined) return '-';
-  const text = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 });
+  const digits = (value: number) =>
+    Math.abs(value) < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 };
+  const text = (value: number) => value.toLocaleString('en', digits(value));
   return `${text(estimate.value)} (${text(estimate.low)} to ${text(estimate.high)})`;
 }

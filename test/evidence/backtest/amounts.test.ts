@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { startService } from '../../service/running-service.ts';
+import { all, livedEvidence } from '../source/lived-evidence.ts';
+import { Workplace } from './backtest-history.ts';
+
+describe('the amounts in a backtest', () => {
+  it('keep what is less than a cent, and show no digits that adding made', async () => {
+    const place = new Workplace();
+    const rules = place.rules('p2.v10');
+    const lived = await livedEvidence(async (store) => {
+      const service = await startService({ store, rules });
+      try {
+        const shop = await service.tenant();
+        for (const [n, amountRequested] of ['0.0001', '0.0002'].entries()) {
+          const order = { clientIdKey: `payer-${n}`, orderRef: `order-${n}` };
+          await shop.verdict({ ...order, amountRequested });
+          service.clock.moveSeconds(1);
+          await shop.outcome(order.clientIdKey, order.orderRef, 'PAID');
+        }
+      } finally {
+        await service.stop();
+      }
+    });
+    const { outcomes } = await withEvidence(all(lived.archive), (evidence) =>
+      backtest(evidence, {
+        candidate: rules,
+        against: null,
+        mode: 'recorded',
+        outcomes: 'granted',
+        rulesOf: () => rules,
+      }),
+    );
+    place.end();
+    expect(outcomes.all.amount).to.deep.equal({ EUR: { paid: 0.0003, unpaid: 0, unknown: 0 } });
+  });
+});
