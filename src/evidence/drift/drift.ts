@@ -56,10 +56,11 @@ export async function drift(
   const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
   const columns = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
   const [earlier, later] = [await mixOf(evidence, splitAt, false), await mixOf(evidence, splitAt, true)];
+  const sizes = [await sizeOf(evidence, splitAt, false), await sizeOf(evidence, splitAt, true)] as const;
   const facts: FactDrift[] = [];
   for (const column of columns) {
     onProgress(facts.length, columns.length + 1);
-    facts.push(await factDrift(duck, column, splitAt, [earlier.clients, later.clients]));
+    facts.push(await factDrift(duck, column, splitAt, sizes));
   }
   const { groups, unknown } = await scoredOrders(evidence, splitAt);
   const part = (mix: typeof earlier, isLater: boolean): DriftPart => {
@@ -100,4 +101,16 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
     clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
   );
   return { decisions: total('decisions'), clients: total('clients'), verdicts };
+}
+
+/**
+ * How many clients with as many decisions each would tell as much as those of a part (Kish, Survey sampling, 1965): one
+ * with most of the decisions moves every share by himself.
+ */
+async function sizeOf({ duck }: Evidence, splitAt: number, isLater: boolean): Promise<number> {
+  const [row = {}] = await duck.rows(
+    `SELECT sum(n) ** 2 / sum(n ** 2) AS size FROM (SELECT count(*)::DOUBLE AS n FROM decisions
+     WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash)`,
+  );
+  return numberOf(row['size']) ?? 0;
 }

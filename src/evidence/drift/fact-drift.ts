@@ -26,12 +26,12 @@ export interface FactDrift {
 /** Other values of a text are one bin. */
 const VALUES_MAX = 20;
 
-/** Compares a column of facts before and from a time on; `clients` are those of both parts. */
+/** Compares a column of facts before and from a time on; `sizes` are the clients of both parts, as many as tell as much with as many decisions each. */
 export async function factDrift(
   duck: Duck,
   column: string,
   splitAt: number,
-  clients: readonly [number, number],
+  sizes: readonly [number, number],
 ): Promise<FactDrift> {
   const later = `decided_at >= make_timestamp_ms(${splitAt})`;
   const bins = await binsOf(duck, column, `NOT (${later})`);
@@ -54,7 +54,7 @@ export async function factDrift(
   const stability = populationStability(
     counts.map(({ earlier }) => earlier),
     counts.map((bin) => bin.later),
-    clients,
+    sizes,
   );
   return { fact: factLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
 }

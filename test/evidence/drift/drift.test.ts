@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { type Drift, drift } from '../../../src/evidence/drift/drift.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { populationStability } from '../../../src/statistics/population-stability.ts';
 import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
@@ -41,6 +42,20 @@ async function liveWithLateReports(store: Store): Promise<void> {
   }
 }
 
+/** Ten payers with one order each, of whom one asks nine times more; a week later the same. */
+async function liveWithOneWhoAsksMost(store: Store): Promise<void> {
+  const place = new Workplace();
+  const history = new History(store, place.rules('p2.v10'));
+  place.end();
+  for (const week of ['first', 'second']) {
+    for (let number = 0; number < 19; number++) {
+      history.now += 1000;
+      await history.verdict(`${week}-${Math.min(number, 9)}`, `${week}-order-${number}`);
+    }
+    history.now += WEEK;
+  }
+}
+
 describe('drift', () => {
   let lived: LivedEvidence;
   let found: Drift;
@@ -73,6 +88,19 @@ describe('drift', () => {
     expect(intervals.later?.high).to.be.within(0.08, 0.1);
     expect(first?.index).to.be.above((first?.byChance ?? 0) * 10);
     expect(others.filter(({ index, byChance }) => index > byChance)).to.deep.equal([]);
+  });
+
+  it('takes a client who asks most for fewer clients than there are, where it says what chance explains', async () => {
+    const uneven = await livedEvidence(liveWithOneWhoAsksMost);
+    const { facts, earlier } = await driftOf(uneven.archive);
+    expect([earlier.clients, earlier.decisions]).to.deep.equal([10, 19]);
+    // Nine with one decision and one with ten tell as much as 19² / 109 clients alike do.
+    const size = 19 ** 2 / 109;
+    const byChance = facts.find(({ fact }) => fact === 'verdicts(1h)')?.byChance ?? 0;
+    const bins = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((count) =>
+      populationStability(new Array(count).fill(1), new Array(count).fill(1), [size, size]),
+    );
+    expect(bins.some((one) => Math.abs(one.byChance - byChance) < 1e-9)).to.equal(true);
   });
 
   it('tells the sizes, verdicts, paid shares and calibration of both parts', () => {
