@@ -16,6 +16,12 @@ export interface RedisServers {
   stop(): Promise<void>;
 }
 
+/** A silent master is replaced after this time, so that a test of it need not wait for long. */
+const SOON_MS = 1000;
+
+/** For tests of something else: a machine that gives Redis no processor for seconds is not to lose a master by it. */
+export const NO_FAILOVER_MS = 15_000;
+
 const MASTERS = 3;
 const SLOTS = 16384;
 const MASTER_NAME = 'scoring';
@@ -30,10 +36,12 @@ export async function startStandalone(options = MEMORY_ONLY): Promise<RedisServe
   };
 }
 
-/** Three masters, each with a replica. */
-export async function startCluster(): Promise<RedisServers> {
+/** Three masters, each with a replica that takes over when nothing is heard of its master for so long. */
+export async function startCluster(failoverAfterMs = SOON_MS): Promise<RedisServers> {
   const directory = temporaryDirectory();
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(directory)));
+  const nodes = await Promise.all(
+    Array.from({ length: 2 * MASTERS }, () => startClusterNode(directory, failoverAfterMs)),
+  );
   const masters = nodes.slice(0, MASTERS);
   const replicas = nodes.slice(MASTERS);
   await assignSlots(masters.map(({ port }) => port));
@@ -56,8 +64,8 @@ export async function startCluster(): Promise<RedisServers> {
   };
 }
 
-/** A master and a replica, watched by three sentinels. */
-export async function startSentinel(): Promise<RedisServers> {
+/** A master and a replica, watched by three sentinels that let it take over when nothing is heard of its master for so long. */
+export async function startSentinel(failoverAfterMs = SOON_MS / 2): Promise<RedisServers> {
   const directory = temporaryDirectory();
   const master = await startRedis(directory, await freePort(), MEMORY_ONLY);
   const replica = await startRedis(directory, await freePort(), [
@@ -65,7 +73,9 @@ export async function startSentinel(): Promise<RedisServers> {
     ...['--replicaof', '127.0.0.1', String(master.port)],
   ]);
   await until('the replica follows', () => isFollowing(replica.port));
-  const sentinels = await Promise.all([0, 1, 2].map(() => startSentinelNode(directory, master.port)));
+  const sentinels = await Promise.all(
+    [0, 1, 2].map(() => startSentinelNode(directory, master.port, failoverAfterMs)),
+  );
   await Promise.all(sentinels.map(({ port }) => until('sentinels know each other', () => isWatching(port))));
   const addresses = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
@@ -75,23 +85,30 @@ export async function startSentinel(): Promise<RedisServers> {
   };
 }
 
-async function startClusterNode(directory: string): Promise<RedisProcess & { readonly busPort: number }> {
+async function startClusterNode(
+  directory: string,
+  failoverAfterMs: number,
+): Promise<RedisProcess & { readonly busPort: number }> {
   const port = await freePort();
   const busPort = await freePort();
   const node = await startRedis(directory, port, [
     ...MEMORY_ONLY,
-    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '1000'],
-    ...['--cluster-config-file', `nodes-${port}.conf`],
+    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+    ...['--cluster-node-timeout', String(failoverAfterMs), '--cluster-config-file', `nodes-${port}.conf`],
   ]);
   return { ...node, busPort };
 }
 
-async function startSentinelNode(directory: string, masterPort: number): Promise<RedisProcess> {
+async function startSentinelNode(
+  directory: string,
+  masterPort: number,
+  failoverAfterMs: number,
+): Promise<RedisProcess> {
   const port = await freePort();
   const config = join(directory, `sentinel-${port}.conf`);
   const lines = [
     `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${masterPort} 2`,
-    `sentinel down-after-milliseconds ${MASTER_NAME} 500`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} ${failoverAfterMs}`,
     `sentinel failover-timeout ${MASTER_NAME} 3000`,
   ];
   writeFileSync(config, `${lines.join('\n')}\n`);

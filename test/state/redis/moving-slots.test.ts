@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { stateKey } from '../../../src/state/keys.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
-import { type RedisServers, startCluster } from '../../servers/redis.ts';
+import { NO_FAILOVER_MS, type RedisServers, startCluster } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import type { RedisProcess } from '../../servers/redis-process.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
@@ -12,7 +12,7 @@ describeWithServer('redis-server', 'a slot of a Redis Cluster that moves to anot
   let servers: RedisServers;
   let store: Store;
   before(async () => {
-    servers = await startCluster();
+    servers = await startCluster(NO_FAILOVER_MS);
     // No master is to be replaced because the machine had no time for it.
     for (const { port } of servers.nodes)
       await command(port, ['CONFIG', 'SET', 'cluster-node-timeout', '60000']);

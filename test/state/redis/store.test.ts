@@ -17,7 +17,13 @@ import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
-import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../servers/redis.ts';
+import {
+  NO_FAILOVER_MS,
+  type RedisServers,
+  startCluster,
+  startSentinel,
+  startStandalone,
+} from '../../servers/redis.ts';
 import { accepts, command } from '../../servers/redis-command.ts';
 import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { until } from '../../servers/until.ts';
@@ -27,8 +33,8 @@ import { describeStore } from '../store-conformance.ts';
 
 const KINDS = [
   { name: 'Redis', start: startStandalone },
-  { name: 'Redis Cluster', start: startCluster },
-  { name: 'Redis behind Sentinel', start: startSentinel },
+  { name: 'Redis Cluster', start: () => startCluster(NO_FAILOVER_MS) },
+  { name: 'Redis behind Sentinel', start: () => startSentinel(NO_FAILOVER_MS) },
 ] as const;
 
 for (const { name, start } of KINDS) {

@@ -6,7 +6,13 @@ import { healthTexts, type StoreHealth, servesClients } from '../../../../src/st
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
-import { type RedisServers, startCluster, startSentinel, startStandalone } from '../../../servers/redis.ts';
+import {
+  NO_FAILOVER_MS,
+  type RedisServers,
+  startCluster,
+  startSentinel,
+  startStandalone,
+} from '../../../servers/redis.ts';
 import { command } from '../../../servers/redis-command.ts';
 import { APPEND_ONLY } from '../../../servers/redis-process.ts';
 import { until } from '../../../servers/until.ts';
@@ -163,7 +169,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
 
 describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
   it('is that of the master', async () => {
-    const servers = await startSentinel();
+    const servers = await startSentinel(NO_FAILOVER_MS);
     const store = await openPatiently(servers.url);
     const health = await store.check();
     expect(health.map(({ server, failure }) => [server, failure])).to.deep.equal([
