@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
@@ -15,6 +17,7 @@ interface Line {
 describe('the log of a running service', () => {
   let service: ServiceProcess;
   let shop: Tenant;
+  const dataDir = temporaryDirectory();
 
   const lines = (): readonly Line[] =>
     service
@@ -34,7 +37,6 @@ describe('the log of a running service', () => {
   };
 
   before(async () => {
-    const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir });
     service = await spawnService(dataDir);
     shop = new Tenant(service, key);
@@ -62,6 +64,22 @@ describe('the log of a running service', () => {
         'parentSpanId',
       );
     }
+  });
+
+  it('says why a request was answered with 503, in a sentence and without a stack', async () => {
+    await shop.verdict({ clientIdKey: 'spoilt' });
+    const db = new DatabaseSync(join(dataDir, 'scoring.sqlite'));
+    db.exec("UPDATE clients SET state = 'spoilt'");
+    db.close();
+    expect((await shop.verdict({ clientIdKey: 'spoilt' }, { 'X-Request-Id': 'refused' })).status).to.equal(
+      503,
+    );
+    const refused = await line(({ requestId }) => requestId === 'refused');
+    expect(refused).to.include({ msg: 'request failed', operation: 'verdict', status: 503 });
+    expect(refused['why']).to.match(
+      /^the stored state of the client cannot be read \(.+\); "state repair" mends it, and it can be erased$/,
+    );
+    expect(JSON.stringify(refused)).not.to.include('    at ');
   });
 
   it('says which version decides, and who made it so', async () => {

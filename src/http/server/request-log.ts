@@ -15,7 +15,10 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-
 /** Asked every second by machines; what they find out is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
-/** Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id. */
+/**
+ * Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id, and no
+ * stack: an outage would write one with every request, and what is unexpected is logged with its own.
+ */
 export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
   return async (ctx, next) => {
     const startedMs = performance.now();
@@ -35,10 +38,11 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
       ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
+      ...(ctx.status >= 500 && failure instanceof Error ? { why: failure.message } : {}),
       ...noted,
     };
     if (PROBES.has(operation)) log.debug(line, 'probe');
-    else if (ctx.status >= 500) log.warn({ ...line, err: failure }, 'request failed');
+    else if (ctx.status >= 500) log.warn(line, 'request failed');
     else log.info(line, 'request');
   };
 }
