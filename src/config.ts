@@ -28,11 +28,10 @@ export interface Config {
   /** 0 is off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  readonly signalSecret: string;
+  /** Null when none is given: `signalSecretOf` has the node's own. */
+  readonly signalSecret: string | null;
   /** What signalSecret was before, while fingerprints are still counted under it; null when it was not changed. */
   readonly signalSecretPrevious: string | null;
-  /** It was made by this node, so other nodes do not have it. */
-  readonly signalSecretGenerated: boolean;
   readonly logLevel: LogLevel;
   /** Null when nothing is archived and the hot store answers alone. */
   readonly archiveDir: string | null;
@@ -66,7 +65,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The only reader of the environment. `_FILE` variants of secrets name a file that holds the value. */
 export function readConfig(env: Environment = process.env): Config {
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
-  const givenSecret = signalSecret(env, 'SIGNAL_SECRET');
   return {
     caller: address(env, '', '0.0.0.0', 8080),
     platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
@@ -78,9 +76,8 @@ export function readConfig(env: Environment = process.env): Config {
     trustedProxies: wholeNumber(env, 'TRUSTED_PROXIES', 0, 0, 32),
     rateLimitPerSecond: wholeNumber(env, 'RATE_LIMIT_PER_SECOND', 20, 0, 1_000_000),
     rateLimitBurst: wholeNumber(env, 'RATE_LIMIT_BURST', 20, 1, 1_000_000),
-    signalSecret: givenSecret ?? generatedSecret(dataDir),
+    signalSecret: signalSecret(env, 'SIGNAL_SECRET'),
     signalSecretPrevious: signalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
-    signalSecretGenerated: givenSecret === null,
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
     archiveShips: archiveShips(env),
@@ -252,8 +249,12 @@ function logLevel(env: Environment): LogLevel {
   throw new ConfigError(`LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}, not "${text}"`);
 }
 
-/** Made once and kept, so that fingerprints seen before a restart are recognised after it. */
-function generatedSecret(dataDir: string): string {
+/**
+ * The secret that is given, or else the node's own, which is made when it is first asked for and kept: what was seen before
+ * a restart is recognised after it. Who needs none never asks, so that a check of rules leaves nothing behind.
+ */
+export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
+  if (signalSecret !== null) return signalSecret;
   const path = join(dataDir, 'signal-secret');
   const text = readOrPlaceSecret(dataDir, path);
   if (text !== '') return text;

@@ -6,7 +6,7 @@ import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { type Config, signalSecretOf } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { reservePort } from './http/server/listener.ts';
 import { Fleet } from './rollout/fleet.ts';
@@ -43,7 +43,9 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   try {
     await requireFreePorts(config, peers);
     const clock = storeClock(exactSystemClock, store);
-    const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, config, clock()));
+    const signalSecret = signalSecretOf(config);
+    const secrets = { signalSecret, signalSecretPrevious: config.signalSecretPrevious };
+    const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, secrets, clock()));
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
     const { archiveDir } = config;
@@ -52,11 +54,12 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const node = await patiently(() => startNode(config, fleet, clock, peers, log));
     const application = await startApplication({
       ...config,
+      signalSecret,
       signalSecretPrevious,
       store,
       archive,
       archiveWatch: watched ? new ArchiveWatch(archiveDir, store, clock) : null,
-      evidence: evidenceDesk(config, store, clock, log),
+      evidence: evidenceDesk({ ...config, signalSecret }, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
@@ -115,7 +118,7 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
 }
 
 function evidenceDesk(
-  { archiveDir, rulesDir, signalSecret }: Config,
+  { archiveDir, rulesDir, signalSecret }: Config & { readonly signalSecret: string },
   store: Store,
   clock: () => number,
   log: Logger,
@@ -205,8 +208,8 @@ ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
 `);
 }
 
-function warnAboutSecret({ redisUrl, signalSecretGenerated }: Config, log: Logger): void {
-  if (redisUrl !== null && signalSecretGenerated) {
+function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void {
+  if (redisUrl !== null && signalSecret === null) {
     log.warn(
       'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
     );

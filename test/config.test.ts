@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { type Config, ConfigError, readConfig, signalSecretOf } from '../src/config.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 /** One setting that is wrong, and what must be said about it. */
@@ -70,7 +70,6 @@ describe('the configuration', () => {
       rateLimitBurst: 20,
       signalSecret: GIVEN,
       signalSecretPrevious: null,
-      signalSecretGenerated: false,
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
       archiveShips: true,
@@ -295,18 +294,24 @@ describe('the configuration', () => {
 
     it('are made once, kept for this user only, and read again', () => {
       const dataDir = join(directory, 'new', 'data');
-      const first = readConfig({ DATA_DIR: dataDir });
-      expect(first.signalSecretGenerated).to.equal(true);
-      expect(first.signalSecret).to.match(/^[A-Za-z0-9_-]{43}$/);
+      const secretOf = () => signalSecretOf(readConfig({ DATA_DIR: dataDir }));
+      const first = secretOf();
+      expect(first).to.match(/^[A-Za-z0-9_-]{43}$/);
       const path = join(dataDir, 'signal-secret');
-      expect(readFileSync(path, 'utf8').trim()).to.equal(first.signalSecret);
+      expect(readFileSync(path, 'utf8').trim()).to.equal(first);
       expect(statSync(path).mode & 0o077).to.equal(0);
       expect(statSync(dataDir).mode & 0o077).to.equal(0);
-      expect(readConfig({ DATA_DIR: dataDir }).signalSecret).to.equal(first.signalSecret);
+      expect(secretOf()).to.equal(first);
+    });
+
+    it('are made only for who asks for them', () => {
+      const dataDir = join(directory, 'unused', 'data');
+      expect(readConfig({ DATA_DIR: dataDir }).signalSecret).to.equal(null);
+      expect(existsSync(dataDir)).to.equal(false);
     });
 
     it('that were made are different each time', () => {
-      const made = ['a', 'b'].map((name) => readConfig({ DATA_DIR: join(directory, name) }).signalSecret);
+      const made = ['a', 'b'].map((name) => signalSecretOf(readConfig({ DATA_DIR: join(directory, name) })));
       expect(made[0]).not.to.equal(made[1]);
     });
 
@@ -315,7 +320,7 @@ describe('the configuration', () => {
       mkdirSync(dataDir);
       const path = join(dataDir, 'signal-secret');
       writeFileSync(path, '');
-      expect(() => readConfig({ DATA_DIR: dataDir })).to.throw(
+      expect(() => signalSecretOf(readConfig({ DATA_DIR: dataDir }))).to.throw(
         ConfigError,
         `${path} is empty; restore it from a backup, or remove it to have a new one made`,
       );
@@ -324,7 +329,7 @@ describe('the configuration', () => {
     it('need a place to be kept', () => {
       const file = join(directory, 'a-file');
       writeFileSync(file, '');
-      expect(() => readConfig({ DATA_DIR: join(file, 'data') })).to.throw(
+      expect(() => signalSecretOf(readConfig({ DATA_DIR: join(file, 'data') }))).to.throw(
         ConfigError,
         `DATA_DIR is ${join(file, 'data')}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
       );

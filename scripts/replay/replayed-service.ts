@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '../../src/application.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
@@ -50,7 +50,7 @@ export async function withReplayedService<T>(
     const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {
-      const application = await start(store, rules, config.signalSecret, clock);
+      const application = await start(store, rules, signalSecretOf(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
         const key = await issueKey(application, platformOf(config.redisUrl), survey);

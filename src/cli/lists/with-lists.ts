@@ -2,7 +2,7 @@ import { actorOfUser } from '../../access/actor.ts';
 import { Audit } from '../../access/audit.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { exactSystemClock } from '../../clock.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig, signalSecretOf } from '../../config.ts';
 import { type ListDesk, ListEditor, ListRefusal } from '../../lists/list-editor.ts';
 import { ListNode } from '../../lists/list-node.ts';
 import { hmacPseudonym } from '../../pseudonym.ts';
@@ -26,10 +26,12 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     const clock = storeClock(exactSystemClock, store);
     // Under another secret than the service's no fingerprint and no address would be recognised.
     const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
-    if (isNoted) await agreeOnSecret(store.registers, config, clock());
+    const signalSecret = signalSecretOf(config);
+    const secrets = { signalSecret, signalSecretPrevious: config.signalSecretPrevious };
+    if (isNoted) await agreeOnSecret(store.registers, secrets, clock());
     const { listLog } = store;
     const node = new ListNode({ listLog, clock });
-    const pseudonym = hmacPseudonym(config.signalSecret);
+    const pseudonym = hmacPseudonym(signalSecret);
     const audit = new Audit(store.auditLog, clock);
     await node.sync();
     return run({ node, clock, editor: new ListEditor({ listLog, node, pseudonym, audit, clock }) });

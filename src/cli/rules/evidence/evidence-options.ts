@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readConfig } from '../../../config.ts';
+import { readConfig, signalSecretOf } from '../../../config.ts';
 import { JournalFileError } from '../../../evidence/journal-file.ts';
 import { type Evidence, type EvidenceAsk, withEvidence } from '../../../evidence/source/evidence.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
@@ -84,7 +84,7 @@ async function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions
     to: parseTime(to, '--to'),
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
-    holdoutSecret: readConfig().signalSecret,
+    holdoutSecret: signalSecretOf(readConfig()),
   };
 }
 
