@@ -8,8 +8,9 @@ import {
   reliability,
   type ScoredOrders,
 } from '../../statistics/calibration.ts';
-import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { OrderClusters } from '../source/order-clusters.ts';
 
 /** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said, as of one client. */
 export interface ScoreFigures {
@@ -89,12 +90,9 @@ function reliabilityRows<Group extends ClusteredOrders>(
 
 /** Share of the orders that were paid, with its interval by client; null without an order. */
 export function paidShareOf(groups: readonly ClusteredOrders[]): ShareInterval | null {
-  const clusters = new Map<number, ClusterCount>();
-  for (const { cluster, paid, unpaid } of groups) {
-    const { part, whole } = clusters.get(cluster) ?? { part: 0, whole: 0 };
-    clusters.set(cluster, { part: part + paid, whole: whole + paid + unpaid });
-  }
-  return clusteredInterval(clusters.values());
+  const clusters = new OrderClusters();
+  for (const { cluster, paid, unpaid } of groups) clusters.add(cluster, paid, unpaid);
+  return clusteredInterval(clusters.counts('paid'));
 }
 
 /** By how much the figure of one scoring exceeds that of another on the same orders. */

@@ -6,8 +6,8 @@ import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { OrderClusters } from '../source/order-clusters.ts';
 import { columnsOf } from '../source/views.ts';
-import { OrderClusters } from './order-clusters.ts';
 import type { OrderTally } from './order-tally.ts';
 import type { OrderCounts } from './rule-report.ts';
 

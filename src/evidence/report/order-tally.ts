@@ -2,7 +2,7 @@ import type { OrderFate } from '../../archive/order-fate.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { amountSum } from '../source/amount-sum.ts';
-import { OrderClusters } from './order-clusters.ts';
+import { OrderClusters } from '../source/order-clusters.ts';
 import type { OrderCounts, RuleFigures } from './rule-report.ts';
 
 /** Sums up decisions and orders of one rule. */
