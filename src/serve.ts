@@ -43,9 +43,8 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   try {
     await requireFreePorts(config, peers);
     const clock = storeClock(exactSystemClock, store);
-    const signalSecret = signalSecretOf(config);
-    const secrets = { signalSecret, signalSecretPrevious: config.signalSecretPrevious };
-    const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, secrets, clock()));
+    const withSecret = { ...config, signalSecret: signalSecretOf(config) };
+    const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
     const { archiveDir } = config;
@@ -53,13 +52,12 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const watched = archiveDir !== null && peers.leads;
     const node = await patiently(() => startNode(config, fleet, clock, peers, log));
     const application = await startApplication({
-      ...config,
-      signalSecret,
+      ...withSecret,
       signalSecretPrevious,
       store,
       archive,
       archiveWatch: watched ? new ArchiveWatch(archiveDir, store, clock) : null,
-      evidence: evidenceDesk({ ...config, signalSecret }, store, clock, log),
+      evidence: evidenceDesk(withSecret, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },

@@ -27,8 +27,7 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     // Under another secret than the service's no fingerprint and no address would be recognised.
     const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
     const signalSecret = signalSecretOf(config);
-    const secrets = { signalSecret, signalSecretPrevious: config.signalSecretPrevious };
-    if (isNoted) await agreeOnSecret(store.registers, secrets, clock());
+    if (isNoted) await agreeOnSecret(store.registers, { ...config, signalSecret }, clock());
     const { listLog } = store;
     const node = new ListNode({ listLog, clock });
     const pseudonym = hmacPseudonym(signalSecret);
