@@ -8,52 +8,56 @@ import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence
 
 const WEEK = 7 * 24 * 3_600_000;
 
-/** Forty payers who pay, and a week later forty who do not, and who ask for ten times as much. */
-async function live(store: Store): Promise<void> {
+/** Two weeks, each of which begins as `liveWeek` has it. */
+async function liveTwoWeeks(
+  store: Store,
+  liveWeek: (history: History, isLater: boolean) => Promise<void>,
+): Promise<void> {
   const place = new Workplace();
   const history = new History(store, place.rules('p2.v10'));
   place.end();
-  for (const [client, amount, outcome] of [
-    ['early', '10.00', 'PAID'],
-    ['late', '100.00', 'UNPAID'],
-  ] as const) {
+  for (const isLater of [false, true]) {
+    await liveWeek(history, isLater);
+    history.now += WEEK;
+  }
+}
+
+/** Forty payers who pay, and a week later forty who do not, and who ask for ten times as much. */
+function live(store: Store): Promise<void> {
+  return liveTwoWeeks(store, async (history, isLater) => {
+    const [client, amount, outcome] = isLater
+      ? (['late', '100.00', 'UNPAID'] as const)
+      : (['early', '10.00', 'PAID'] as const);
     for (let number = 0; number < 40; number++) {
       history.now += 1000;
       await history.verdict(`${client}-${number}`, `${client}-order-${number}`, amount);
       await history.outcome(`${client}-${number}`, `${client}-order-${number}`, outcome);
     }
-    history.now += WEEK;
-  }
+  });
 }
 
 /** Three orders of which two are reported as paid, and a week later three that are still to be reported. */
-async function liveWithLateReports(store: Store): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
-  place.end();
-  for (const week of ['first', 'second']) {
+function liveWithLateReports(store: Store): Promise<void> {
+  return liveTwoWeeks(store, async (history, isLater) => {
+    const week = isLater ? 'second' : 'first';
     for (let number = 0; number < 3; number++) {
       history.now += 1000;
       await history.verdict(`${week}-${number}`, `${week}-order-${number}`);
     }
-    if (week === 'first')
-      for (const number of [0, 1]) await history.outcome(`first-${number}`, `first-order-${number}`, 'PAID');
-    history.now += WEEK;
-  }
+    if (isLater) return;
+    for (const number of [0, 1]) await history.outcome(`first-${number}`, `first-order-${number}`, 'PAID');
+  });
 }
 
 /** Ten payers with one order each, of whom one asks nine times more; a week later the same. */
-async function liveWithOneWhoAsksMost(store: Store): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
-  place.end();
-  for (const week of ['first', 'second']) {
+function liveWithOneWhoAsksMost(store: Store): Promise<void> {
+  return liveTwoWeeks(store, async (history, isLater) => {
+    const week = isLater ? 'second' : 'first';
     for (let number = 0; number < 19; number++) {
       history.now += 1000;
       await history.verdict(`${week}-${Math.min(number, 9)}`, `${week}-order-${number}`);
     }
-    history.now += WEEK;
-  }
+  });
 }
 
 describe('drift', () => {
