@@ -96,9 +96,7 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
   { packages: ['@duckdb/node-api'], home: 'src/archive/' },
 ];
 
-const FILE_LINES_MAX = 300;
-
-const FOLDER_FILES_MAX = 12;
+const FILE_LINES_MAX = 450;
 
 /** Markup in templates is not wrapped by the formatter. */
 const LINE_CHARACTERS_MAX = 110;
@@ -292,13 +290,6 @@ describe('the source', () => {
       ),
     );
     expect(marks).to.deep.equal([]);
-  });
-
-  it(`has no folder of more than ${FOLDER_FILES_MAX} files`, () => {
-    const others = [...sources('src', '.lua'), ...sources('scripts', '.ts'), ...sources('test', '.ts')];
-    const counts = Map.groupBy([...SRC, ...PAGE, ...others], ({ path }) => dirname(path));
-    const crowded = [...counts].filter(([, files]) => files.length > FOLDER_FILES_MAX);
-    expect(crowded.map(([folder, files]) => `${folder} has ${files.length}`)).to.deep.equal([]);
   });
 
   it(`has no file of more than ${FILE_LINES_MAX} lines that a person writes`, () => {
