@@ -44,6 +44,15 @@ export const instant = Type.Unsafe<string | number>({
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds)',
 });
 
+export const word = (description: string) => Type.String({ description });
+export const yesNo = (description: string) => Type.Boolean({ description });
+export const count = (description: string) => Type.Integer({ minimum: 0, description });
+export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
+export const epochMs = (description: string) =>
+  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
+/** The one value that a member has, which tells shapes apart. */
+export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
+
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }

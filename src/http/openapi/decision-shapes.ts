@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
 import { DIGEST_PATTERN } from '../../rules/rule-set.ts';
-import { list, meaning, named, nullable, shape } from '../../shapes.ts';
-import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, verdict, word, yesNo } from './words.ts';
+import { count, epochMs, list, meaning, named, nullable, shape, word, yesNo } from '../../shapes.ts';
+import { clientGroup, factValue, isBot, ruleVersion, verdict } from './words.ts';
 
 export const paymentScore = Type.String({
   pattern: '^[01]\\.[0-9]{4}$',

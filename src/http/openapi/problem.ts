@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { named, shape } from '../../shapes.ts';
-import { word } from './words.ts';
+import { named, shape, word } from '../../shapes.ts';
 
 /** RFC 9457 problem details, as every refusal carries them (interface, section 7). */
 export const ProblemSchema = named(

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { OPERATORS } from '../../rules/operators.ts';
-import { choice, list, named, shape } from '../../shapes.ts';
-import { always, clientGroup, factValue, isBot, location, verdict, word, yesNo } from './words.ts';
+import { always, choice, list, named, shape, word, yesNo } from '../../shapes.ts';
+import { clientGroup, factValue, isBot, location, verdict } from './words.ts';
 
 /** How the rules came to a verdict; held equal to the types of the code by a test. */
 

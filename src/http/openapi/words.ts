@@ -4,22 +4,14 @@ import type { OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { RULE_VERSION_PATTERN, type Verdict } from '../../rules/rule-set.ts';
-import { choice, meaning, shape } from '../../shapes.ts';
+import { choice, meaning, shape, word, yesNo } from '../../shapes.ts';
 
 /** The words that the shapes of answers are written in. */
 
-export const word = (description: string) => Type.String({ description });
-export const yesNo = (description: string) => Type.Boolean({ description });
-export const count = (description: string) => Type.Integer({ minimum: 0, description });
-export const epochMs = (description: string) =>
-  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
 export const ruleVersion = Type.String({
   pattern: RULE_VERSION_PATTERN,
   description: 'Version of the rule set, like p2.v10',
 });
-/** The one value that a member has, which tells shapes apart. */
-export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
-export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 
 export const clientGroup = meaning<ClientGroup>(
   {

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import type { Metrics } from '../../metrics/metrics.ts';
-import { choice, named, shape } from '../../shapes.ts';
-import { word } from '../openapi/words.ts';
+import { choice, named, shape, word } from '../../shapes.ts';
 import { jsonAnswer, openOperation } from '../operation/operation.ts';
 
 /**

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { LastHourView } from '../../metrics/last-hour.ts';
-import { list, named, nullable, shape } from '../../shapes.ts';
+import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { count, epochMs } from '../openapi/words.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 
 export interface LastHourParts {

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from 'typebox';
-import { named, shape } from '../../shapes.ts';
-import { word } from '../openapi/words.ts';
+import { named, shape, word } from '../../shapes.ts';
 import type { Asked } from '../operation/operation.ts';
 import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../request/body.ts';
 import { bodyLines } from '../request/body-lines.ts';

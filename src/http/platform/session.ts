@@ -1,6 +1,5 @@
 import { OPERATIONS } from '../../access/access-keys.ts';
-import { choice, list, named, nullable, type Shape, shape } from '../../shapes.ts';
-import { word } from '../openapi/words.ts';
+import { choice, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 

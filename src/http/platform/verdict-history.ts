@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import { HISTORY_SPANS } from '../../archive/read/verdict-history.ts';
 import type { Records } from '../../service/records.ts';
-import { list, named, nullable, shape } from '../../shapes.ts';
+import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { count, epochMs } from '../openapi/words.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice } from '../operation/parameters.ts';
 import { VerdictMinuteSchema } from './last-hour.ts';

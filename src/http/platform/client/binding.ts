@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
-import { instant, key, list, named, nullable, shape } from '../../../shapes.ts';
-import { epochMs, word } from '../../openapi/words.ts';
+import { epochMs, instant, key, list, named, nullable, shape, word } from '../../../shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { type AuditParts, audited } from './audited.ts';

@@ -8,7 +8,7 @@ import type { FactValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
-import { list, named, nullable, shape } from '../../../shapes.ts';
+import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
 import {
   DECISION_EXAMPLE,
   DecisionSchema,
@@ -16,7 +16,7 @@ import {
   paymentScore as paymentScoreShape,
   unreadDecisions,
 } from '../../openapi/decision-shapes.ts';
-import { clientGroup, count, epochMs, factValue, isBot, ruleVersion, word } from '../../openapi/words.ts';
+import { clientGroup, factValue, isBot, ruleVersion } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 

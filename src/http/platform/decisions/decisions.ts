@@ -5,7 +5,7 @@ import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import { type DecisionPosition, namedPosition } from '../../../decision/newest-first.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
-import { list, named, nullable, shape } from '../../../shapes.ts';
+import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import {
   type FoundDecisions,
   findInPages,
@@ -15,7 +15,7 @@ import {
 } from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
 import { DECISION_EXAMPLE, DecisionSchema, unreadDecisions } from '../../openapi/decision-shapes.ts';
-import { count, epochMs, outcome, outcomeCause, word, yesNo } from '../../openapi/words.ts';
+import { outcome, outcomeCause } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
-import { list, named, nullable, shape } from '../../../shapes.ts';
+import { list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { searchSteps } from '../../../state/paced-steps.ts';
 import { DECISION_EXAMPLE, DecisionSchema, ladderMembers } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
-import { word, yesNo } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { DecisionParts } from './decisions.ts';
 import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';

@@ -2,9 +2,20 @@ import { Type } from 'typebox';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
 import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
-import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  list,
+  named,
+  nullable,
+  percent,
+  type Shape,
+  shape,
+  word,
+} from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { count, epochMs, percent, ruleVersion, word } from '../../openapi/words.ts';
+import { ruleVersion } from '../../openapi/words.ts';
 
 const ruleSet = shape('A rule set by its files', { ruleVersion, digest: word('Over its files') });
 

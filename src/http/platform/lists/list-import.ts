@@ -1,6 +1,5 @@
 import { ENTRY_EFFECTS } from '../../../lists/list-editor.ts';
-import { choice } from '../../../shapes.ts';
-import { word } from '../../openapi/words.ts';
+import { choice, word } from '../../../shapes.ts';
 import { operation } from '../../operation/operation.ts';
 import type { RequestBody } from '../../operation/request-body.ts';
 import { requireContentType } from '../../request/body.ts';

@@ -4,8 +4,18 @@ import type { PlatformName } from '../../../client/client-key.ts';
 import { LIST_KINDS } from '../../../decision/lists/list-kind.ts';
 import type { StoredEntry } from '../../../lists/list-entry.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
-import { choice, list, named, nullable, type Shape, shape } from '../../../shapes.ts';
-import { count, epochMs, word, yesNo } from '../../openapi/words.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
 
 const kind = choice(LIST_KINDS, 'What its entries are');
 

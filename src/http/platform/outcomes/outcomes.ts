@@ -1,7 +1,6 @@
 import { OUTCOME_EFFECTS } from '../../../client/changes.ts';
 import type { OrderReport, ScoringService } from '../../../service.ts';
-import { choice, named, shape } from '../../../shapes.ts';
-import { word } from '../../openapi/words.ts';
+import { choice, named, shape, word } from '../../../shapes.ts';
 import { operation } from '../../operation/operation.ts';
 import { malformed, type RequestBody } from '../../operation/request-body.ts';
 import { contentType, readJson, requireContentType } from '../../request/body.ts';

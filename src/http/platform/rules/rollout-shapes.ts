@@ -1,8 +1,20 @@
 import { Type } from 'typebox';
 import { COMPARED_SHARES } from '../../../rollout/guard.ts';
-import { choice, list, meaning, named, nullable, shape } from '../../../shapes.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  list,
+  meaning,
+  named,
+  nullable,
+  percent,
+  shape,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { count, epochMs, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { ruleVersion } from '../../openapi/words.ts';
 
 /** The rollout and the fleet as they are answered; a test holds them equal to the types of the code. */
 

@@ -1,9 +1,20 @@
 import { Type } from 'typebox';
 import { UNSEEN_SIDES } from '../../../analysis/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
-import { choice, list, named, nullable, shape } from '../../../shapes.ts';
+import {
+  always,
+  choice,
+  count,
+  list,
+  named,
+  nullable,
+  percent,
+  shape,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { always, count, location, percent, ruleVersion, word, yesNo } from '../../openapi/words.ts';
+import { location, ruleVersion } from '../../openapi/words.ts';
 
 /** The rule sets of a node as they are answered. */
 
