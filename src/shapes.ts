@@ -39,19 +39,19 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   });
 }
 
+export const word = (description: string) => Type.String({ description });
+export const yesNo = (description: string) => Type.Boolean({ description });
+export const count = (description: string) => Type.Integer({ minimum: 0, description });
+export const epochMs = (description: string) =>
+  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
+export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
+/** The one value that a member has, which tells shapes apart. */
+export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
+
 export const instant = Type.Unsafe<string | number>({
   instant: true,
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds)',
 });
-
-export const word = (description: string) => Type.String({ description });
-export const yesNo = (description: string) => Type.Boolean({ description });
-export const count = (description: string) => Type.Integer({ minimum: 0, description });
-export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
-export const epochMs = (description: string) =>
-  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
-/** The one value that a member has, which tells shapes apart. */
-export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -81,8 +81,10 @@ export function nameOf(schema: object): string | null {
 /** What a shape describes, as nobody may change it. */
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
-type Immutable<T> = T extends readonly (infer Item)[]
-  ? readonly Immutable<Item>[]
-  : T extends object
-    ? { readonly [Name in keyof T]: Immutable<T[Name]> }
-    : T;
+type Immutable<T> = T extends string | number
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Immutable<Item>[]
+    : T extends object
+      ? { readonly [Name in keyof T]: Immutable<T[Name]> }
+      : T;

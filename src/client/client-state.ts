@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { meaning } from '../shapes.ts';
 import { isMoney } from './amount.ts';
 import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
@@ -35,6 +36,11 @@ export interface Binding {
 export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const;
 
 export type OverrideGroup = (typeof OVERRIDE_GROUPS)[number];
+
+export const overrideGroup = meaning<OverrideGroup>(
+  { BLOCKED: 'refused until it is lifted or ends', TRUSTED: 'let through, whatever the signals say' },
+  'The group that the client is put into',
+);
 
 /** A person's decision about this client, which the rules put before what they count. */
 export interface Override {

@@ -1,12 +1,30 @@
+import { meaning } from '../shapes.ts';
+
 /** The final result of an order. */
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
+export const outcome = meaning<Outcome>(
+  { PAID: 'the money arrived', UNPAID: 'it did not, or was taken back' },
+  'The final result of the order',
+);
+
 /** Why an order was not paid. */
 export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 'REVERSED'] as const;
 
 export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];
+
+export const outcomeCause = meaning<OutcomeCause>(
+  {
+    DECLINED: 'the payment was refused',
+    EXPIRED: 'the payer let the time run out',
+    CANCELLED: 'the payer gave up',
+    TECHNICAL: 'nobody can tell, and it counts neither way',
+    REVERSED: 'it was paid and taken back',
+  },
+  'Why it is unpaid',
+);
 
 /** The result of an order as the platform reports it. */
 export interface OrderOutcome {

@@ -3,10 +3,13 @@ import { decisionId, type PlatformName, parseDecisionId } from '../client/client
 import type { Ladder } from '../client/ladder.ts';
 import type { FactValue } from '../facts/fact.ts';
 import type { RuleVersion, Verdict } from '../rules/rule-set.ts';
+import { yesNo } from '../shapes.ts';
 import type { HeldOut } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
 export type Arm = 'active' | 'candidate';
+
+export const isBot = yesNo('Bot flag');
 
 /** The name that a decision carries as its rule when no rule matched. */
 export const OTHERWISE = 'otherwise';

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import type { ClientGroup } from '../client/client-group.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { ClientState, VerdictEvent } from '../client/client-state.ts';
@@ -75,6 +76,11 @@ export interface Conclusions {
 }
 
 export type FactValue = number | boolean | string;
+
+export const factValue = Type.Unsafe<FactValue>({
+  type: ['number', 'boolean', 'string'],
+  description: 'What a fact of the catalogue was',
+});
 
 /** What values a fact can have; rule files are checked against it. */
 export type FactDomain =

@@ -1,11 +1,14 @@
 import { distance } from 'fastest-levenshtein';
+import { Type } from 'typebox';
+import { type Shape, shape, word } from '../shapes.ts';
 
-/** A place in a rule file; line and column count from 1. */
-export interface Location {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-}
+export const location = shape('A place in a rule file', {
+  file: word('Like verdicts.yaml'),
+  line: Type.Integer({ minimum: 1, description: 'From 1' }),
+  column: Type.Integer({ minimum: 1, description: 'From 1' }),
+});
+
+export type Location = Shape<typeof location>;
 
 /** What is wrong in a rule file, where, and what would be right. */
 export interface Problem {

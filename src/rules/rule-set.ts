@@ -1,7 +1,9 @@
+import { Type } from 'typebox';
 import type { ClientGroup } from '../client/client-group.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import type { ConcludedFact, FactValue } from '../facts/fact.ts';
+import { choice, meaning } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
 import type { Matcher } from './matcher.ts';
 import type { Location } from './problem.ts';
@@ -16,6 +18,11 @@ export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-ni
 export const RULE_VERSION_PATTERN = '^p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,15})?$';
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
+
+export const ruleVersion = Type.String({
+  pattern: RULE_VERSION_PATTERN,
+  description: 'Version of the rule set, like p2.v10',
+});
 
 /** A digest over the files of a rule set: sha256 in hex. */
 export const DIGEST_PATTERN = '^[0-9a-f]{64}$';
@@ -38,6 +45,17 @@ export function hasDraftName(version: RuleVersion): boolean {
 export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
+
+const VERDICT_MEANINGS = {
+  GET_NEW: 'issue a new requisite',
+  GET_SAME_STICKY: 'show the bound requisite',
+  WAIT: 'show a timer for waitSeconds, then ask again',
+  BLOCK: 'do not issue a requisite, show support contact',
+} as const satisfies Record<Verdict, string>;
+
+export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
+/** The word of one verdict. */
+export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
 
 export interface ConcludedFactRef {
   readonly fact: ConcludedFact;

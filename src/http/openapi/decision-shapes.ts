@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
+import { clientGroup } from '../../client/client-group.ts';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
-import { DIGEST_PATTERN } from '../../rules/rule-set.ts';
+import { isBot } from '../../decision/decision.ts';
+import { factValue } from '../../facts/fact.ts';
+import { DIGEST_PATTERN, ruleVersion, verdict } from '../../rules/rule-set.ts';
 import { count, epochMs, list, meaning, named, nullable, shape, word, yesNo } from '../../shapes.ts';
-import { clientGroup, factValue, isBot, ruleVersion, verdict } from './words.ts';
 
 export const paymentScore = Type.String({
   pattern: '^[01]\\.[0-9]{4}$',

@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
+import { clientGroup } from '../../client/client-group.ts';
+import { isBot } from '../../decision/decision.ts';
+import { factValue } from '../../facts/fact.ts';
 import type { ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { OPERATORS } from '../../rules/operators.ts';
+import { location } from '../../rules/problem.ts';
+import { verdict } from '../../rules/rule-set.ts';
 import { always, choice, list, named, shape, word, yesNo } from '../../shapes.ts';
-import { clientGroup, factValue, isBot, location, verdict } from './words.ts';
 
 /** How the rules came to a verdict; held equal to the types of the code by a test. */
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { clientGroup } from '../../client/client-group.ts';
+import { isBot } from '../../decision/decision.ts';
 import { list, named, shape } from '../../shapes.ts';
 import { paymentScore } from './decision-shapes.ts';
-import { clientGroup, isBot } from './words.ts';
 
 /** The score answer of the interface, section 2.2. */
 export const ScoreAnswerSchema = named(

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { OrderOutcome } from '../../../client/order.ts';
+import { outcome, outcomeCause } from '../../../client/order.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
+import { ruleVersion } from '../../../rules/rule-set.ts';
 import { always, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../../../shapes.ts';
 import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE, DecisionSchema } from '../../openapi/decision-shapes.ts';
 import { ScoreAnswerSchema } from '../../openapi/score-answer.ts';
-import { outcome, outcomeCause, ruleVersion } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 

@@ -1,12 +1,15 @@
 import { Type } from 'typebox';
+import { clientGroup } from '../../../client/client-group.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { live } from '../../../client/client-state.ts';
 import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
+import { isBot } from '../../../decision/decision.ts';
 import type { FactValue } from '../../../facts/fact.ts';
+import { factValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
-import { settingsOf } from '../../../rules/rule-set.ts';
+import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
 import {
@@ -16,7 +19,6 @@ import {
   paymentScore as paymentScoreShape,
   unreadDecisions,
 } from '../../openapi/decision-shapes.ts';
-import { clientGroup, factValue, isBot, ruleVersion } from '../../openapi/words.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
-import { OVERRIDE_GROUPS } from '../../../client/client-state.ts';
+import { OVERRIDE_GROUPS, overrideGroup } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
 import { epochMs, instant, key, named, nullable, shape, text, word } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { overrideGroup } from '../../openapi/words.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { type AuditParts, audited } from './audited.ts';

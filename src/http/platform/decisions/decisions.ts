@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../../../client/client-key.ts';
+import { outcome, outcomeCause } from '../../../client/order.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import { type DecisionPosition, namedPosition } from '../../../decision/newest-first.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
 import { DECISION_EXAMPLE, DecisionSchema, unreadDecisions } from '../../openapi/decision-shapes.ts';
-import { outcome, outcomeCause } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,

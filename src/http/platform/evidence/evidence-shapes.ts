@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
 import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
+import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
   choice,
   count,
@@ -15,7 +16,6 @@ import {
   word,
 } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { ruleVersion } from '../../openapi/words.ts';
 
 const ruleSet = shape('A rule set by its files', { ruleVersion, digest: word('Over its files') });
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
+import { outcome, outcomeCause } from '../../../client/order.ts';
 import type { OrderReport } from '../../../service.ts';
 import { instant, key } from '../../../shapes.ts';
-import { outcome, outcomeCause } from '../../openapi/words.ts';
 import { malformedAt } from '../../operation/request-body.ts';
 import { bodyOf } from '../../request/body-of.ts';
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { COMPARED_SHARES } from '../../../rollout/guard.ts';
+import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
   choice,
   count,
@@ -14,7 +15,6 @@ import {
   yesNo,
 } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { ruleVersion } from '../../openapi/words.ts';
 
 /** The rollout and the fleet as they are answered; a test holds them equal to the types of the code. */
 

@@ -1,9 +1,12 @@
 import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/rule-difference.ts';
+import { clientGroup } from '../../../client/client-group.ts';
+import { isBot } from '../../../decision/decision.ts';
+import { factValue } from '../../../facts/fact.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { ruleVersion, verdict } from '../../../rules/rule-set.ts';
 import { choice, list, named, shape, word, yesNo } from '../../../shapes.ts';
-import { clientGroup, factValue, isBot, ruleVersion, verdict } from '../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { Parameter } from '../../operation/parameters.ts';
 import { BAD_VERSION, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from './rule-version.ts';

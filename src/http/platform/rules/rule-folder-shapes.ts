@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { UNSEEN_SIDES } from '../../../analysis/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
+import { location } from '../../../rules/problem.ts';
+import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
   always,
   choice,
@@ -14,7 +16,6 @@ import {
   yesNo,
 } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { location, ruleVersion } from '../../openapi/words.ts';
 
 /** The rule sets of a node as they are answered. */
 

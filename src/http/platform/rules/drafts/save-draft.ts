@@ -6,10 +6,14 @@ import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
 import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_FORM,
+  type RuleVersion,
+  ruleVersion,
+} from '../../../../rules/rule-set.ts';
 import { named, type Shape, shape, text, word, yesNo } from '../../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
-import { ruleVersion } from '../../../openapi/words.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
