@@ -7,8 +7,10 @@ import {
   type Override,
   UNKNOWN_CLIENT,
 } from '../client/client-state.ts';
+import { decodeOrder, encodeOrder } from '../client/document/order-row.ts';
 import { knownHints } from '../client/hints.ts';
-import type { KnownOrder, OrderOutcome } from '../client/order.ts';
+import type { OrderOutcome } from '../client/order.ts';
+import { asStored } from '../client/state-document.ts';
 import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
@@ -22,8 +24,8 @@ import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
 interface Payer {
   readonly key: ClientKey;
   state: ClientState;
-  /** The newest known outcomes by orderRef, oldest first. */
-  readonly orders: Map<string, KnownOrder>;
+  /** The newest known outcomes by orderRef, oldest first, in their stored form. */
+  readonly orders: Map<string, string>;
 }
 
 /** Outcomes of one client that can still be corrected; bounds the memory of a long replay. */
@@ -31,8 +33,9 @@ const ORDERS_MAX = 100;
 
 /**
  * The service's life in memory, for a rule set and inputs with times of their own: the same core and
- * the same steps as `service.ts`, no store. Rule tests and backtests run on it. Its memory grows with the
- * number of clients and devices, not with what happens to them.
+ * the same steps as `service.ts`, no store. What is kept goes through the stored forms, so that nothing is known here
+ * that a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with
+ * what happens to them.
  */
 export class Simulation {
   #rules: RuleSet;
@@ -63,7 +66,7 @@ export class Simulation {
     const known = hintsAfter(payer.state, request, momentFor(payer.state, now)).known();
     const sightings = this.#sightings(clientIdKey, known, now);
     const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
-    payer.state = result.nextState;
+    payer.state = asStored(result.nextState);
     return result;
   }
 
@@ -74,29 +77,30 @@ export class Simulation {
     const sightings = this.#sightings(clientIdKey, hints, now);
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.#rules, standing, request);
-    payer.state = nextState;
+    payer.state = asStored(nextState);
     return decision;
   }
 
   outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
-    const previous = payer.orders.get(orderRef) ?? null;
+    const known = payer.orders.get(orderRef);
+    const previous = known === undefined ? null : decodeOrder(known);
     const { effect, state, order } = recordOutcome(payer.state, previous, { ...report, orderRef }, now);
-    payer.state = state;
+    payer.state = asStored(state);
     payer.orders.delete(orderRef);
-    payer.orders.set(orderRef, order);
+    payer.orders.set(orderRef, encodeOrder(order));
     forgetOldest(payer.orders, ORDERS_MAX);
     return effect;
   }
 
   bind(clientIdKey: string, binding: Binding | null, now: number): void {
     const payer = this.#payer(clientIdKey);
-    payer.state = setBinding(payer.state, binding, now);
+    payer.state = asStored(setBinding(payer.state, binding, now));
   }
 
   override(clientIdKey: string, override: Override | null, now: number): void {
     const payer = this.#payer(clientIdKey);
-    payer.state = setOverride(payer.state, override, now);
+    payer.state = asStored(setOverride(payer.state, override, now));
   }
 
   #sightings(clientIdKey: string, devices: Devices, now: number): Sightings {

@@ -10,11 +10,11 @@ import {
 import { NO_ATTEMPTS } from './ladder.ts';
 import {
   dated,
+  isNewPayment,
   type KnownOrder,
   type OrderOutcome,
   type ReportedOutcome,
   sameOutcome,
-  wasPaid,
   withReport,
 } from './order.ts';
 import { tallyOutcome } from './outcomes.ts';
@@ -37,9 +37,9 @@ export interface OutcomeChange {
 export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
- * What the platform's report about an order does to the client. The same reports give the same client in
- * whatever order they arrive. News of a payment take the client off the ladder (interface, section 3.2), also
- * when the payment has been reversed since; an outcome dated later than `now`, or not at all, happens now.
+ * What the platform's report about an order does to the client. The same dated reports give the same client in whatever
+ * order they arrive. A payment that was not known takes the client off the ladder (interface, section 3.2), whatever holds
+ * of its order now.
  */
 export function recordOutcome(
   state: ClientState,
@@ -48,20 +48,21 @@ export function recordOutcome(
   now: number,
 ): OutcomeChange {
   const report = dated(known, reported, Math.max(now, state.lastAt));
+  const reportedOrder = withReport(known, report);
+  const effect = effectOf(known, reportedOrder, report);
+  if (reportedOrder === known) return { effect, state, order: known, report };
   const asked = token(orderRef);
-  const order = withAmount(withReport(known, report), known, amountOfOrder(state.events, asked));
-  const effect = effectOf(known, order, report);
-  const holdsAnew = effect === 'recorded' || effect === 'superseded';
-  const paidAnew = report.outcome === 'PAID' && (!wasPaid(known) || (holdsAnew && known?.outcome !== 'PAID'));
-  if (order === known) return { effect, state, order, report };
-  const outcomes = holdsAnew ? tallyOutcome(state.outcomes, known, order) : state.outcomes;
-  const ladder = paidAnew ? NO_ATTEMPTS : state.ladder;
+  const counts = effect === 'recorded' || effect === 'superseded';
+  // What counts anew is worth what is asked now; a report that changes nothing changes no amount either.
+  const amount = (counts ? amountOfOrder(state.events, asked) : null) ?? known?.amount;
+  const order = amount === undefined ? reportedOrder : { ...reportedOrder, amount };
+  const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
   return {
     effect,
     state: {
       ...touch(state, Math.max(now, report.occurredAt)),
       events: settleOrder(state.events, asked),
-      outcomes,
+      outcomes: counts ? tallyOutcome(state.outcomes, known, order) : state.outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
     },
@@ -81,12 +82,6 @@ export function repeatOutcome(
   at: number,
 ): OutcomeChange {
   return recordOutcome(state, known, recorded, Math.max(at, recorded.occurredAt));
-}
-
-/** An order that is known already stays as it is; otherwise the newest amount that is known of it is kept. */
-function withAmount(order: KnownOrder, known: KnownOrder | null, asked: string | null): KnownOrder {
-  const amount = asked ?? known?.amount;
-  return order === known || amount === undefined ? order : { ...order, amount };
 }
 
 function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutcome): OutcomeEffect {

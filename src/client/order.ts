@@ -35,7 +35,7 @@ export interface OrderOutcome {
   readonly occurredAt: number;
 }
 
-/** A report as it comes in: without a time it happens now, after all that was said of its order before. */
+/** A report as it comes in; null: it does not say when. */
 export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occurredAt: number | null };
 
 /**
@@ -45,7 +45,7 @@ export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occu
 export interface KnownOrder extends OrderOutcome {
   /** Oldest first; absent when there is only the report that counts. */
   readonly reports?: readonly OrderOutcome[];
-  /** What was asked for it, like `25.5 EUR`; absent when no request for it was remembered. */
+  /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that was not known. */
   readonly amount?: string;
 }
 
@@ -59,7 +59,7 @@ export const ORDER_REPORTS_MAX = 16;
  * Of two reports of the same moment, the one further down this list counts: what usually comes to light
  * later. A failure turns out to be technical, a failed order gets paid, a payment is taken back.
  */
-const WEAKEST_FIRST = [
+export const RESULTS_WEAKEST_FIRST = [
   'UNPAID',
   'EXPIRED',
   'CANCELLED',
@@ -81,24 +81,39 @@ export function withReport(known: KnownOrder | null, report: OrderOutcome): Know
   return reports.length === 1 ? report : { ...holding(reports, report), reports };
 }
 
-/** A report with its time: no later than `latestMs`, unless what it contradicts was said at that very moment. */
-export function dated(known: KnownOrder | null, reported: ReportedOutcome, latestMs: number): OrderOutcome {
-  const { outcome, cause, occurredAt } = reported;
-  if (occurredAt !== null) return { outcome, cause, occurredAt: Math.min(occurredAt, latestMs) };
-  const newest = reportsOf(known).at(-1);
-  const report = { outcome, cause, occurredAt: Math.max(latestMs, newest?.occurredAt ?? latestMs) };
-  if (newest?.occurredAt !== report.occurredAt || sameOutcome(newest, report)) return report;
-  return { ...report, occurredAt: report.occurredAt + 1 };
+/**
+ * A report with its time. One that does not say when, or names a moment after `latestMs`, happens at `latestMs`, after
+ * all that was said of its order before. When it says what holds already, it is a repeat and says nothing new about when.
+ */
+export function dated(
+  known: KnownOrder | null,
+  { outcome, cause, occurredAt }: ReportedOutcome,
+  latestMs: number,
+): OrderOutcome {
+  if (occurredAt !== null && occurredAt <= latestMs) return { outcome, cause, occurredAt };
+  if (known !== null && sameOutcome({ outcome, cause }, known))
+    return { outcome, cause, occurredAt: known.occurredAt };
+  const newestMs = reportsOf(known).at(-1)?.occurredAt ?? Number.NEGATIVE_INFINITY;
+  return { outcome, cause, occurredAt: newestMs < latestMs ? latestMs : newestMs + 1 };
 }
 
-/** Whether two reports say the same of their orders, whenever that was. */
-export function sameOutcome(a: OrderOutcome, b: OrderOutcome): boolean {
+/** What a report says of its order, whenever that was. */
+export type Result = Pick<OrderOutcome, 'outcome' | 'cause'>;
+
+/** Whether two reports say the same of their orders. */
+export function sameOutcome(a: Result, b: Result): boolean {
   return rank(a) === rank(b);
 }
 
-/** Whether it was ever said that the order was paid. */
-export function wasPaid(known: KnownOrder | null): boolean {
-  return reportsOf(known).some(({ outcome }) => outcome === 'PAID');
+/**
+ * Whether a report tells of a payment that was not known. Reports of PAID are about one payment as long as nothing else
+ * was reported to have happened between them.
+ */
+export function isNewPayment(known: KnownOrder | null, report: OrderOutcome): boolean {
+  if (report.outcome !== 'PAID') return false;
+  const reports = reportsOf(known);
+  const before = reports.findLastIndex((other) => inTime(other, report) <= 0);
+  return [reports[before], reports[before + 1]].every((other) => other?.outcome !== 'PAID');
 }
 
 function reportsOf(known: KnownOrder | null): readonly OrderOutcome[] {
@@ -116,6 +131,7 @@ function inTime(a: OrderOutcome, b: OrderOutcome): number {
   return a.occurredAt - b.occurredAt || rank(a) - rank(b);
 }
 
-function rank({ outcome, cause }: OrderOutcome): number {
-  return WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
+/** The place of a result in RESULTS_WEAKEST_FIRST. */
+export function rank({ outcome, cause }: Result): number {
+  return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }

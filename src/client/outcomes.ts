@@ -137,10 +137,7 @@ function withEntry({ recent, older }: Remembered, entry: CountedOutcome): Rememb
 }
 
 function withoutEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
-  const exact = recent.findLastIndex((other) => inTime(other, entry) === 0);
-  // An older version of the service wrote no amounts.
-  const alike = (other: CountedOutcome) => other.at === entry.at && other.paid === entry.paid;
-  const place = exact === -1 ? recent.findLastIndex(alike) : exact;
+  const place = recent.findLastIndex((other) => inTime(other, entry) === 0);
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
   const inChain = !entry.paid && entry.at > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };

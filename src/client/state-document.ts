@@ -65,6 +65,11 @@ export function encodeClientState(state: ClientState): string {
   return JSON.stringify(document);
 }
 
+/** The state as it comes back from a store: what lives in memory for a while keeps to the stored form, too. */
+export function asStored(state: ClientState): ClientState {
+  return decodeClientState(encodeClientState(state));
+}
+
 /** Throws when the text is of another format: an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
   const document: Document = upToDate(JSON.parse(text));

@@ -1,5 +1,5 @@
 import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
-import type { KnownOrder } from '../client/order.ts';
+import { decodeOrder } from '../client/document/order-row.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import { type Decision, verdictAnswer } from '../decision/decision.ts';
 import { type Snapshot, type StoredAnswer, StoreUnavailable } from './store.ts';
@@ -21,7 +21,7 @@ export function readSnapshot(
   const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now(), isEarlier };
   return {
     state: state === null ? UNKNOWN_CLIENT : readState(state),
-    order: order === null ? null : readOrder(order),
+    order: order === null ? null : decodeOrder(order),
     answer,
     stamp,
   };
@@ -43,28 +43,6 @@ function readState(text: string): ClientState {
 /** A value that a database gave, when it is a text. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-type OrderRow = [
-  outcome: KnownOrder['outcome'],
-  cause: KnownOrder['cause'],
-  occurredAt: number,
-  reports?: KnownOrder['reports'],
-];
-
-/** What is stored of an order: positional, because there is one for every order. */
-export function orderText({ outcome, cause, occurredAt, reports }: KnownOrder): string {
-  const row: OrderRow = [outcome, cause, occurredAt];
-  if (reports !== undefined) row.push(reports);
-  return JSON.stringify(row);
-}
-
-/** Versions before stored it with the names of its members. */
-function readOrder(text: string): KnownOrder {
-  const stored: KnownOrder | OrderRow = JSON.parse(text);
-  if (!Array.isArray(stored)) return stored;
-  const [outcome, cause, occurredAt, reports] = stored;
-  return { outcome, cause, occurredAt, ...(reports === undefined ? {} : { reports }) };
 }
 
 /** What a verdict answered, told by its decision. */

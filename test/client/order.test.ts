@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import {
+  dated,
+  isNewPayment,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
-  wasPaid,
   withReport,
 } from '../../src/client/order.ts';
 import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
 
 function orderOf(...reports: readonly OrderOutcome[]): KnownOrder {
   let known: KnownOrder | null = null;
-  for (const report of reports) known = withReport(known, report);
+  for (const report of reports) known = decodeOrder(encodeOrder(withReport(known, report)));
   if (known === null) throw new Error('an order has a report');
   return known;
 }
@@ -30,6 +32,23 @@ describe('what is known of an order', () => {
     const known = orderOf(paid(1), unpaid(2, 'REVERSED'));
     expect(withReport(known, paid(1))).to.equal(known);
     expect(withReport(known, unpaid(2, 'REVERSED'))).to.equal(known);
+  });
+
+  it('is the very same after a repeat of what holds that does not say when, or names a moment to come', () => {
+    const known = orderOf(unpaid(1), paid(2));
+    for (const occurredAt of [null, 99]) {
+      const repeat = dated(known, { outcome: 'PAID', cause: null, occurredAt }, 50);
+      expect(withReport(known, repeat)).to.equal(known);
+    }
+  });
+
+  it('has what is told without a moment, or with one to come, after all that was told before', () => {
+    const known = orderOf(unpaid(1), paid(50));
+    for (const occurredAt of [null, 99]) {
+      const reported = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt } as const;
+      expect(dated(orderOf(paid(1)), reported, 50)).to.deep.equal(unpaid(50, 'REVERSED'));
+      expect(dated(known, reported, 50)).to.deep.equal(unpaid(51, 'REVERSED'));
+    }
   });
 
   it('holds since its first report, however often it is repeated later', () => {
@@ -66,10 +85,35 @@ describe('what is known of an order', () => {
     }
   });
 
-  it('tells whether the order was ever paid, also when that was taken back or never held', () => {
-    expect(wasPaid(null)).to.equal(false);
-    expect(wasPaid(orderOf(unpaid(3, 'REVERSED')))).to.equal(false);
-    expect(wasPaid(orderOf(unpaid(3, 'REVERSED'), paid(1)))).to.equal(true);
+  it('tells of one payment by all reports of PAID that nothing else lies between', () => {
+    expect(isNewPayment(null, paid(1))).to.equal(true);
+    expect(isNewPayment(orderOf(unpaid(3, 'REVERSED')), paid(1))).to.equal(true);
+    const known = orderOf(paid(5), unpaid(9, 'REVERSED'));
+    expect([4, 5, 6].map((at) => isNewPayment(known, paid(at)))).to.deep.equal([false, false, false]);
+    expect(isNewPayment(known, paid(10))).to.equal(true);
+    expect(isNewPayment(known, unpaid(10))).to.equal(false);
+  });
+
+  it('comes out of its stored form as it went in', () => {
+    fc.assert(
+      fc.property(toldOrders(1, 6, 8), fc.constantFrom('25.5 EUR', '0 USDT', undefined), (told, amount) => {
+        let known: KnownOrder | null = null;
+        for (const { report } of told) known = withReport(known, report);
+        if (known === null) throw new Error('an order has a report');
+        const order = amount === undefined ? known : { ...known, amount };
+        expect(decodeOrder(encodeOrder(order))).to.deep.equal(order);
+      }),
+    );
+    expect(() => decodeOrder('[9,1,0]')).to.throw('an order has the unknown result 9');
+  });
+
+  it('takes about 30 bytes as it is stored', () => {
+    expect(encodeOrder({ ...paid(1_800_000_000_000), amount: '25.5 EUR' })).to.equal(
+      '[5,1800000000000,"25.5 EUR"]',
+    );
+    expect(encodeOrder(orderOf(paid(1_800_000_000_000), unpaid(1_800_000_009_000, 'REVERSED')))).to.equal(
+      '[6,1800000009000,0,5,-9000,6,0]',
+    );
   });
 
   it('is the same in every order of arrival, and as a naive recount finds it', () => {

@@ -1,7 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, repeatOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
-import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import {
+  AWAITED_MS_MAX,
+  type ClientState,
+  EVENT_WINDOW_MS_MAX,
+  isNewClient,
+  rememberEvent,
+  token,
+  UNKNOWN_CLIENT,
+} from '../../src/client/client-state.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
 import {
   lastOutcome,
@@ -12,6 +21,8 @@ import {
   UNPAID_CHAIN_MAX,
   unpaidChain,
 } from '../../src/client/outcomes.ts';
+import { asStored } from '../../src/client/state-document.ts';
+import { eventAt } from './event-at.ts';
 import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from './told-orders.ts';
 
 const NOW = 1_000_000;
@@ -33,8 +44,8 @@ function report(
   let state = before;
   for (const [orderRef, outcome] of reports) {
     const change = recordOutcome(state, orders.get(orderRef) ?? null, { ...outcome, orderRef }, NOW);
-    state = change.state;
-    orders.set(orderRef, change.order);
+    state = asStored(change.state);
+    orders.set(orderRef, decodeOrder(encodeOrder(change.order)));
     effects.push(change.effect);
   }
   return { state, orders, effects };
@@ -310,6 +321,28 @@ describe("the outcomes of a client's orders", () => {
       const { state: after } = recordOutcome(climbed, orders.get('a') ?? null, of('a', repeated), NOW);
       expect(after.ladder).to.deep.equal(ON_LADDER.ladder);
     }
+  });
+
+  it('say nothing new about when with a repeat that carries no time', () => {
+    const undated = of('a', { outcome: 'UNPAID', cause: null, occurredAt: null } as const);
+    const first = recordOutcome(UNKNOWN_CLIENT, null, undated, NOW);
+    const again = recordOutcome(first.state, first.order, undated, NOW + 600_000);
+    expect(again).to.deep.equal({ ...first, effect: 'unchanged' });
+    const { state } = recordOutcome(again.state, again.order, of('a', paid(NOW + 300_000)), NOW + 900_000);
+    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
+  });
+
+  it('keep the amount of the request that a requisite was shown for while its outcome is awaited, 30 days long', () => {
+    const asked = { ...eventAt(NOW), order: token('a'), amount: '25 EUR' };
+    const paidAfter = (laterMs: number, granted: boolean) => {
+      const events = rememberEvent([{ ...asked, granted }], eventAt(NOW + laterMs));
+      const state = { ...UNKNOWN_CLIENT, events };
+      return recordOutcome(state, null, of('a', paid(NOW + laterMs)), NOW + laterMs).order.amount;
+    };
+    expect(paidAfter(AWAITED_MS_MAX - 1, true)).to.equal('25 EUR');
+    expect(paidAfter(AWAITED_MS_MAX, true)).to.equal(undefined);
+    expect(paidAfter(EVENT_WINDOW_MS_MAX - 1, false)).to.equal('25 EUR');
+    expect(paidAfter(EVENT_WINDOW_MS_MAX, false)).to.equal(undefined);
   });
 
   it('equal a naive recount, and are the same client in every order of arrival', () => {

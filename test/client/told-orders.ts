@@ -78,10 +78,21 @@ export function naiveFacts(told: readonly ToldOrder[]): NaiveFacts {
 
 const STRENGTH = ['UNPAID', 'EXPIRED', 'CANCELLED', 'DECLINED', 'TECHNICAL', 'PAID', 'REVERSED'];
 
+const name = ({ outcome, cause }: OrderOutcome) => cause ?? outcome;
+
+const position = (report: OrderOutcome) => report.occurredAt * 10 + STRENGTH.indexOf(name(report));
+
+/** How many payments reports of one order tell of: runs of PAID with nothing else between them. */
+export function naivePayments(reports: readonly OrderOutcome[]): number {
+  const line = reports
+    .toSorted((a, b) => position(a) - position(b))
+    .map(({ outcome }) => (outcome === 'PAID' ? 'P' : '-'))
+    .join('');
+  return line.split('-').filter((run) => run !== '').length;
+}
+
 /** The result that was told last, since the first time it was told with nothing else after it. */
 export function naiveOutcome(reports: readonly OrderOutcome[]): OrderOutcome {
-  const name = ({ outcome, cause }: OrderOutcome) => cause ?? outcome;
-  const position = (report: OrderOutcome) => report.occurredAt * 10 + STRENGTH.indexOf(name(report));
   const told = reports.toSorted((a, b) => position(a) - position(b));
   const [last] = told.slice(-1);
   if (last === undefined) throw new Error('nothing was told');

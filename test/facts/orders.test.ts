@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { type ReportOfOrder, recordOutcome } from '../../src/client/changes.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import type { KnownOrder } from '../../src/client/order.ts';
-import { decodeClientState, encodeClientState } from '../../src/client/state-document.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
+import { asStored, encodeClientState } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import { type FactValue, NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
@@ -38,7 +38,7 @@ interface Asked {
 class Payer {
   state: ClientState = UNKNOWN_CLIENT;
   now = NOW;
-  readonly #orders = new Map<string, KnownOrder>();
+  readonly #orders = new Map<string, string>();
 
   ask({ order, amount, currency }: Asked): Readonly<Record<string, FactValue>> {
     const request = {
@@ -53,13 +53,15 @@ class Payer {
 
   tell(orderRef: string, outcome: 'PAID' | 'UNPAID', cause: ReportOfOrder['cause'] = null): void {
     const report = { orderRef, outcome, cause, occurredAt: this.now };
-    const change = recordOutcome(this.state, this.#orders.get(orderRef) ?? null, report, this.now);
-    this.#orders.set(orderRef, change.order);
+    const known = this.#orders.get(orderRef);
+    const order = known === undefined ? null : decodeOrder(known);
+    const change = recordOutcome(this.state, order, report, this.now);
+    this.#orders.set(orderRef, encodeOrder(change.order));
     this.#keep(change.state);
   }
 
   #keep(state: ClientState): void {
-    this.state = decodeClientState(encodeClientState(state));
+    this.state = asStored(state);
   }
 }
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
 import { clientKey, type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { type KnownOrder, type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
+import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
@@ -149,7 +150,7 @@ export function live({ rules, platform, happenings }: Life): {
   readonly now: number;
 } {
   const client = clientKey(platform, 'payer-1');
-  const orders = new Map<string, KnownOrder>();
+  const orders = new Map<string, string>();
   const verdicts: LivedVerdict[] = [];
   let state = UNKNOWN_CLIENT;
   let now = NOW;
@@ -176,13 +177,14 @@ export function live({ rules, platform, happenings }: Life): {
       }
       case 'outcome': {
         const { order, outcome } = happened;
+        const known = orders.get(order);
         const change = recordOutcome(
           state,
-          orders.get(order) ?? null,
+          known === undefined ? null : decodeOrder(known),
           { ...outcome, orderRef: order, occurredAt: now },
           now,
         );
-        orders.set(order, change.order);
+        orders.set(order, encodeOrder(change.order));
         state = change.state;
         break;
       }

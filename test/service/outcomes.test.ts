@@ -38,11 +38,22 @@ describeOnStores('outcomes on the service', (store) => {
   /** A client who asked twice, and so has to wait. */
   async function waiting(): Promise<string> {
     const clientIdKey = randomUUID();
-    const body = { sellPointKey: 's', clientIdKey, method: 'card', amountRequested: '1', orderRef: 'asked' };
-    const context = { requestId: 'r', idempotencyKey: null };
-    await service.verdict(PLATFORM, body, context);
-    await service.verdict(PLATFORM, body, context);
+    await ask(clientIdKey);
+    await ask(clientIdKey);
     return clientIdKey;
+  }
+
+  async function ask(clientIdKey: string): Promise<void> {
+    const body = { sellPointKey: 's', clientIdKey, method: 'card', amountRequested: '1', orderRef: 'asked' };
+    await service.verdict(PLATFORM, body, { requestId: 'r', idempotencyKey: null });
+  }
+
+  function paidAt(order: string, occurredAt: number): ToldOrder {
+    return { order, report: { outcome: 'PAID', cause: null, occurredAt } };
+  }
+
+  function unpaidAt(order: string, cause: ToldOrder['report']['cause'], occurredAt: number): ToldOrder {
+    return { order, report: { outcome: 'UNPAID', cause, occurredAt } };
   }
 
   async function viewOf(clientIdKey: string) {
@@ -130,6 +141,23 @@ describeOnStores('outcomes on the service', (store) => {
       [first, undefined],
     ]);
   });
+
+  for (const [first, then] of [
+    [null, null],
+    ['DECLINED', 'EXPIRED'],
+  ] as const) {
+    it(`reset the ladder by a payment that was not known, between ${first ?? 'UNPAID'} and ${then ?? 'UNPAID'}`, async () => {
+      const clientIdKey = await waiting();
+      const unpaid = (cause: 'DECLINED' | 'EXPIRED' | null, at: number) => unpaidAt('asked', cause, at);
+      await tell(clientIdKey, dated([paidAt('asked', 0), unpaid(first, 1), unpaid(then, 3)]));
+      await ask(clientIdKey);
+      await ask(clientIdKey);
+      expect((await viewOf(clientIdKey)).ladder.level).to.equal(1);
+      await tell(clientIdKey, dated([paidAt('asked', 2)]));
+      expect((await viewOf(clientIdKey)).ladder.level).to.equal(0);
+      expect((await viewOf(clientIdKey)).facts).to.deep.include({ paidCount: 0, unpaidCount: 1 });
+    });
+  }
 
   it('leave nothing behind when what is not there is lifted', async () => {
     const clientIdKey = randomUUID();

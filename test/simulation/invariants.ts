@@ -7,7 +7,7 @@ import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/repair/rebuilt-state.ts';
 import type { JournalEntry } from '../../src/state/store.ts';
-import { naiveOutcome, type ToldOrder } from '../client/told-orders.ts';
+import { naiveOutcome, naivePayments, type ToldOrder } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
@@ -108,13 +108,11 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   }
 }
 
-/** Adds what an entry tells to what was told before; gives whether that is news of a payment. */
+/** Adds what an entry tells to what was told before; gives whether that is a payment that was not known. */
 function tellsPayment(told: ToldOrder[], { orderRef, order, report = order }: OutcomeEntry): boolean {
   const before = told.filter((one) => one.order === orderRef).map((one) => one.report);
   told.push({ order: orderRef, report });
-  if (report.outcome !== 'PAID') return false;
-  if (!before.some(({ outcome }) => outcome === 'PAID')) return true;
-  return naiveOutcome(before).outcome !== 'PAID' && naiveOutcome([...before, report]).outcome === 'PAID';
+  return naivePayments([...before, report]) > naivePayments(before) && report.outcome === 'PAID';
 }
 
 /** An answer that a caller got is recorded as it was given; a refusal left nothing behind. */

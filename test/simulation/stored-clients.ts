@@ -1,8 +1,12 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
+import { encodeOrder } from '../../src/client/document/order-row.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import { decisionOf, encodeDecision, isRow, parseRecord } from '../../src/decision/record/decision-record.ts';
+import { type RecordShape, readShape } from '../../src/decision/record/record-shape.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
-import { answerOf, readAnswer, readSnapshot } from '../../src/state/snapshot.ts';
+import { journalText, parseJournalText, verdictEntry } from '../../src/state/journal/text.ts';
+import { answerOf, readSnapshot } from '../../src/state/snapshot.ts';
 import type {
   Change,
   JournalEntry,
@@ -12,12 +16,13 @@ import type {
   Snapshot,
 } from '../../src/state/store.ts';
 
-/** All that is kept of one client; records are texts, so that nobody can change them from outside. */
+/** All that is kept of one client, each thing as the text that the real stores keep. */
 interface StoredClient {
   readonly raw: string;
   readonly decisions: ReadonlyMap<number, string>;
   readonly orders: ReadonlyMap<string, string>;
-  readonly answers: ReadonlyMap<string, string>;
+  /** The number of the decision by the Idempotency-Key. */
+  readonly answers: ReadonlyMap<string, number>;
 }
 
 export interface JournalRow {
@@ -30,6 +35,7 @@ export class StoredClients {
   readonly #clients = new Map<string, StoredClient>();
   readonly #devices = new Map<string, Map<string, number>>();
   readonly #claims = new Map<string, string>();
+  readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
 
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso, nowMs: number): Snapshot {
@@ -37,7 +43,7 @@ export class StoredClients {
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(orderRef);
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    const answered = answer === undefined ? null : readAnswer(answer);
+    const answered = answer === undefined ? null : answerOf(this.#decision(client.hash, answer));
     const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
@@ -49,17 +55,21 @@ export class StoredClients {
   }
 
   /** Writes a change without asking what it was made from. */
-  write({ client, state, entry, decision, outcome, idempotencyKey }: Change): void {
-    const stored = this.#clients.get(client.hash);
-    const { decisions, orders, answers } = stored ?? NOTHING;
-    const isReplayable = idempotencyKey !== undefined && entry.kind === 'verdict';
+  write({ client, state, entry, decision, shape, outcome, idempotencyKey }: Change): void {
+    const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
+    if (shape !== undefined && !this.#shapes.has(shape.id)) this.#shapes.set(shape.id, readShape(shape.text));
+    const isReplayable = idempotencyKey !== undefined && decision !== undefined;
     this.#clients.set(client.hash, {
       raw: encodeClientState(state),
-      decisions: decision === undefined ? decisions : added(decisions, decision.seq, decision),
-      orders: outcome === undefined ? orders : added(orders, outcome.orderRef, outcome.order),
-      answers: isReplayable ? added(answers, idempotencyKey, answerOf(entry.decision)) : answers,
+      decisions:
+        decision === undefined
+          ? decisions
+          : new Map(decisions).set(decision.seq, encodeDecision(decision, shape)),
+      orders:
+        outcome === undefined ? orders : new Map(orders).set(outcome.orderRef, encodeOrder(outcome.order)),
+      answers: isReplayable ? new Map(answers).set(idempotencyKey, decision.seq) : answers,
     });
-    this.#journal = [...this.#journal, { clientHash: client.hash, text: JSON.stringify(entry) }];
+    this.#journal = [...this.#journal, { clientHash: client.hash, text: journalText(entry) }];
   }
 
   sightings(ask: SightingsAsk): Sightings {
@@ -84,19 +94,19 @@ export class StoredClients {
   }
 
   erase({ platform, hash }: ClientKey, nowMs: number): void {
-    const answers = this.#clients.get(hash)?.answers ?? new Map<string, string>();
+    const answers = this.#clients.get(hash)?.answers ?? NOTHING.answers;
     for (const key of answers.keys()) this.#claims.delete(JSON.stringify([platform, key]));
     this.#clients.delete(hash);
     for (const seen of this.#devices.values()) seen.delete(hash);
-    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) };
+    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) } as const;
     const others = this.#journal.filter(({ clientHash }) => clientHash !== hash);
-    this.#journal = [...others, { clientHash: '', text: JSON.stringify(erasure) }];
+    this.#journal = [...others, { clientHash: '', text: journalText(erasure) }];
   }
 
   /** A client's decisions in their order. */
   decisionsOf(clientHash: string): readonly Decision[] {
-    const decisions = [...(this.#clients.get(clientHash)?.decisions ?? [])];
-    return decisions.sort(([a], [b]) => a - b).map(([, text]): Decision => JSON.parse(text));
+    const numbers = [...(this.#clients.get(clientHash)?.decisions.keys() ?? [])];
+    return numbers.sort((a, b) => a - b).map((seq) => this.#decision(clientHash, seq));
   }
 
   /** Decisions of all clients, newest first. */
@@ -108,13 +118,15 @@ export class StoredClients {
 
   /** The entries after a number of them, in the order in which they were accepted. */
   journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly JournalRecord[] {
-    return this.#journal.slice(after, after + limit).map(({ text }): JournalRecord => JSON.parse(text));
+    return this.#journal.slice(after, after + limit).flatMap((row) => this.#records(row));
   }
 
   /** The entries about a client, in the order in which they were accepted. */
   journalOf(clientHash: string): readonly JournalEntry[] {
-    const mine = this.#journal.filter((row) => row.clientHash === clientHash);
-    return mine.map(({ text }): JournalEntry => JSON.parse(text));
+    return this.#journal
+      .filter((row) => row.clientHash === clientHash)
+      .flatMap((row) => this.#records(row))
+      .filter((record) => record.kind !== 'erasure');
   }
 
   /** Everything, as text in which names can be searched. */
@@ -125,6 +137,25 @@ export class StoredClients {
     ]);
     const devices = [...this.#devices].map(([device, seen]) => [device, [...seen]]);
     return JSON.stringify([clients, devices, this.#journal]);
+  }
+
+  #decision(clientHash: string, seq: number): Decision {
+    const text = this.#clients.get(clientHash)?.decisions.get(seq);
+    if (text === undefined) throw new Error(`decision ${seq} of ${clientHash} is not kept`);
+    const record = parseRecord(text);
+    if (!isRow(record)) return record;
+    const [shapeId] = record;
+    const shape = this.#shapes.get(shapeId);
+    if (shape === undefined) throw new Error(`decision ${seq} has the shape ${shapeId}, which is not kept`);
+    return decisionOf(record, clientHash, shape);
+  }
+
+  /** The entry of a row; none where the decision that it refers to is not kept. */
+  #records({ clientHash, text }: JournalRow): readonly JournalRecord[] {
+    const parsed = parseJournalText(text);
+    if ('kind' in parsed) return [parsed];
+    const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;
+    return isKept ? [verdictEntry(this.#decision(clientHash, parsed.seq))] : [];
   }
 
   #note(ask: SightingsAsk, kind: keyof Sightings): void {
@@ -153,10 +184,6 @@ const NOTHING: Omit<StoredClient, 'raw'> = {
   orders: new Map(),
   answers: new Map(),
 };
-
-function added<Key>(texts: ReadonlyMap<Key, string>, key: Key, value: object): ReadonlyMap<Key, string> {
-  return new Map(texts).set(key, JSON.stringify(value));
-}
 
 function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
   const id = ask[kind];

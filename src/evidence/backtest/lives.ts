@@ -1,10 +1,11 @@
 import { forgetOldest } from '../../analysis/device-book.ts';
-import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import { type ReportOfOrder, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, clientKey } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
+import { decodeOrder, encodeOrder } from '../../client/document/order-row.ts';
 import { knownHints } from '../../client/hints.ts';
-import type { KnownOrder } from '../../client/order.ts';
+import type { OrderOutcome } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
@@ -60,8 +61,8 @@ interface LivedOrder {
   asked: boolean;
   /** By life. */
   readonly granted: boolean[];
-  /** By life; null before the first report. */
-  known: (KnownOrder | null)[] | null;
+  /** By life, in its stored form; null before the first report. */
+  readonly known: (string | null)[];
 }
 
 interface Payer {
@@ -200,18 +201,16 @@ export class Lives {
 
   #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
-    const knownBefore = order.known ?? [];
-    order.known = knownBefore;
-    const changes: (OutcomeChange & { readonly from: ClientState; readonly known: KnownOrder | null })[] = [];
+    const changes: { from: ClientState; known: string | null; to: ClientState; order: string }[] = [];
     for (const [life, { outcomes }] of this.#lives.entries()) {
       if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
-      const known = knownBefore[life] ?? null;
+      const known = order.known[life] ?? null;
       const same = changes.find((other) => other.from === from && other.known === known);
-      const change = same ?? { ...repeatOutcome(from, known, { ...reported, orderRef }, at), from, known };
+      const change = same ?? { from, known, ...told(from, known, { ...reported, orderRef }, at) };
       changes.push(change);
-      payer.states[life] = change.state;
-      knownBefore[life] = change.order;
+      payer.states[life] = change.to;
+      order.known[life] = change.order;
     }
   }
 
@@ -227,11 +226,17 @@ export class Lives {
   #order({ orders }: Payer, orderRef: string): LivedOrder {
     const known = orders.get(orderRef);
     if (known !== undefined) return known;
-    const order: LivedOrder = { asked: false, granted: [], known: null };
+    const order: LivedOrder = { asked: false, granted: [], known: [] };
     orders.set(orderRef, order);
     forgetOldest(orders, ORDERS_MAX);
     return order;
   }
+}
+
+/** What a report makes of a payer and of the stored form of its order. */
+function told(from: ClientState, known: string | null, report: ReportOfOrder & OrderOutcome, at: number) {
+  const { state, order } = repeatOutcome(from, known === null ? null : decodeOrder(known), report, at);
+  return { to: state, order: encodeOrder(order) };
 }
 
 /** The two lists as one; mostly neither has anything, and nothing is made for that. */

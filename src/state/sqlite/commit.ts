@@ -1,7 +1,7 @@
+import { encodeOrder } from '../../client/document/order-row.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/record/decision-record.ts';
 import { journalText } from '../journal/text.ts';
-import { orderText } from '../snapshot.ts';
 import { type Change, RETENTION } from '../store.ts';
 import type { Statements } from './statements.ts';
 
@@ -27,7 +27,7 @@ export function commitChange(
       sql.putAnswer.run(client.hash, idempotencyKey, String(seq), nowMs + RETENTION.idempotencyMs);
   }
   if (outcome !== undefined)
-    sql.putOrder.run(client.hash, outcome.orderRef, orderText(outcome.order), recordUntilMs);
+    sql.putOrder.run(client.hash, outcome.orderRef, encodeOrder(outcome.order), recordUntilMs);
   sql.putJournal.run(client.hash, journalText(entry));
   return 'committed';
 }

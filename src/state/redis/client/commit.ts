@@ -1,3 +1,4 @@
+import { encodeOrder } from '../../../client/document/order-row.ts';
 import type { Hint } from '../../../client/hints.ts';
 import { encodeDecision } from '../../../decision/record/decision-record.ts';
 import type { RecordShape } from '../../../decision/record/record-shape.ts';
@@ -16,7 +17,6 @@ import {
   stateKey,
   unusedKey,
 } from '../../keys.ts';
-import { orderText } from '../../snapshot.ts';
 import { type Change, RETENTION } from '../../store.ts';
 import { RedisScript } from '../script.ts';
 
@@ -105,7 +105,7 @@ function notesOf({ decision, idempotencyKey, outcome, state: { hints } }: Change
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
   if (outcome !== undefined)
-    note(NOTES.order + nameOf(outcome.orderRef), orderText(outcome.order), RETENTION.decisionMs);
+    note(NOTES.order + nameOf(outcome.orderRef), encodeOrder(outcome.order), RETENTION.decisionMs);
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
     note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);

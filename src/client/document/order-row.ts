@@ -1,0 +1,37 @@
+import { type KnownOrder, type OrderOutcome, RESULTS_WEAKEST_FIRST, type Result, rank } from '../order.ts';
+
+/**
+ * The stored form of an order: positional, because there is one for every order. A result is its place in
+ * RESULTS_WEAKEST_FIRST; the amount is 0 when none is known. Where the reports are more than the one that counts, they
+ * follow, each as its result and its distance in ms to `occurredAt`.
+ */
+type OrderRow = [result: number, occurredAt: number, amount: string | 0, ...reports: number[]];
+
+/** The text to store; `decodeOrder` gives the same order back. */
+export function encodeOrder({ occurredAt, amount, reports = [], ...result }: KnownOrder): string {
+  const row: OrderRow = [rank(result), occurredAt, amount ?? 0];
+  for (const report of reports) row.push(rank(report), report.occurredAt - occurredAt);
+  return JSON.stringify(row);
+}
+
+/** Throws when the text is of no order. */
+export function decodeOrder(text: string): KnownOrder {
+  const row: OrderRow = JSON.parse(text);
+  const [code, occurredAt, amount, ...told] = row;
+  const reports: OrderOutcome[] = [];
+  for (let place = 0; place < told.length; place += 2)
+    reports.push({ ...resultOf(told[place]), occurredAt: occurredAt + (told[place + 1] ?? 0) });
+  return {
+    ...resultOf(code),
+    occurredAt,
+    ...(amount === 0 ? {} : { amount }),
+    ...(reports.length === 0 ? {} : { reports }),
+  };
+}
+
+function resultOf(code: number | undefined): Result {
+  const result = RESULTS_WEAKEST_FIRST[code ?? -1];
+  if (result === undefined) throw new Error(`an order has the unknown result ${code}`);
+  if (result === 'PAID') return { outcome: 'PAID', cause: null };
+  return { outcome: 'UNPAID', cause: result === 'UNPAID' ? null : result };
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import type { ReportedOutcome } from '../../src/client/order.ts';
+import { factsByLabel } from '../../src/decision/assess.ts';
+import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
+import type { AskedInput, Input } from '../../src/evidence/backtest/input.ts';
+import { Lives } from '../../src/evidence/backtest/lives.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { Records } from '../../src/service/records.ts';
+import { rebuiltState } from '../../src/service/repair/rebuilt-state.ts';
+import { ScoringService } from '../../src/service.ts';
+import type { JournalEntry } from '../../src/state/store.ts';
+import { edited } from '../rule-fixtures/sound-rules.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { START_MS } from './movable-clock.ts';
+
+const PLATFORM = platformName('shop');
+const HOUR_MS = 3_600_000;
+const PAID_AMOUNT = 'paidAmount(90d)';
+const metrics = new Metrics();
+
+/** Shows a requisite to everybody, and asks for the amount that was paid. */
+const RULES = edited({
+  'verdicts.yaml': () => `
+rules:
+  - name: never
+    priority: 1
+    conditions: { all: [{ fact: paidAmount, params: { window: 90d }, operator: greaterThan, value: 99999999 }] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
+otherwise: { verdict: GET_NEW, reason: "ok" }
+`,
+});
+
+/** One thing that happens: an hour of the payer's life, and what is told or asked then. */
+type Step =
+  | { readonly hour: number; readonly ask: string; readonly amount: string }
+  | ({ readonly hour: number; readonly tell: string } & Told);
+
+interface Told {
+  readonly result: 'PAID' | 'UNPAID' | 'REVERSED';
+  /** Absent: the hour at which it is told; null: the report does not say. */
+  readonly dated?: number | null;
+}
+
+const ask = (hour: number, order: string, amount = '25'): Step => ({ hour, ask: order, amount });
+const tell = (hour: number, order: string, result: Told['result'], dated?: number | null): Step =>
+  dated === undefined ? { hour, tell: order, result } : { hour, tell: order, result, dated };
+
+const A_SECOND = 1 / 3600;
+
+const HISTORIES: readonly {
+  readonly title: string;
+  readonly steps: readonly Step[];
+  readonly paid: number;
+}[] = [
+  {
+    title: 'UNPAID, another verdict a day later, then PAID',
+    steps: [ask(0, 'a'), tell(1, 'a', 'UNPAID'), ask(26, 'b', '7'), tell(27, 'a', 'PAID')],
+    paid: 25,
+  },
+  {
+    title: 'PAID, another verdict a day later, then PAID dated a second earlier',
+    steps: [ask(0, 'a'), tell(1, 'a', 'PAID'), ask(26, 'b', '7'), tell(27, 'a', 'PAID', 1 - A_SECOND)],
+    paid: 25,
+  },
+  {
+    title: 'PAID, REVERSED, another verdict a day later, then PAID again',
+    steps: [
+      ask(0, 'a'),
+      tell(1, 'a', 'PAID'),
+      tell(2, 'a', 'REVERSED'),
+      ask(26, 'b', '7'),
+      tell(27, 'a', 'PAID'),
+    ],
+    paid: 25,
+  },
+  {
+    title: 'two orders paid at the same moment, of which one is reversed',
+    steps: [
+      ask(0, 'a', '7'),
+      ask(0, 'b', '25'),
+      tell(1, 'a', 'PAID'),
+      tell(1, 'b', 'PAID'),
+      tell(2, 'b', 'REVERSED'),
+    ],
+    paid: 7,
+  },
+  {
+    title: 'a repeat of PAID after the order was asked for again with another amount',
+    steps: [ask(0, 'a'), tell(1, 'a', 'PAID'), ask(2, 'a', '90'), tell(3, 'a', 'PAID')],
+    paid: 25,
+  },
+  {
+    title:
+      'a stale report after the order was asked for again with another amount, and a moment that moves back',
+    steps: [
+      ask(0, 'a'),
+      tell(2, 'a', 'PAID'),
+      ask(3, 'a', '90'),
+      tell(4, 'a', 'UNPAID', 0.5),
+      ask(29, 'b', '7'),
+      tell(30, 'a', 'PAID', 1),
+    ],
+    paid: 25,
+  },
+  {
+    title: 'a report that counts anew after the order was asked for again with another amount',
+    steps: [ask(0, 'a'), tell(1, 'a', 'UNPAID'), ask(2, 'a', '90'), tell(3, 'a', 'PAID')],
+    paid: 90,
+  },
+  {
+    title: 'UNPAID without a date and its repeat, with a payment between them that is told later',
+    steps: [
+      ask(0, 'a'),
+      tell(1, 'a', 'UNPAID', null),
+      tell(1.2, 'a', 'UNPAID', null),
+      tell(2, 'a', 'PAID', 1.1),
+    ],
+    paid: 25,
+  },
+];
+
+describeOnStores('the amount of an order', (store) => {
+  let service: ScoringService;
+  let records: Records;
+  let nowMs = START_MS;
+  before(() => {
+    const ruleSource = fixedRules(RULES);
+    const clock = () => nowMs;
+    const pseudonym = (_kind: string, text: string) => text;
+    service = new ScoringService({ store: store(), ruleSource, clock, pseudonym, metrics });
+    records = new Records({ store: store(), ruleSource, clock });
+  });
+
+  async function live(clientIdKey: string, steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      nowMs = START_MS + step.hour * HOUR_MS;
+      if ('ask' in step) {
+        const asked = { amountRequested: step.amount, orderRef: step.ask };
+        const body = { sellPointKey: 's', clientIdKey, method: 'card', ...asked };
+        await service.verdict(PLATFORM, body, { requestId: 'r', idempotencyKey: null });
+      } else await service.outcome(PLATFORM, { clientIdKey, orderRef: step.tell, ...reportOf(step) });
+    }
+  }
+
+  async function entriesOf(clientIdKey: string): Promise<readonly JournalEntry[]> {
+    const { entries } = await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 100);
+    return entries.toReversed();
+  }
+
+  for (const { title, steps, paid } of HISTORIES) {
+    it(`is the one of the report that counted, live, repaired and in a backtest: ${title}`, async () => {
+      const clientIdKey = randomUUID();
+      await live(clientIdKey, [...steps, ask(31, 'last', '1')]);
+      const view = await records.client(PLATFORM, clientIdKey);
+      if (view === null) throw new Error('nothing is known of the client');
+      const entries = await entriesOf(clientIdKey);
+      expect(factsByLabel(view.rules, view.facts.values)[PAID_AMOUNT]).to.equal(paid);
+      expect(rebuiltState(entries)).to.deep.equal(view.state);
+      expect(backtested(entries)).to.equal(paid);
+    });
+  }
+});
+
+function reportOf({ result, hour, dated = hour }: Told & { readonly hour: number }): ReportedOutcome {
+  const occurredAt = dated === null ? null : START_MS + dated * HOUR_MS;
+  if (result === 'REVERSED') return { outcome: 'UNPAID', cause: 'REVERSED', occurredAt };
+  return { outcome: result, cause: null, occurredAt };
+}
+
+/** What the last verdict of a journal sees as paid, when the journal is lived through again. */
+function backtested(entries: readonly JournalEntry[]): unknown {
+  const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'granted' }], () => RULES, NO_HOLDOUTS);
+  const index = RULES.facts.find(({ label }) => label === PAID_AMOUNT)?.index ?? -1;
+  return entries
+    .flatMap(inputOf)
+    .map((input) => lives.live(input)?.[0]?.values[index])
+    .at(-1);
+}
+
+function inputOf(entry: JournalEntry): readonly Input[] {
+  const { at, platform, clientIdKey } = entry;
+  if (entry.kind === 'outcome') {
+    const { orderRef, order, report = order } = entry;
+    return [{ kind: 'outcome', at, platform, clientIdKey, orderRef, order: report }];
+  }
+  if (entry.kind !== 'verdict') return [];
+  const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;
+  const asked: AskedInput = {
+    ...{ kind: 'verdict', at, platform, clientIdKey, sellPointKey, orderRef, ruleVersion, digest, verdict },
+    ...{ method: 'card', amount: String(facts['amount']), currency: String(facts['currency']) },
+    ...{ clientHash: 0n, orderKey: 0n, sightings: NO_SIGHTINGS },
+  };
+  return [asked];
+}
