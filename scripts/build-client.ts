@@ -23,8 +23,6 @@ const ROOT = join(import.meta.dirname, '..');
 const [wanted = join(ROOT, 'dist', 'client')] = process.argv.slice(2);
 const target = resolve(wanted);
 
-const ENTRY = { './client': { types: './client.d.ts', default: './client.js' } };
-
 /** Compiles into a new folder; gives the compiler's exit code. */
 function compile(folder: string): number {
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -43,16 +41,19 @@ function nameJavaScriptInDeclarations(folder: string): void {
 
 /** What makes a package of the folder: its package.json, its guide and the license. */
 function describePackage(folder: string): void {
-  const { name, version, license } = packageFile;
+  const { version, license } = packageFile;
   const description =
     'Client of the Client Scoring Service: score and verdict for a checkout, and the platform API.';
   const about = {
-    name,
+    name: 'client-scoring-client',
     version,
     description,
     license,
     type: 'commonjs',
-    exports: ENTRY,
+    main: './client.js',
+    types: './client.d.ts',
+    exports: { '.': { types: './client.d.ts', default: './client.js' } },
+    sideEffects: false,
     engines: { node: '>=20.3' },
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);

@@ -64,7 +64,7 @@ describe('README.md', () => {
     const [example] = blocksOf(README).filter(({ language }) => language === 'ts');
     const file = join(temporaryDirectory(), 'example.mts');
     const library = join(ROOT, 'src', 'sdk', 'client.ts');
-    writeFileSync(file, here(example?.text ?? '').replace("'client-scoring-service/client'", `'${library}'`));
+    writeFileSync(file, here(example?.text ?? '').replace("'client-scoring-client'", `'${library}'`));
     const env = { ...process.env, SCORING_KEY: await issueKey({ dataDir }, 'readme') };
     const first = await promisify(execFile)(process.execPath, [file], { env });
     const second = await promisify(execFile)(process.execPath, [file], { env });
@@ -92,7 +92,7 @@ describe('TypeScript in the guides', () => {
         compilerOptions: {
           types: ['node'],
           typeRoots: [join(ROOT, 'node_modules', '@types')],
-          paths: { 'client-scoring-service/client': [join(ROOT, 'src', 'sdk', 'client.ts')] },
+          paths: { 'client-scoring-client': [join(ROOT, 'src', 'sdk', 'client.ts')] },
         },
         files,
         include: [],

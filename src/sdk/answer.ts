@@ -1,5 +1,5 @@
 import {
-  PASSING_STATUSES,
+  type Origin,
   type PointedDetail,
   refusal,
   type ScoringError,
@@ -9,8 +9,8 @@ import {
 /** What came back over HTTP, from the service or from something in between. */
 export interface Answer {
   readonly status: number;
-  /** Of the call; the service's own log has it too. */
-  readonly requestId: string;
+  /** The call; the service's own log has its request id, too. */
+  readonly origin: Origin;
   readonly text: string;
   header(name: string): string | null;
 }
@@ -25,7 +25,7 @@ const STRANGER: Readonly<Record<string, unknown>> = {
 export function objectOf(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
   const value = parsed(text);
   if (isObject(value)) return value;
-  throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.requestId);
+  throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.origin);
 }
 
 /** The JSON object of an answer. The service is believed about its members. */
@@ -37,23 +37,25 @@ export function jsonOf<T extends object>(answer: Answer, text: string = answer.t
 
 /** The error for an answer that is not a success. */
 export function refusedBy(answer: Answer): ScoringError {
-  const { status, requestId } = answer;
+  const { status, origin } = answer;
   if (status >= 300 && status < 400) {
-    return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', requestId);
+    return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', origin);
   }
   const members = problemMembers(answer);
-  if (members === null && !PASSING_STATUSES.includes(status)) {
-    return new UnexpectedAnswerError(status, 'the answer is not one of the service', requestId);
+  const isPassing = status >= 500 || status === 408 || status === 429;
+  if (members === null && !isPassing) {
+    return new UnexpectedAnswerError(status, 'the answer is not one of the service', origin);
   }
-  const { title, detail, errors } = members ?? STRANGER;
+  const { title, detail, errors, requestId, retryable } = members ?? STRANGER;
   const problem = {
     title: textOr(title, 'refused'),
     status,
     detail: textOr(detail, 'no reason was given'),
     errors: Array.isArray(errors) ? errors.filter(isPointed) : [],
-    requestId: textOr(members?.['requestId'], requestId),
+    retryable: typeof retryable === 'boolean' ? retryable : isPassing,
+    requestId: textOr(requestId, origin.requestId),
   };
-  return refusal(problem, retryAfterSeconds(answer));
+  return refusal(problem, retryAfterSeconds(answer), origin);
 }
 
 /** Null when the answer is not a problem document. */

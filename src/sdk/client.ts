@@ -1,11 +1,13 @@
-/** What `client-scoring-service/client` offers. */
+/** What `client-scoring-client` offers. */
 export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {
   BadRequestError,
   ConnectionError,
+  HeldBackError,
   IdempotencyKeyReusedError,
   InvalidArgumentError,
   MalformedBodyError,
+  NoAnswerError,
   NotFoundError,
   NotProvisionedError,
   type PointedDetail,
@@ -18,6 +20,7 @@ export {
   UnexpectedAnswerError,
   UnknownKeyError,
 } from './errors.ts';
+export type { Fallback } from './fallback.ts';
 export {
   type ListEffect,
   type MadeListChange,
@@ -25,7 +28,13 @@ export {
   type ReportedOutcome,
 } from './platform-client.ts';
 export type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
-export type * from './records.ts';
-export { ScoringClient, type Verdict, type VerdictOptions } from './scoring-client.ts';
+export * from './records.ts';
+export {
+  type Score,
+  ScoringClient,
+  type ScoringOptions,
+  type Verdict,
+  type VerdictOptions,
+} from './scoring-client.ts';
 export { VERSION } from './version.ts';
 export { secondsUntil, sleepUntil, waitUntil } from './wait.ts';

@@ -2,6 +2,9 @@ import { type Answer, refusedBy } from './answer.ts';
 import { baseUrlOf, checkHeader, checkRequestId, checkWholeNumber } from './arguments.ts';
 import {
   ConnectionError,
+  HeldBackError,
+  NoAnswerError,
+  type Origin,
   RefusedError,
   ScoringError,
   TimeoutError,
@@ -9,6 +12,7 @@ import {
   UnexpectedAnswerError,
 } from './errors.ts';
 import { pause, type Signal } from './pause.ts';
+import { ATTEMPT_MS_MIN, Circuit, Pace, RetryBudget } from './restraint.ts';
 import { VERSION } from './version.ts';
 
 /** The type of the global fetch, where the project knows it (lib DOM, @types/node). */
@@ -22,12 +26,14 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** The access key; keep it as a secret. */
   readonly accessKey: string;
-  /** For a call with all its tries and the pauses between them; 8000 when absent. Searches, lines and rollouts have 60 s. */
+  /** For a call with all its tries and the pauses between them; 3000 when absent. Searches, lines and rollouts have 60 s. */
   readonly timeoutMs?: number | undefined;
-  /** For one try; 3000 when absent. Over the rate limit an answer may be delayed by 2 s. Those have 60 s here, too. */
+  /** For one try; 2300 when absent. Over the rate limit an answer may be delayed by 2 s. Those have 60 s here, too. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How often to try again when a connection fails, no answer comes, or 408, 429, 502, 503 or 504 does; 3 when absent. */
+  /** How often to try again when a connection fails, no answer comes, or 408, 429 or 5xx does; 2 when absent. */
   readonly retriesMax?: number | undefined;
+  /** Calls beyond it wait in this client. 20 for scores and verdicts when absent, as the interface allows; 0: no limit. */
+  readonly requestsPerSecondMax?: number | undefined;
   /** Told of every try once it ended, for logs and metrics. What it throws is ignored, at once or later. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** In the place of the global fetch. */
@@ -64,17 +70,21 @@ export interface Outgoing {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: { readonly type: string; readonly text: string };
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Of a verdict. */
+  readonly idempotencyKey?: string;
   /** Whether a repeat does no harm. */
   readonly repeatable: boolean;
   /** For one try, when this request needs longer than others. */
   readonly attemptTimeoutMs?: number;
 }
 
-const TIMEOUT_MS = 8000;
-const ATTEMPT_TIMEOUT_MS = 3000;
-const RETRIES_MAX = 3;
+const TIMEOUT_MS = 3000;
+const ATTEMPT_TIMEOUT_MS = 2300;
+const RETRIES_MAX = 2;
 const BACKOFF_MS = 100;
+/** The service drops what its rate limit would delay for longer: a try that follows at once meets the same. */
+const RATE_DELAY_MS = 2000;
+const REQUESTS_PER_SECOND_MAX = 20;
 
 /** One call under way. */
 interface Call {
@@ -90,28 +100,41 @@ interface Call {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #baseUrl: string;
+  readonly #budget = new RetryBudget(performance.now());
+  readonly #circuit = new Circuit();
+  readonly #pace: Pace;
 
   constructor(options: ConnectionOptions) {
+    const { requestsPerSecondMax = REQUESTS_PER_SECOND_MAX } = options;
     this.#baseUrl = baseUrlOf(options.baseUrl);
     checkHeader('accessKey', options.accessKey);
     checkWholeNumber('timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1);
     checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);
     checkWholeNumber('retriesMax', options.retriesMax ?? RETRIES_MAX, 0);
+    checkWholeNumber('requestsPerSecondMax', requestsPerSecondMax, 0);
+    this.#pace = new Pace(requestsPerSecondMax);
     this.#options = options;
   }
 
   /** Throws a ScoringError, or the reason of the call's signal. */
   async send(request: Outgoing, options: CallOptions = {}): Promise<Answer> {
     const call = this.#begin(request, options);
+    const { requestId } = call;
+    const { idempotencyKey = null } = request;
+    let mayHaveBeenDecided = false;
     for (let number = 1; ; number += 1) {
+      const origin = { requestId, idempotencyKey, mayHaveBeenDecided };
+      await this.#turn(call, origin);
       const startedAtMs = performance.now();
-      const result = await this.#attempt(call);
+      const result = await this.#attempt(call, origin);
       const error = result instanceof ScoringError ? result : null;
+      this.#circuit.note(!(error instanceof NoAnswerError), performance.now());
       const retryInMs = error === null ? null : this.#pauseBeforeRetryMs(error, number, call);
       const durationMs = Math.round(performance.now() - startedAtMs);
       this.#tell({ ...call, number, durationMs, status: statusOf(result), error, retryInMs });
       if (!(result instanceof ScoringError)) return result;
       if (retryInMs === null) throw result;
+      mayHaveBeenDecided = result instanceof NoAnswerError && result.mayHaveBeenDecided;
       await pause(retryInMs, call.signal);
     }
   }
@@ -125,11 +148,26 @@ export class Connection {
     );
     const wholeMs =
       timeoutMs ?? Math.max(this.#options.timeoutMs ?? TIMEOUT_MS, request.attemptTimeoutMs ?? 0);
-    return { request, requestId, signal, endsAtMs: performance.now() + wholeMs, attemptTimeoutMs };
+    const nowMs = performance.now();
+    this.#budget.noteCall(nowMs);
+    return { request, requestId, signal, endsAtMs: nowMs + wholeMs, attemptTimeoutMs };
   }
 
-  async #attempt(call: Call): Promise<Answer | ScoringError> {
-    const { requestId, signal } = call;
+  /** Waits until a try may be sent. Throws HeldBackError when that would be too late. */
+  async #turn({ signal, endsAtMs }: Call, origin: Origin): Promise<void> {
+    const nowMs = performance.now();
+    if (!this.#circuit.admits(nowMs)) {
+      throw new HeldBackError('not sent: the service has not answered for a while', origin, false);
+    }
+    const waitMs = this.#pace.waitMs(nowMs, Math.max(nowMs, endsAtMs - ATTEMPT_MS_MIN));
+    if (waitMs === null) {
+      throw new HeldBackError('not sent: too many calls wait for requestsPerSecondMax', origin, false);
+    }
+    if (waitMs > 0) await pause(waitMs, signal);
+  }
+
+  async #attempt(call: Call, origin: Origin): Promise<Answer | ScoringError> {
+    const { signal } = call;
     const timeoutMs = Math.max(
       1,
       Math.round(Math.min(call.attemptTimeoutMs, call.endsAtMs - performance.now())),
@@ -138,28 +176,30 @@ export class Connection {
     try {
       const answer = await this.#exchange(
         call,
+        origin,
         signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       );
       return answer.status >= 200 && answer.status < 300 ? answer : refusedBy(answer);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
-      if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, { cause, requestId });
-      const message = `the service cannot be reached at ${this.#baseUrl}`;
-      return new ConnectionError(message, { cause, requestId });
+      if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, origin, true, cause);
+      const { why, wasConnected } = failureOf(cause);
+      const message = `the service cannot be reached at ${this.#baseUrl}: ${why}`;
+      return new ConnectionError(message, origin, wasConnected, cause);
     }
   }
 
-  async #exchange({ request, requestId }: Call, signal: AbortSignal): Promise<Answer> {
-    const { method, path, body, headers } = request;
+  async #exchange({ request }: Call, origin: Origin, signal: AbortSignal): Promise<Answer> {
+    const { method, path, body, idempotencyKey } = request;
     const send = this.#options.fetch ?? fetch;
     const response = await send(this.#baseUrl + path, {
       method,
       headers: {
         'X-KA-Access-Key': this.#options.accessKey,
-        'User-Agent': `client-scoring-service/${VERSION}`,
-        'X-Request-Id': requestId,
+        'User-Agent': `client-scoring-client/${VERSION}`,
+        'X-Request-Id': origin.requestId,
         ...(body === undefined ? {} : { 'Content-Type': body.type }),
-        ...headers,
+        ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
       },
       ...(body === undefined ? {} : { body: body.text }),
       // The access key must not go to wherever an answer points.
@@ -167,19 +207,17 @@ export class Connection {
       signal,
     });
     const text = await response.text();
-    return { status: response.status, requestId, text, header: (name) => response.headers.get(name) };
+    return { status: response.status, origin, text, header: (name) => response.headers.get(name) };
   }
 
   /** Null when another try would not help, is not allowed, or would not fit into the call's time. */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
     if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
-    const passing =
-      error instanceof UnavailableError || error instanceof TimeoutError || error instanceof ConnectionError;
-    if (!passing) return null;
-    const backoffMs = BACKOFF_MS * 2 ** (number - 1) * (0.5 + Math.random());
-    const wantedMs = error instanceof UnavailableError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    const pauseMs = Math.round(wantedMs + backoffMs);
-    return performance.now() + pauseMs < endsAtMs ? pauseMs : null;
+    const wantedMs = wantedPauseMs(error);
+    if (wantedMs === null) return null;
+    const pauseMs = Math.round(wantedMs + BACKOFF_MS * 2 ** (number - 1) * (0.5 + Math.random()));
+    const fits = performance.now() + pauseMs + ATTEMPT_MS_MIN <= endsAtMs;
+    return fits && this.#budget.spend() ? pauseMs : null;
   }
 
   #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & Told): void {
@@ -195,5 +233,36 @@ type Told = Omit<Attempt, 'method' | 'path' | 'requestId'>;
 
 function statusOf(result: Answer | ScoringError): number | null {
   if (!(result instanceof ScoringError)) return result.status;
-  return result instanceof RefusedError || result instanceof UnexpectedAnswerError ? result.status : null;
+  const hasStatus =
+    result instanceof RefusedError ||
+    result instanceof UnavailableError ||
+    result instanceof UnexpectedAnswerError;
+  return hasStatus ? result.status : null;
+}
+
+/** Besides the backoff; null when another try would meet the same. */
+function wantedPauseMs(error: ScoringError): number | null {
+  if (error instanceof UnavailableError) {
+    return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
+  }
+  if (error instanceof TimeoutError) return 0;
+  if (!(error instanceof ConnectionError)) return null;
+  return error.mayHaveBeenDecided ? RATE_DELAY_MS * (0.25 + Math.random() / 2) : 0;
+}
+
+const NOT_CONNECTED: readonly unknown[] = [
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+/** Why fetch failed, which says so in its cause; and whether a request may have gone out. */
+function failureOf(error: unknown): { readonly why: string; readonly wasConnected: boolean } {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return { why: message || String(code), wasConnected: !NOT_CONNECTED.includes(code) };
 }

@@ -10,24 +10,38 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   readonly errors: readonly PointedDetail[];
+  /** Whether the same request may be answered well when it is sent again. */
+  readonly retryable: boolean;
   /** To quote to the platform owner; leads to the log of the service. */
-  readonly requestId: string | null;
+  readonly requestId: string;
+}
+
+/** The call that an error or an answer is of. */
+export interface Origin {
+  readonly requestId: string;
+  /** Null unless it asked for a verdict. */
+  readonly idempotencyKey: string | null;
+  /** By a try before this one. */
+  readonly mayHaveBeenDecided: boolean;
 }
 
 interface Circumstances {
-  readonly requestId?: string | null;
+  readonly origin?: Origin;
   readonly cause?: unknown;
 }
 
 /** Whatever kept a call from being answered. */
 export class ScoringError extends Error {
   override readonly name: string = 'ScoringError';
-  /** The id that the request carried; null when nothing was sent. */
+  /** The id that the request carried; null when an argument was refused. */
   readonly requestId: string | null;
+  /** The key that a verdict was asked for with: a later call with it gets the answer, and counts once. */
+  readonly idempotencyKey: string | null;
 
-  constructor(message: string, { requestId = null, cause }: Circumstances = {}) {
+  constructor(message: string, { origin, cause }: Circumstances = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.requestId = requestId;
+    this.requestId = origin?.requestId ?? null;
+    this.idempotencyKey = origin?.idempotencyKey ?? null;
   }
 }
 
@@ -42,13 +56,13 @@ export class InvalidArgumentError extends ScoringError {
   }
 }
 
-/** The service answered with a refusal; the classes below tell the common ones apart. */
+/** The service refuses this request, and would again; the classes below tell the common refusals apart. */
 export class RefusedError extends ScoringError {
   override readonly name: string = 'RefusedError';
   readonly problem: Problem;
 
-  constructor(problem: Problem) {
-    super(`${problem.status} ${problem.title}: ${problem.detail}`, { requestId: problem.requestId });
+  constructor(problem: Problem, origin: Origin) {
+    super(wordsOf(problem), { origin: { ...origin, requestId: problem.requestId } });
     this.problem = problem;
   }
 
@@ -96,61 +110,95 @@ export class IdempotencyKeyReusedError extends RefusedError {
   override readonly name = 'IdempotencyKeyReusedError';
 }
 
-/** 408, 429, 502, 503 or 504, also after the retries; ask again after `retryAfterSeconds`. */
-export class UnavailableError extends RefusedError {
-  override readonly name = 'UnavailableError';
-  /** Null when the answer did not say. */
-  readonly retryAfterSeconds: number | null;
+/**
+ * Nobody knows what the service would have said: it is away, overloaded or broken, or something stands in between.
+ * The ancestor of all errors in which a checkout must decide by itself.
+ */
+export class NoAnswerError extends ScoringError {
+  override readonly name: string = 'NoAnswerError';
+  /** False when the service certainly did nothing. Otherwise ask again with the same `idempotencyKey`. */
+  readonly mayHaveBeenDecided: boolean;
 
-  constructor(problem: Problem, retryAfterSeconds: number | null) {
-    super(problem);
-    this.retryAfterSeconds = retryAfterSeconds;
+  constructor(message: string, origin: Origin, mayHaveBeenDecided: boolean, cause?: unknown) {
+    super(message, { origin, cause });
+    this.mayHaveBeenDecided = mayHaveBeenDecided || origin.mayHaveBeenDecided;
   }
 }
 
-/** No answer in time, also after the retries; a verdict may have been given, and its key finds it. */
-export class TimeoutError extends ScoringError {
+/** 408, 429 or 5xx, also after the retries; ask again after `retryAfterSeconds`. */
+export class UnavailableError extends NoAnswerError {
+  override readonly name = 'UnavailableError';
+  readonly problem: Problem;
+  /** Null when the answer did not say. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {
+    const { status, requestId } = problem;
+    super(wordsOf(problem), { ...origin, requestId }, status >= 500);
+    this.problem = problem;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+}
+
+/** No answer in time, also after the retries. */
+export class TimeoutError extends NoAnswerError {
   override readonly name = 'TimeoutError';
 }
 
 /** The service could not be reached, or the connection broke, also after the retries. */
-export class ConnectionError extends ScoringError {
+export class ConnectionError extends NoAnswerError {
   override readonly name = 'ConnectionError';
 }
 
+/** Held back by this client: the service has not answered for a while, or too many calls wait already. */
+export class HeldBackError extends NoAnswerError {
+  override readonly name = 'HeldBackError';
+}
+
 /** What came is not an answer of the service: a proxy's page, a redirect, text that is not JSON, another shape. */
-export class UnexpectedAnswerError extends ScoringError {
+export class UnexpectedAnswerError extends NoAnswerError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;
 
-  constructor(status: number, detail: string, requestId: string | null) {
-    super(`${status}: ${detail}`, { requestId });
+  constructor(status: number, detail: string, origin: Origin) {
+    super(`${status}: ${detail}`, origin, status < 300);
     this.status = status;
   }
 }
 
-/** Refusals that a later try may not meet. */
-export const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
-
 /** The class that says most about a refusal. */
-export function refusal(problem: Problem, retryAfterSeconds: number | null): RefusedError {
-  if (PASSING_STATUSES.includes(problem.status)) return new UnavailableError(problem, retryAfterSeconds);
+export function refusal(
+  problem: Problem,
+  retryAfterSeconds: number | null,
+  origin: Origin,
+): RefusedError | UnavailableError {
+  if (problem.retryable || problem.status >= 500) {
+    return new UnavailableError(problem, retryAfterSeconds, origin);
+  }
   switch (problem.status) {
     case 400:
       return problem.title === 'malformed JSON body'
-        ? new MalformedBodyError(problem)
-        : new BadRequestError(problem);
+        ? new MalformedBodyError(problem, origin)
+        : new BadRequestError(problem, origin);
     case 401:
-      return new UnknownKeyError(problem);
+      return new UnknownKeyError(problem, origin);
     case 403:
-      return new NotProvisionedError(problem);
+      return new NotProvisionedError(problem, origin);
     case 404:
-      return new NotFoundError(problem);
+      return new NotFoundError(problem, origin);
     case 409:
-      return new RolloutRefusedError(problem);
+      return new RolloutRefusedError(problem, origin);
     case 422:
-      return new IdempotencyKeyReusedError(problem);
+      return new IdempotencyKeyReusedError(problem, origin);
     default:
-      return new RefusedError(problem);
+      return new RefusedError(problem, origin);
   }
+}
+
+function wordsOf({ status, title, detail }: Problem): string {
+  return `${status} ${title}: ${detail}`;
 }

@@ -1,6 +1,7 @@
 import { type Answer, jsonOf } from './answer.ts';
 import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
+import { pause } from './pause.ts';
 import type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
 import type {
   Binding,
@@ -28,7 +29,14 @@ import type {
 } from './records.ts';
 
 /** What became of one line of many: taken, or refused without stopping the others. */
-type LineEnd<Result> = { readonly result: Result } | { readonly error: string; readonly detail: string };
+type LineEnd<Result> = { readonly result: Result } | RefusedLine;
+
+interface RefusedLine {
+  readonly error: string;
+  readonly detail: string;
+  /** The service asks to have it again, and had it several times already: send it later, or it is lost. */
+  readonly retryable: boolean;
+}
 
 export type ReportedOutcome = { readonly report: OutcomeReport } & LineEnd<OutcomeEffect>;
 
@@ -38,6 +46,9 @@ export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
 
 const BATCH_LINES_MAX = 1000;
+/** How often lines are sent again that the service could not take, each time after a longer pause. */
+const RESENDS_MAX = 3;
+const RESEND_PAUSE_MS = 500;
 /** For a thousand lines, for a search of years, or until every node follows a rollout. */
 const LONG_TIMEOUT_MS = 60_000;
 
@@ -46,7 +57,11 @@ export class PlatformClient {
   readonly #connection: Connection;
 
   constructor(options: ConnectionOptions) {
-    this.#connection = new Connection(options);
+    this.#connection = new Connection({
+      ...options,
+      // The rate of the interface is that of scores and verdicts.
+      requestsPerSecondMax: options.requestsPerSecondMax ?? 0,
+    });
   }
 
   /** Final for its order: a repeat changes nothing, a later different one supersedes. */
@@ -56,7 +71,10 @@ export class PlatformClient {
     return jsonOf(await this.#send('POST', 'outcomes', report, options));
   }
 
-  /** Any number of reports, sent a thousand at a time; tells of each in the order given. */
+  /**
+   * Any number of reports, sent a thousand at a time; tells of each in the order given. When it throws, what it has not
+   * told of may not be recorded: report that again, which changes nothing of what is.
+   */
   async *reportOutcomes(
     reports: Iterable<OutcomeReport> | AsyncIterable<OutcomeReport>,
     options: CallOptions = {},
@@ -231,12 +249,34 @@ export class PlatformClient {
     if (batch.length > 0) yield* await this.#sendBatch<Sent, Result>(path, batch, options);
   }
 
+  /** Sends a batch, and again from the first line that the service wants again: that keeps their order. */
   async #sendBatch<Sent extends object, Result>(
     path: string,
     batch: readonly Sent[],
     options: CallOptions,
   ): Promise<readonly (readonly [Sent, LineEnd<Result>])[]> {
-    const text = batch.map((one) => `${jsonText('line', one)}\n`).join('');
+    let ends: readonly LineEnd<Result>[] = [];
+    for (let sends = 1; ; sends += 1) {
+      const done = Math.max(0, ends.findIndex(isRetryable));
+      const known = ends;
+      const newer = await this.#sendLines<Result>(path, batch.slice(done), options);
+      ends = batch.map((_, index) => {
+        const before = known[index];
+        return before !== undefined && !isRetryable(before) ? before : endOf(newer.get(index - done + 1));
+      });
+      if (sends > RESENDS_MAX || !ends.some(isRetryable)) break;
+      await pause(sends * RESEND_PAUSE_MS, options.signal);
+    }
+    return batch.map((one, index) => [one, endOf(ends[index])]);
+  }
+
+  /** What was answered to each line, by its number from 1. */
+  async #sendLines<Result>(
+    path: string,
+    sent: readonly object[],
+    options: CallOptions,
+  ): Promise<ReadonlyMap<number, LineEnd<Result>>> {
+    const text = sent.map((one) => `${jsonText('line', one)}\n`).join('');
     const answer = await this.#connection.send(
       {
         method: 'POST',
@@ -251,15 +291,21 @@ export class PlatformClient {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => jsonOf<{ readonly line: number } & LineEnd<Result>>(answer, line));
-    const byNumber = new Map(lines.map((line) => [line.line, line]));
-    return batch.map((one, index) => [one, endOf(byNumber.get(index + 1))]);
+    return new Map(lines.map((line) => [line.line, line]));
   }
 }
 
+function isRetryable(end: LineEnd<unknown>): boolean {
+  return 'error' in end && end.retryable;
+}
+
 function endOf<Result>(line: LineEnd<Result> | undefined): LineEnd<Result> {
-  if (line === undefined)
-    return { error: 'no answer', detail: 'The answer broke off before this line; send it again.' };
-  return 'result' in line ? { result: line.result } : { error: line.error, detail: line.detail };
+  if (line === undefined) {
+    const detail = 'The answer broke off before this line; send it again.';
+    return { error: 'no answer', detail, retryable: true };
+  }
+  if ('result' in line) return { result: line.result };
+  return { error: line.error, detail: line.detail, retryable: line.retryable };
 }
 
 /** The value stands in the query, which carries ranges of addresses and what else a path does not. */

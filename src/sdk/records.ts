@@ -317,6 +317,7 @@ export type ListLineResult =
       readonly line: number;
       readonly error: string;
       readonly detail: string;
+      readonly retryable: boolean;
     };
 
 export interface NewBinding {
@@ -385,6 +386,7 @@ export type OutcomeLineResult =
       readonly line: number;
       readonly error: string;
       readonly detail: string;
+      readonly retryable: boolean;
     };
 
 export interface OutcomeReport {

@@ -1,20 +1,35 @@
 import { type Answer, jsonOf, objectOf } from './answer.ts';
 import { checkAmount, checkHeader, checkKey, jsonText } from './arguments.ts';
-import { type CallOptions, Connection, type ConnectionOptions } from './connection.ts';
-import { UnexpectedAnswerError } from './errors.ts';
+import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
+import { NoAnswerError, UnexpectedAnswerError } from './errors.ts';
+import { checkFallback, FALLBACK_SCORE, type Fallback, fallbackVerdict } from './fallback.ts';
 import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
-/** What leads back to a verdict. */
-interface VerdictOrigin {
-  /** Names the decision record. */
-  readonly decisionId: string;
+export interface ScoringOptions extends ConnectionOptions {
+  /** Answers in the place of throwing a NoAnswerError. */
+  readonly fallback?: Fallback | undefined;
+}
+
+interface AnswerOrigin {
   /** The id of the request, in the logs of both sides. */
   readonly requestId: string;
+  /** The service did not answer; this is what `fallback` says. */
+  readonly fallback: boolean;
+  /** Why there is no answer of the service; null when there is one. */
+  readonly noAnswer: NoAnswerError | null;
+}
+
+/** What leads back to a verdict. */
+interface VerdictOrigin extends AnswerOrigin {
+  /** Names the decision record; '' for a fallback. */
+  readonly decisionId: string;
   /** To send again with the same request. */
   readonly idempotencyKey: string;
   /** The answer was given before under this key; it counted once. */
   readonly replayed: boolean;
 }
+
+export type Score = ScoreAnswer & AnswerOrigin;
 
 /** The answer with what leads back to it; told apart by `verdict`. */
 export type Verdict = VerdictAnswer & VerdictOrigin;
@@ -27,21 +42,26 @@ export interface VerdictOptions extends CallOptions {
 /** What a checkout asks: score, then verdict. */
 export class ScoringClient {
   readonly #connection: Connection;
+  readonly #fallback: Fallback | undefined;
 
   /** Throws InvalidArgumentError when an option cannot work. */
-  constructor(options: ConnectionOptions) {
+  constructor(options: ScoringOptions) {
+    if (options.fallback !== undefined) checkFallback(options.fallback);
     this.#connection = new Connection(options);
+    this.#fallback = options.fallback;
   }
 
   /** Before payment methods are shown; a couple of times per checkout at most. Throws a ScoringError. */
-  async score(request: ScoreRequest, options?: CallOptions): Promise<ScoreAnswer> {
+  async score(request: ScoreRequest, options?: CallOptions): Promise<Score> {
     checkKey('selectedMethodKey', request.selectedMethodKey);
-    const answer = await this.#ask('score', request, {}, options);
-    const { clientGroup, paymentScore, isBot } = objectOf(answer);
-    const whole =
-      typeof clientGroup === 'string' && typeof paymentScore === 'string' && typeof isBot === 'boolean';
-    if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no score', answer.requestId);
-    return jsonOf(answer);
+    const sent = outgoing('score', request);
+    try {
+      const answer = await this.#connection.send(sent, options);
+      return { ...scoreOf(answer), ...answered(answer) };
+    } catch (error) {
+      if (!(error instanceof NoAnswerError) || this.#fallback === undefined) throw error;
+      return { ...FALLBACK_SCORE, ...unanswered(error) };
+    }
   }
 
   /** Directly before a requisite is shown. Retries carry the same key, so it counts once. Throws a ScoringError. */
@@ -50,29 +70,43 @@ export class ScoringClient {
     checkHeader('idempotencyKey', idempotencyKey);
     checkKey('method', request.method);
     checkKey('orderRef', request.orderRef);
-    const answer = await this.#ask('verdict', request, { 'Idempotency-Key': idempotencyKey }, callOptions);
-    return {
-      ...verdictOf(answer),
-      decisionId: answer.header('X-Decision-Id') ?? '',
-      requestId: answer.header('X-Request-Id') ?? answer.requestId,
-      idempotencyKey,
-      replayed: answer.header('Idempotent-Replayed') === 'true',
-    };
+    const sent = { ...outgoing('verdict', request), idempotencyKey };
+    try {
+      const answer = await this.#connection.send(sent, callOptions);
+      const decisionId = answer.header('X-Decision-Id') ?? '';
+      const replayed = answer.header('Idempotent-Replayed') === 'true';
+      return { ...verdictOf(answer), ...answered(answer), decisionId, idempotencyKey, replayed };
+    } catch (error) {
+      if (!(error instanceof NoAnswerError) || this.#fallback === undefined) throw error;
+      const instead = fallbackVerdict(this.#fallback, request);
+      return { ...instead, ...unanswered(error), decisionId: '', idempotencyKey, replayed: false };
+    }
   }
+}
 
-  #ask(
-    operation: 'score' | 'verdict',
-    request: ScoreRequest | VerdictRequest,
-    headers: Readonly<Record<string, string>>,
-    options: CallOptions | undefined,
-  ): Promise<Answer> {
-    checkKey('sellPointKey', request.sellPointKey);
-    checkKey('clientIdKey', request.clientIdKey);
-    checkAmount('amountRequested', request.amountRequested);
-    const body = { type: 'application/json', text: jsonText('request', request) };
-    const path = `/v1/client/${operation}`;
-    return this.#connection.send({ method: 'POST', path, body, headers, repeatable: true }, options);
-  }
+function outgoing(operation: 'score' | 'verdict', request: ScoreRequest | VerdictRequest): Outgoing {
+  checkKey('sellPointKey', request.sellPointKey);
+  checkKey('clientIdKey', request.clientIdKey);
+  checkAmount('amountRequested', request.amountRequested);
+  const body = { type: 'application/json', text: jsonText('request', request) };
+  return { method: 'POST', path: `/v1/client/${operation}`, body, repeatable: true };
+}
+
+function answered(answer: Answer): AnswerOrigin {
+  const requestId = answer.header('X-Request-Id') ?? answer.origin.requestId;
+  return { requestId, fallback: false, noAnswer: null };
+}
+
+function unanswered(noAnswer: NoAnswerError): AnswerOrigin {
+  return { requestId: noAnswer.requestId ?? '', fallback: true, noAnswer };
+}
+
+function scoreOf(answer: Answer): ScoreAnswer {
+  const { clientGroup, paymentScore, isBot } = objectOf(answer);
+  const whole =
+    typeof clientGroup === 'string' && typeof paymentScore === 'string' && typeof isBot === 'boolean';
+  if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no score', answer.origin);
+  return jsonOf(answer);
 }
 
 /** What the checkout acts on must be one of the four commands, with what that command needs. */
@@ -83,6 +117,6 @@ function verdictOf(answer: Answer): VerdictAnswer {
     verdict === 'BLOCK' ||
     (verdict === 'WAIT' && typeof waitSeconds === 'number') ||
     (verdict === 'GET_SAME_STICKY' && typeof stickyRequisiteRef === 'string');
-  if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no verdict', answer.requestId);
+  if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no verdict', answer.origin);
   return jsonOf(answer);
 }

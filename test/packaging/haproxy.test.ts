@@ -135,6 +135,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(body).to.deep.equal({
       title: 'not found',
       status: 404,
+      retryable: false,
       detail: 'Callers have /v1/client/score, /v1/client/verdict, /openapi.json and /docs.',
       requestId: 'r-1',
     });
@@ -167,6 +168,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
       status: 503,
+      retryable: true,
       detail: 'No node of the service can be reached; nothing was decided or changed. Try again shortly.',
       requestId: headers.get('X-Request-Id'),
     });

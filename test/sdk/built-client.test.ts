@@ -3,7 +3,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import packageFile from '../../package.json' with { type: 'json' };
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 
@@ -22,12 +21,12 @@ async function main() {
 main();
 `;
 const NAMES = '{ ScoringClient, UnknownKeyError, waitUntil }';
-const ES_MODULE = `import ${NAMES} from 'client-scoring-service/client';\nconst __filename = import.meta.url;${CHECKOUT}`;
-const COMMON_JS = `const ${NAMES} = require('client-scoring-service/client');${CHECKOUT}`;
+const ES_MODULE = `import ${NAMES} from 'client-scoring-client';\nconst __filename = import.meta.url;${CHECKOUT}`;
+const COMMON_JS = `const ${NAMES} = require('client-scoring-client');${CHECKOUT}`;
 
 /** Uses what a project's own settings make hard: no DOM, no @types/node, exact optional members. */
 const TYPED = `
-import { PlatformClient, ScoringClient, type Verdict } from 'client-scoring-service/client';
+import { PlatformClient, ScoringClient, type Verdict } from 'client-scoring-client';
 const client = new ScoringClient({ baseUrl: 'http://x', accessKey: 'k', timeoutMs: undefined });
 export async function seconds(currency: string | undefined): Promise<number> {
   const answer: Verdict = await client.verdict({
@@ -45,7 +44,7 @@ export const limit = (orderRef: string | undefined) =>
 `;
 
 const OWN_SIGNAL_AND_FETCH = `
-import { ScoringClient } from 'client-scoring-service/client';
+import { ScoringClient } from 'client-scoring-client';
 const client = new ScoringClient({ baseUrl: 'http://x', accessKey: 'k', fetch: globalThis.fetch });
 const request = { sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '' };
 client.verdict(request, { signal: AbortSignal.timeout(5) });
@@ -73,7 +72,7 @@ function install(folder: string, project: string): void {
     folder,
   ]);
   expect(npm.status, npm.stderr.toString()).to.equal(0);
-  const target = join(project, 'node_modules', packageFile.name);
+  const target = join(project, 'node_modules', 'client-scoring-client');
   mkdirSync(target, { recursive: true });
   const tarball = join(project, npm.stdout.toString().trim());
   expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]).status).to.equal(0);
@@ -86,7 +85,7 @@ describe('the built client', () => {
   before(async () => {
     service = await startService();
     project = temporaryDirectory();
-    installed = join(project, 'node_modules', packageFile.name);
+    installed = join(project, 'node_modules', 'client-scoring-client');
     const built = join(temporaryDirectory(), 'client');
     const script = join(ROOT, 'scripts', 'build-client.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, built]);
@@ -158,7 +157,7 @@ describe('the built client', () => {
   });
 
   it('is compiled code with its guide, its license and no dependencies', () => {
-    const names = readdirSync(installed).filter((name) => !/\.(js|d\.ts)$/.test(name));
+    const names = readdirSync(installed).filter((name) => !/\.(js|js\.map|d\.ts)$/.test(name));
     expect(names.toSorted()).to.deep.equal(['LICENSE', 'README.md', 'package.json']);
     const own: object = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
     expect(own).to.have.property('type', 'commonjs');

@@ -8,7 +8,7 @@ import {
   BadRequestError,
   ConnectionError,
   type ConnectionOptions,
-  RefusedError,
+  IdempotencyKeyReusedError,
   ScoringClient,
   TimeoutError,
   UnavailableError,
@@ -35,6 +35,10 @@ function problem(status: number, members: object | string, headers: Headers = {}
 const verdict = answer(200, JSON.stringify(ANSWER));
 const drop: RequestListener = (req) => req.socket.destroy();
 const silence: RequestListener = () => {};
+const half: RequestListener = (req, res) => {
+  res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 1000 });
+  res.write('{"verdict":', () => req.socket.destroy());
+};
 
 describe('the connection of the client library', () => {
   let server: Server;
@@ -84,10 +88,13 @@ describe('the connection of the client library', () => {
       { title: "a proxy's 502", first: answer(502, '<h1>Bad Gateway</h1>', { 'Content-Type': 'text/html' }) },
       { title: 'a 503', first: problem(503, {}, { 'Retry-After': '0' }) },
       { title: 'a 504', first: answer(504, '') },
+      { title: 'a fault of the service', first: problem(500, { retryable: true }) },
+      { title: 'half an answer', first: half },
     ]) {
       it(`happens after ${title}, with the same Idempotency-Key and request id`, async () => {
         answers = [first, first];
-        const given = await client({ attemptTimeoutMs: first === silence ? 1000 : 3000 }).verdict(REQUEST);
+        const attemptTimeoutMs = first === silence ? 1000 : 3000;
+        const given = await client({ attemptTimeoutMs, timeoutMs: 10_000 }).verdict(REQUEST);
         expect(given.verdict).to.equal('GET_NEW');
         expect(seen.map((headers) => headers['idempotency-key'])).to.deep.equal(
           Array.from({ length: 3 }, () => given.idempotencyKey),
@@ -121,7 +128,7 @@ describe('the connection of the client library', () => {
 
     it('ends with the last failure after retriesMax', async () => {
       answers = [drop, drop, silence];
-      const error = await failure({ retriesMax: 2, attemptTimeoutMs: 300 });
+      const error = await failure({ retriesMax: 2, attemptTimeoutMs: 300, timeoutMs: 10_000 });
       expect(error).to.be.instanceOf(TimeoutError).with.property('message', 'no answer within 300 ms');
       expect(seen).to.have.length(3);
       answers = [drop];
@@ -132,7 +139,7 @@ describe('the connection of the client library', () => {
     it('ends when the time for the whole call is over, however many tries are left', async () => {
       answers = Array.from({ length: 20 }, () => silence);
       const startedMs = performance.now();
-      const error = await failure({ retriesMax: 20, attemptTimeoutMs: 250, timeoutMs: 700 });
+      const error = await failure({ retriesMax: 20, attemptTimeoutMs: 250, timeoutMs: 1000 });
       expect(error).to.be.instanceOf(TimeoutError);
       expect(performance.now() - startedMs).to.be.above(250);
       expect(seen.length).to.be.within(1, 3);
@@ -141,11 +148,11 @@ describe('the connection of the client library', () => {
     it('does not happen after a refusal that would come again', async () => {
       answers = [problem(401, { title: 'unknown X-KA-Access-Key', detail: 'd' })];
       expect(await failure()).to.be.instanceOf(UnknownKeyError);
-      answers = [problem(500, { title: 'internal error', detail: 'd' })];
-      expect(await failure())
-        .to.be.instanceOf(RefusedError)
-        .with.property('status', 500);
-      expect(seen).to.have.length(2);
+      answers = [problem(422, { title: 'Idempotency-Key reused', detail: 'd' })];
+      expect(await failure()).to.be.instanceOf(IdempotencyKeyReusedError);
+      answers = [problem(503, { title: 'gone for good', detail: 'd', retryable: false })];
+      expect(await failure()).to.be.instanceOf(UnavailableError);
+      expect(seen).to.have.length(3);
     });
 
     it("ends with the reason of the caller's signal", async () => {
@@ -199,7 +206,7 @@ describe('the connection of the client library', () => {
     it('is the library and its version, in the User-Agent', async () => {
       expect(VERSION).to.equal(packageFile.version);
       await client().verdict(REQUEST);
-      expect(seen[0]).to.include({ 'user-agent': `client-scoring-service/${VERSION}` });
+      expect(seen[0]).to.include({ 'user-agent': `client-scoring-client/${VERSION}` });
     });
 
     it('is every try to onAttempt, with what comes next and without the key', async () => {
@@ -208,7 +215,8 @@ describe('the connection of the client library', () => {
         drop,
         problem(503, { title: 'temporarily unavailable', detail: 'd' }, { 'Retry-After': '0' }),
       ];
-      const { requestId } = await client({ onAttempt: (attempt) => attempts.push(attempt) }).verdict(REQUEST);
+      const onAttempt = (attempt: Attempt) => attempts.push(attempt);
+      const { requestId } = await client({ onAttempt, timeoutMs: 10_000 }).verdict(REQUEST);
       expect(attempts.map(({ number, status, error }) => [number, status, error?.name])).to.deep.equal([
         [1, null, 'ConnectionError'],
         [2, 503, 'UnavailableError'],

@@ -47,7 +47,12 @@ describe('the platform client at a running service', () => {
     for await (const result of platform.reportOutcomes(reports)) results.push(result);
     expect(results.map(({ report }) => report)).to.deep.equal(reports);
     expect(results.filter((one) => 'error' in one)).to.deep.equal([
-      { report: reports[1200], error: 'malformed JSON body', detail: '/clientIdKey must not be empty.' },
+      {
+        report: reports[1200],
+        error: 'malformed JSON body',
+        detail: '/clientIdKey must not be empty.',
+        retryable: false,
+      },
     ]);
   });
 
@@ -144,7 +149,12 @@ describe('the platform client at a running service', () => {
     for await (const one of platform.changeList('many', changes)) made.push(one);
     expect(made.map(({ change }) => change)).to.deep.equal(changes);
     expect(made.filter((one) => 'error' in one)).to.deep.equal([
-      { change: changes[1200], error: 'malformed JSON body', detail: '/value must not be empty.' },
+      {
+        change: changes[1200],
+        error: 'malformed JSON body',
+        detail: '/value must not be empty.',
+        retryable: false,
+      },
     ]);
     expect((await platform.listEntries('many', { limit: 1 })).total).to.equal(1499);
     const ends: MadeListChange[] = [];

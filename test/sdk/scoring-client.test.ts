@@ -35,10 +35,13 @@ describe('the scoring client at a running service', () => {
   after(() => service.stop());
 
   it('scores a payer', async () => {
-    expect(await client.score(SCORE)).to.deep.equal({
+    expect(await client.score(SCORE, { requestId: 'r-0' })).to.deep.equal({
       clientGroup: 'NEW',
       paymentScore: '0.5000',
       isBot: false,
+      requestId: 'r-0',
+      fallback: false,
+      noAnswer: null,
     });
   });
 

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
-import { named, shape, word } from '../../shapes.ts';
+import { named, shape, word, yesNo } from '../../shapes.ts';
+
+export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');
 
 /** RFC 9457 problem details, as every refusal carries them (interface, section 7). */
 export const ProblemSchema = named(
@@ -17,6 +19,7 @@ export const ProblemSchema = named(
         { minItems: 1, description: 'Only with 400' },
       ),
     ),
+    retryable,
     requestId: word('To quote; leads to the log line'),
   }),
 );

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from 'typebox';
 import { named, shape, word } from '../../shapes.ts';
+import { retryable } from '../openapi/problem.ts';
 import type { Asked } from '../operation/operation.ts';
 import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../request/body.ts';
 import { bodyLines } from '../request/body-lines.ts';
 import { GrantWatch, whileGranted } from '../request/grant-watch.ts';
-import { malformedBody } from '../request/problems.ts';
+import { type HttpProblem, malformedBody } from '../request/problems.ts';
 
 /** The media type of one JSON object a line. */
 export const LINES = 'application/x-ndjson';
@@ -24,6 +25,7 @@ export function lineResult(name: string, taken: TProperties) {
         line,
         error: word('As the title of a problem'),
         detail: word('What is wrong, and what to do'),
+        retryable,
       }),
     ]),
   );
@@ -40,16 +42,23 @@ export interface RefusedLine {
   readonly line: number;
   readonly error: string;
   readonly detail: string;
+  /** Whether the line is worth sending again. */
+  readonly retryable: boolean;
 }
 
-export function tooManyLines(number: number): RefusedLine {
-  return { line: number, error: 'too many lines', detail: `Send at most ${LINES_MAX} lines at once.` };
+export function refusedLine(line: number, { title, message, retryable }: HttpProblem): RefusedLine {
+  return { line, error: title, detail: message, retryable };
+}
+
+export function tooManyLines(line: number): RefusedLine {
+  const detail = `Send at most ${LINES_MAX} lines at once.`;
+  return { line, error: 'too many lines', detail, retryable: true };
 }
 
 /** The last line when the key ended meanwhile; `undone` says what was not done: 'nothing .. was recorded'. */
 export function keyEnded(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
-  return { line: number, error: 'unknown X-KA-Access-Key', detail };
+  return { line: number, error: 'unknown X-KA-Access-Key', detail, retryable: false };
 }
 
 /** A line that a bad moment kept from being done. */
@@ -58,6 +67,7 @@ export function unavailableLine(number: number, undone: string): RefusedLine {
     line: number,
     error: 'temporarily unavailable',
     detail: `Not ${undone}; send this line again.`,
+    retryable: true,
   };
 }
 

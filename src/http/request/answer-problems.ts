@@ -54,6 +54,7 @@ export function writeProblem(
 }
 
 /** The members of a problem as they are answered, and as the API document shows them. */
-export function problemBody({ title, status, message, errors }: HttpProblem, requestId: string): object {
-  return { title, status, detail: message, ...(errors.length > 0 ? { errors } : {}), requestId };
+export function problemBody(problem: HttpProblem, requestId: string): object {
+  const { title, status, message, errors, retryable } = problem;
+  return { title, status, detail: message, ...(errors.length > 0 ? { errors } : {}), retryable, requestId };
 }

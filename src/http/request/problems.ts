@@ -19,6 +19,11 @@ export class HttpProblem extends Error {
     this.errors = more.errors ?? [];
     this.headers = more.headers ?? {};
   }
+
+  /** Whether the same request may be answered well when it is sent again. */
+  get retryable(): boolean {
+    return this.status === 408 || this.status === 429 || this.status >= 500;
+  }
 }
 
 interface ProblemMore {

@@ -48,6 +48,7 @@ describe('the API for callers', () => {
       expect(answer.body).to.deep.equal({
         title: 'unknown X-KA-Access-Key',
         status: 401,
+        retryable: false,
         detail,
         requestId: answer.headers.get('X-Request-Id'),
       });
@@ -92,6 +93,7 @@ describe('the API for callers', () => {
       expect(answer.body).to.deep.equal({
         title: 'not provisioned',
         status: 403,
+        retryable: false,
         detail:
           'The access key was not issued for the operation "verdict"; the platform owner grants operations.',
         requestId: answer.headers.get('X-Request-Id'),
@@ -316,6 +318,7 @@ const expectUnavailable = ({ status, headers, body }: Awaited<ReturnType<Tenant[
   expect(body).to.deep.equal({
     title: 'temporarily unavailable',
     status: 503,
+    retryable: true,
     detail:
       'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
     requestId: headers.get('X-Request-Id'),

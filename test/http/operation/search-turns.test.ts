@@ -50,6 +50,7 @@ describe('turns of searches', () => {
     const refused = await ask('a', 'a3').catch((error: unknown) => error);
     expect(refused).to.include({
       status: 429,
+      retryable: true,
       message:
         'Too many requests of this platform are under way; wait for their answers. Nothing was changed.',
     });

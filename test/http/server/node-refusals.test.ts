@@ -32,7 +32,7 @@ describe('what Node refuses before any route is asked', () => {
       expect(rawStatus(answer), answer).to.equal(status);
       const { requestId, ...problem } = problemIn(answer);
       expect(requestId).not.to.equal('');
-      expect(problem).to.deep.equal({ title, status, detail });
+      expect(problem).to.deep.equal({ title, status, detail, retryable: false });
     }
   };
   const NO_HTTP = 'What was sent is not a well-formed HTTP/1.1 request with one Host header.';
@@ -103,6 +103,7 @@ describe('a request that does not arrive in time', () => {
       expect(problemIn(answer)).to.deep.include({
         title: 'request timeout',
         status: 408,
+        retryable: true,
         detail: 'The request did not arrive in time; send it again, all at once.',
       });
     }

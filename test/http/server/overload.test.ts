@@ -41,6 +41,7 @@ describe('an overloaded service', () => {
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
       status: 503,
+      retryable: true,
       detail: 'The service has more to do than it can; nothing was decided or changed. Try again shortly.',
       requestId: 'mine-1',
     });

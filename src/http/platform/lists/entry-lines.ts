@@ -14,7 +14,15 @@ import { StoreUnavailable } from '../../../state/store.ts';
 import { bodyOf } from '../../request/body-of.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';
-import { keyEnded, LINES_MAX, lineValue, type RefusedLine, tooManyLines, unavailableLine } from '../lines.ts';
+import {
+  keyEnded,
+  LINES_MAX,
+  lineValue,
+  type RefusedLine,
+  refusedLine,
+  tooManyLines,
+  unavailableLine,
+} from '../lines.ts';
 import { KIND_OR_NONE } from './list-views.ts';
 
 export const ListLineSchema = Type.Object({
@@ -39,7 +47,7 @@ export type ToldLine =
 
 /**
  * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
- * `{line, value, result}` or `{line, error, detail}`. A bad line does not stop the others.
+ * `{line, value, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* editList(
   lines: AsyncIterable<Buffer | null>,
@@ -75,7 +83,7 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
     const ask = { value, kind, reason, expiresAt: toEpochMs(expiresAt) };
     return { line, value, edit: { kind: 'put', ask } };
   } catch (error) {
-    if (error instanceof HttpProblem) return { line, error: error.title, detail: error.message };
+    if (error instanceof HttpProblem) return refusedLine(line, error);
     throw error;
   }
 }
@@ -108,7 +116,7 @@ export async function changeByLines(
     const effect = inTurn.next().value;
     if (effect === undefined) throw new Error(`line ${line} has no effect`);
     return effect instanceof ListRefusal
-      ? { line, error: 'not for this list', detail: effect.message }
+      ? { line, error: 'not for this list', detail: effect.message, retryable: false }
       : { line, value, result: effect };
   });
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { OUTCOME_EFFECTS } from '../../../client/changes.ts';
 import type { OrderReport, ScoringService } from '../../../service.ts';
 import { choice, named, shape, word } from '../../../shapes.ts';
@@ -10,6 +11,7 @@ import { recordOutcomes } from './outcome-stream.ts';
 
 export interface OutcomeParts {
   readonly service: ScoringService;
+  readonly log: Logger;
 }
 
 /** What a report of an outcome did. */
@@ -77,12 +79,14 @@ export const reportOutcomes = operation({
     },
   },
   refusals: [malformed(...STRAY_CAUSE)],
-  answer: async (asked, { service }: OutcomeParts) => {
+  answer: async (asked, { service, log }: OutcomeParts) => {
     const { platform } = asked.key;
     const report = await asked.body();
     if (report === 'lines') {
+      const { requestId } = asked.ctx.state;
+      const onFault = (err: unknown) => log.error({ requestId, err }, 'unexpected error');
       return answerLines(asked, (lines, grant) =>
-        recordOutcomes(lines, (report) => service.outcome(platform, report), grant),
+        recordOutcomes(lines, (report) => service.outcome(platform, report), grant, onFault),
       );
     }
     const result = await service.outcome(platform, report);

@@ -129,6 +129,7 @@ describe('the client that a request is about', () => {
     expect(body).to.deep.include({
       title: 'bad request',
       status: 400,
+      retryable: false,
       detail:
         'A path cannot carry the clientIdKey "a/binding" safely; name it in the query: /v1/platform/client?clientIdKey=a%2Fbinding.',
     });

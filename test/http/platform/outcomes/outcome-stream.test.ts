@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { platformName } from '../../../../src/client/client-key.ts';
+import { recordOutcomes } from '../../../../src/http/platform/outcomes/outcome-stream.ts';
+import { GrantWatch } from '../../../../src/http/request/grant-watch.ts';
+import type { OrderReport } from '../../../../src/service.ts';
 import { until } from '../../../servers/until.ts';
 import type { Answer } from '../../../service/http-call.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
@@ -14,6 +18,7 @@ interface ResultLine {
   readonly result?: string;
   readonly error?: string;
   readonly detail?: string;
+  readonly retryable?: boolean;
 }
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
@@ -66,13 +71,18 @@ describe('a stream of outcomes', () => {
     const error = 'malformed JSON body';
     expect(await send(Uint8Array.from(bytes))).to.deep.equal([
       { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
-      { line: 2, error, detail: 'The body is not valid JSON.' },
-      { line: 3, error, detail: 'A line must have at most 32768 bytes.' },
-      { line: 4, error, detail: 'The body is not valid UTF-8.' },
-      { line: 5, error, detail: '/outcome must be one of PAID, UNPAID.' },
-      { line: 6, error, detail: '/cause goes only with UNPAID.' },
-      { line: 7, error, detail: 'The body must be a JSON object.' },
-      { line: 8, error, detail: 'The body starts with a byte order mark; send plain UTF-8.' },
+      { line: 2, error, detail: 'The body is not valid JSON.', retryable: false },
+      { line: 3, error, detail: 'A line must have at most 32768 bytes.', retryable: false },
+      { line: 4, error, detail: 'The body is not valid UTF-8.', retryable: false },
+      { line: 5, error, detail: '/outcome must be one of PAID, UNPAID.', retryable: false },
+      { line: 6, error, detail: '/cause goes only with UNPAID.', retryable: false },
+      { line: 7, error, detail: 'The body must be a JSON object.', retryable: false },
+      {
+        line: 8,
+        error,
+        detail: 'The body starts with a byte order mark; send plain UTF-8.',
+        retryable: false,
+      },
       { line: 9, clientIdKey: 'mixed', orderRef: 'good-4', result: 'recorded' },
     ]);
     expect((await shop.client('mixed')).body.outcomes.paidCount).to.equal(2);
@@ -127,6 +137,7 @@ describe('a stream of outcomes', () => {
       line: 100_001,
       error: 'too many lines',
       detail: 'Send at most 100000 lines at once.',
+      retryable: true,
     });
   });
 
@@ -140,6 +151,31 @@ describe('a stream of outcomes', () => {
     }
     await send(text);
     expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
+  });
+
+  it('records the lines around one that meets a fault, and asks to have that one again', async () => {
+    const faults: unknown[] = [];
+    const bytes = ['good-1', 'poison', 'good-2'].map((orderRef) => Buffer.from(report('ann', orderRef)));
+    const record = async ({ orderRef }: OrderReport) => {
+      if (orderRef === 'poison') throw new Error('a bug');
+      return 'recorded' as const;
+    };
+    const grant = new GrantWatch(async () => true);
+    const lines: object[] = [];
+    const stream = recordOutcomes(Readable.from(bytes), record, grant, (fault) => faults.push(fault));
+    for await (const line of stream) lines.push(line);
+    grant.stop();
+    expect(lines).to.deep.equal([
+      { line: 1, clientIdKey: 'ann', orderRef: 'good-1', result: 'recorded' },
+      {
+        line: 2,
+        error: 'internal error',
+        detail: 'The service failed; the requestId leads to its log.',
+        retryable: true,
+      },
+      { line: 3, clientIdKey: 'ann', orderRef: 'good-2', result: 'recorded' },
+    ]);
+    expect(faults.map(String)).to.deep.equal(['Error: a bug']);
   });
 
   it('must not be compressed', async () => {
@@ -174,7 +210,7 @@ describe('a stream of outcomes', () => {
     await service.application.keys.revoke(record.id);
     await once(socket, 'close');
     expect(answer).to.match(
-      /\{"line":41,"error":"unknown X-KA-Access-Key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded."\}/,
+      /\{"line":41,"error":"unknown X-KA-Access-Key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded.","retryable":false\}/,
     );
   });
 });

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import {
+  type Fallback,
+  HeldBackError,
+  NoAnswerError,
+  ScoringClient,
+  type ScoringOptions,
+  type VerdictRequest,
+} from '../../src/sdk/client.ts';
+import { blocksOf, section } from '../guide-blocks.ts';
+import { freePort } from '../servers/free-port.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { startService } from '../service/running-service.ts';
+import { REQUEST } from './verdict-request.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const GUIDE = readFileSync(join(ROOT, 'src', 'sdk', 'README.md'), 'utf8');
+
+/** A server that does this to every request, closed when the test is over. */
+async function serverOf(listener: RequestListener): Promise<{ url: string; stop(): void }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function page(status: number): RequestListener {
+  return (_, res) => res.writeHead(status, { 'Content-Type': 'text/html' }).end('<h1>Sorry</h1>');
+}
+
+interface Trouble {
+  readonly title: string;
+  readonly listener: RequestListener;
+  readonly name: string;
+  readonly mayHaveBeenDecided: boolean;
+}
+
+const TROUBLES: readonly Trouble[] = [
+  { title: 'a server that hangs', listener: () => {}, name: 'TimeoutError', mayHaveBeenDecided: true },
+  {
+    title: 'a server that drops connections',
+    listener: (req) => req.socket.destroy(),
+    name: 'ConnectionError',
+    mayHaveBeenDecided: true,
+  },
+  { title: 'a 500', listener: page(500), name: 'UnavailableError', mayHaveBeenDecided: true },
+  { title: 'a 503', listener: page(503), name: 'UnavailableError', mayHaveBeenDecided: true },
+  { title: 'a 429', listener: page(429), name: 'UnavailableError', mayHaveBeenDecided: false },
+  {
+    title: "a proxy's page instead of an answer",
+    listener: page(200),
+    name: 'UnexpectedAnswerError',
+    mayHaveBeenDecided: true,
+  },
+  {
+    title: "a proxy's page that refuses",
+    listener: page(403),
+    name: 'UnexpectedAnswerError',
+    mayHaveBeenDecided: false,
+  },
+];
+
+const QUICK = { accessKey: 'k', timeoutMs: 400, retriesMax: 0 };
+
+async function noAnswer(options: ScoringOptions, idempotencyKey = 'key-1'): Promise<NoAnswerError> {
+  const error: unknown = await new ScoringClient(options)
+    .verdict(REQUEST, { idempotencyKey })
+    .catch((reason: unknown) => reason);
+  if (error instanceof NoAnswerError) return error;
+  throw new Error(`it was answered, or failed otherwise: ${JSON.stringify(error)}`);
+}
+
+describe('a verdict that cannot be had', () => {
+  for (const { title, listener, name, mayHaveBeenDecided } of TROUBLES) {
+    it(`is a NoAnswerError with its key after ${title}`, async () => {
+      const { url, stop } = await serverOf(listener);
+      const error = await noAnswer({ ...QUICK, baseUrl: url });
+      stop();
+      expect(error).to.include({ name, mayHaveBeenDecided, idempotencyKey: 'key-1' });
+    });
+  }
+
+  it('was certainly not decided when nobody listens, and the message says why it failed', async () => {
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
+    const error = await noAnswer({ ...QUICK, baseUrl });
+    expect(error).to.include({ name: 'ConnectionError', mayHaveBeenDecided: false, idempotencyKey: 'key-1' });
+    const port = new URL(baseUrl).port;
+    expect(error.message).to.equal(
+      `the service cannot be reached at ${baseUrl}: connect ECONNREFUSED 127.0.0.1:${port}`,
+    );
+  });
+
+  it('may have been decided when any of its tries may have been', async () => {
+    const first = await serverOf((req, res) => {
+      page(502)(req, res);
+      first.stop();
+    });
+    const error = await noAnswer({ ...QUICK, timeoutMs: 3000, retriesMax: 1, baseUrl: first.url });
+    expect(error).to.include({ name: 'ConnectionError', mayHaveBeenDecided: true });
+  });
+
+  it('is given to a later call with the key of the error, and counts once', async () => {
+    const service = await startService();
+    const { key } = await service.tenant();
+    const baseUrl = service.application.callerUrl;
+    const lost: typeof fetch = async (url, init) => {
+      await fetch(url, init);
+      throw new TypeError('fetch failed');
+    };
+    const { idempotencyKey } = await noAnswer({ ...QUICK, accessKey: key, baseUrl, fetch: lost });
+    const client = new ScoringClient({ accessKey: key, baseUrl });
+    const answer = await client.verdict(REQUEST, { idempotencyKey: idempotencyKey ?? 'none' });
+    expect(answer).to.include({ verdict: 'GET_NEW', replayed: true });
+    await service.stop();
+  });
+
+  it('is not sent after ten failures in a row, and the error says so', async () => {
+    let asked = 0;
+    const { url, stop } = await serverOf((req) => {
+      asked += 1;
+      req.socket.destroy();
+    });
+    const client = new ScoringClient({ ...QUICK, baseUrl: url, requestsPerSecondMax: 0 });
+    for (let call = 0; call < 10; call += 1) await client.verdict(REQUEST).catch(() => {});
+    const error: unknown = await client.verdict(REQUEST).catch((reason: unknown) => reason);
+    stop();
+    expect(error).to.be.instanceOf(HeldBackError).that.includes({ mayHaveBeenDecided: false });
+    expect(error).to.have.property('message', 'not sent: the service has not answered for a while');
+    expect(asked).to.equal(10);
+  });
+
+  it('is not sent when its turn within requestsPerSecondMax would come too late', async () => {
+    const client = new ScoringClient({
+      ...QUICK,
+      baseUrl: `http://127.0.0.1:${await freePort()}`,
+      requestsPerSecondMax: 1,
+    });
+    const [, second] = await Promise.allSettled([client.verdict(REQUEST), client.verdict(REQUEST)]);
+    expect(second).to.have.nested.property(
+      'reason.message',
+      'not sent: too many calls wait for requestsPerSecondMax',
+    );
+  });
+});
+
+describe('the fallback of a checkout', () => {
+  let dead: string;
+  before(async () => {
+    dead = `http://127.0.0.1:${await freePort()}`;
+  });
+
+  const verdict = (fallback: Fallback, members: Partial<VerdictRequest> = {}) =>
+    new ScoringClient({ ...QUICK, baseUrl: dead, fallback }).verdict({ ...REQUEST, ...members });
+
+  it('answers in the shape of the service, and says that it is none', async () => {
+    const { requestId, noAnswer, ...answer } = await new ScoringClient({
+      ...QUICK,
+      baseUrl: dead,
+      fallback: 'open',
+    }).verdict(REQUEST, { idempotencyKey: 'key-1' });
+    expect(answer).to.deep.equal({
+      verdict: 'GET_NEW',
+      reason: 'The scoring service did not answer; open by fallback.',
+      ruleVersion: 'fallback',
+      isBot: false,
+      fallback: true,
+      decisionId: '',
+      idempotencyKey: 'key-1',
+      replayed: false,
+    });
+    expect(noAnswer).to.be.instanceOf(NoAnswerError).that.includes({ requestId });
+  });
+
+  it('shows none when it is closed', async () => {
+    expect(await verdict('closed')).to.include({ verdict: 'BLOCK', ruleVersion: 'fallback', fallback: true });
+  });
+
+  it('scores every payer as a new one', async () => {
+    const client = new ScoringClient({ ...QUICK, baseUrl: dead, fallback: 'closed' });
+    const { method: selectedMethodKey, orderRef, ...payer } = REQUEST;
+    const score = await client.score({ ...payer, selectedMethodKey });
+    const neutral = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false, fallback: true };
+    expect(score, orderRef).to.include(neutral);
+  });
+
+  for (const { amount, currency, expected } of [
+    { amount: '50', currency: 'EUR', expected: 'GET_NEW' },
+    { amount: '49.999999999999999999', currency: 'eur', expected: 'GET_NEW' },
+    { amount: '50.000000000000000001', currency: 'EUR', expected: 'BLOCK' },
+    { amount: '9'.repeat(38), currency: 'EUR', expected: 'BLOCK' },
+    { amount: '1.00', currency: 'USD', expected: 'BLOCK' },
+    { amount: '1.00', currency: undefined, expected: 'BLOCK' },
+  ]) {
+    it(`up to 50.00 EUR answers ${expected} for ${amount} ${currency ?? 'of the platform'}`, async () => {
+      const members = { amountRequested: amount, toPayCurrency: currency };
+      expect((await verdict({ openUpTo: { EUR: '50.00' } }, members)).verdict).to.equal(expected);
+    });
+  }
+
+  it('does not hide that a request is refused', async () => {
+    const service = await startService();
+    const client = new ScoringClient({
+      ...QUICK,
+      baseUrl: service.application.callerUrl,
+      accessKey: 'nonsense',
+      fallback: 'open',
+    });
+    expect(await client.verdict(REQUEST).catch(String)).to.match(/^UnknownKeyError: 401/);
+    await service.stop();
+  });
+
+  it('must be one that there is', () => {
+    const options = { ...QUICK, baseUrl: dead };
+    const fallback: Fallback = JSON.parse('"ajar"');
+    expect(() => new ScoringClient({ ...options, fallback })).to.throw('fallback must be open, closed, or');
+    expect(() => new ScoringClient({ ...options, fallback: { openUpTo: { EUR: '1e3' } } })).to.throw(
+      'fallback.openUpTo.EUR must be a string with a decimal number',
+    );
+  });
+});
+
+describe('the documented examples of a shop that fails open', () => {
+  type Example = { mayShow(clientIdKey: string, orderRef: string, key: string): Promise<boolean> };
+  const examples = blocksOf(section(GUIDE, 'When there is no answer')).filter(
+    ({ language }) => language === 'ts',
+  );
+
+  /** What an example of the guide says, asked at this address. */
+  async function mayShow(text: string, url: string): Promise<boolean> {
+    const file = join(temporaryDirectory(), 'example.mts');
+    const library = join(ROOT, 'src', 'sdk', 'client.ts');
+    const here = text
+      .replace("'client-scoring-client'", `'${library}'`)
+      .replace('https://scoring.example.com', url)
+      .replace("process.env['SCORING_KEY'] ?? ''", "'k', timeoutMs: 600")
+      .replaceAll('console.error', 'String');
+    writeFileSync(file, here);
+    const example: Example = await import(file);
+    return example.mayShow('ann', 'order-1', 'press-1');
+  }
+
+  for (const [index, { text }] of examples.entries()) {
+    for (const { title, listener } of TROUBLES) {
+      it(`number ${index + 1} shows a requisite after ${title}`, async () => {
+        const { url, stop } = await serverOf(listener);
+        expect(await mayShow(text, url)).to.equal(true);
+        stop();
+      });
+    }
+
+    it(`number ${index + 1} shows a requisite when nobody listens, or the name is not known`, async () => {
+      expect(await mayShow(text, `http://127.0.0.1:${await freePort()}`)).to.equal(true);
+      expect(await mayShow(text, 'http://nobody.invalid')).to.equal(true);
+    });
+  }
+});

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import {
+  NoAnswerError,
+  PlatformClient,
+  ScoringClient,
+  type ScoringOptions,
+  type Verdict,
+} from '../../src/sdk/client.ts';
+import { type RunningService, startService } from '../service/running-service.ts';
+import { REQUEST } from './verdict-request.ts';
+
+interface Exchange {
+  readonly res: ServerResponse;
+  /** Has the service answer the request, once for each time that it is called. */
+  readonly ask: () => Promise<Response>;
+}
+
+type Fate = (exchange: Exchange) => unknown;
+
+const pass: Fate = async ({ res, ask }) => {
+  const answer = await ask();
+  const text = await answer.text();
+  res.writeHead(answer.status, [...answer.headers].filter(([name]) => !HOP_BY_HOP.includes(name)).flat());
+  res.end(text);
+};
+const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
+
+const drop: Fate = ({ res }) => res.socket?.destroy();
+const refuse: Fate = ({ res }) => res.writeHead(503, { 'Retry-After': '0' }).end();
+
+/** What goes wrong, each before or after the service has decided. */
+const TROUBLES: readonly Fate[] = [
+  drop,
+  async (exchange) => {
+    await exchange.ask();
+    drop(exchange);
+  },
+  // Hangs, and has decided.
+  ({ ask }) => ask(),
+  async ({ res, ask }) => {
+    const text = await (await ask()).text();
+    res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': text.length });
+    res.write(text.slice(0, text.length / 2), () => res.socket?.destroy());
+  },
+  refuse,
+  async (exchange) => {
+    await exchange.ask();
+    refuse(exchange);
+  },
+  // The network sends it twice.
+  async (exchange) => {
+    await exchange.ask();
+    await pass(exchange);
+  },
+];
+
+/** Three of ten requests meet a trouble, each kind in its turn. */
+function fateOf(number: number): Fate {
+  const trouble = [2, 5, 8].indexOf(number % 10);
+  if (trouble === -1) return pass;
+  return TROUBLES[(Math.floor(number / 10) * 3 + trouble) % TROUBLES.length] ?? pass;
+}
+
+/** A network between a client and one listener of the service. */
+class Network {
+  readonly #server: Server;
+  requests = 0;
+
+  constructor(target: () => string, fates: (number: number) => Fate) {
+    this.#server = createServer(async (req, res) => {
+      const body = await bodyOf(req);
+      const fate = fates(this.requests++);
+      const headers = Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>
+        name === 'host' || HOP_BY_HOP.includes(name)
+          ? []
+          : values.map((value): [string, string] => [name, value]),
+      );
+      const ask = () => fetch(target() + req.url, { method: req.method ?? 'GET', headers, body });
+      // The connection may be gone, which is what some fates are for.
+      await Promise.resolve(fate({ res, ask })).catch(() => res.socket?.destroy());
+    });
+  }
+
+  async open(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+async function bodyOf(req: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of req) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+const IMPATIENT = { timeoutMs: 1200, attemptTimeoutMs: 400, requestsPerSecondMax: 0 };
+
+describe('a network that fails three of ten requests', () => {
+  let service: RunningService;
+  let key: string;
+  let callers: Network;
+  let owners: Network;
+  let scoring: ScoringClient;
+  let platform: PlatformClient;
+  before(async () => {
+    service = await startService();
+    key = (await service.tenant()).key;
+    callers = new Network(() => service.application.callerUrl, fateOf);
+    owners = new Network(() => service.application.platformUrl, fateOf);
+    scoring = new ScoringClient({ ...IMPATIENT, accessKey: key, baseUrl: await callers.open() });
+    platform = new PlatformClient({ ...IMPATIENT, accessKey: key, baseUrl: await owners.open() });
+  });
+  after(async () => {
+    callers.close();
+    owners.close();
+    await service.stop();
+  });
+
+  /** One press of the button: asked again with the same key until there is an answer. */
+  async function press(clientIdKey: string, idempotencyKey: string): Promise<Verdict> {
+    for (;;) {
+      try {
+        return await scoring.verdict({ ...REQUEST, clientIdKey }, { idempotencyKey });
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) throw error;
+        expect(error.idempotencyKey).to.equal(idempotencyKey);
+        await sleep(100);
+      }
+    }
+  }
+
+  it('takes one step of the ladder for each press, and no verdict that was decided is lost', async () => {
+    const presses = Array.from({ length: 60 }, (_, number) => ({ payer: `payer-${number % 20}`, number }));
+    const answers = await Promise.all(presses.map(({ payer, number }) => press(payer, `press-${number}`)));
+    const told = answers.map(({ decisionId }) => decisionId);
+    expect(new Set(told).size).to.equal(presses.length);
+    const payers = [...new Set(presses.map(({ payer }) => payer))];
+    const tenant = new PlatformClient({ accessKey: key, baseUrl: service.application.platformUrl });
+    const views = await Promise.all(payers.map((payer) => tenant.client(payer)));
+    expect(views.map(({ decisionCount }) => decisionCount)).to.deep.equal(payers.map(() => 3));
+    const decided = views.flatMap(({ decisions }) => decisions.map(({ decisionId }) => decisionId));
+    expect(decided.toSorted()).to.deep.equal(told.toSorted());
+    expect(callers.requests).to.be.above(presses.length);
+  });
+
+  it('loses no report of a payment', async () => {
+    const reports = Array.from({ length: 6000 }, (_, number) => ({
+      clientIdKey: `buyer-${number % 20}`,
+      orderRef: `order-${number}`,
+      outcome: 'PAID' as const,
+    }));
+    let told = 0;
+    while (told < reports.length) {
+      try {
+        for await (const reported of platform.reportOutcomes(reports.slice(told), { timeoutMs: 1000 })) {
+          expect(reported).to.have.property('result');
+          told += 1;
+        }
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) throw error;
+      }
+    }
+    const tenant = new PlatformClient({ accessKey: key, baseUrl: service.application.platformUrl });
+    const counts = Array.from({ length: 20 }, async (_, number) => {
+      const { outcomes } = await tenant.client(`buyer-${number}`);
+      return outcomes.paidCount;
+    });
+    expect(await Promise.all(counts)).to.deep.equal(counts.map(() => 300));
+  });
+});
+
+describe('a client under overload', () => {
+  let service: RunningService;
+  let network: Network;
+  let url: string;
+  beforeEach(async () => {
+    service = await startService({ rateLimit: { ratePerSecond: 20, burst: 20, trustedProxies: 0 } });
+    network = new Network(
+      () => service.application.callerUrl,
+      () => pass,
+    );
+    url = await network.open();
+  });
+  afterEach(async () => {
+    network.close();
+    await service.stop();
+  });
+
+  /** How many of 300 scores at once were answered. */
+  async function answeredOf300(options: Partial<ScoringOptions>): Promise<number> {
+    const client = new ScoringClient({ baseUrl: url, accessKey: (await service.tenant()).key, ...options });
+    const { method: selectedMethodKey, orderRef: _, ...payer } = REQUEST;
+    const calls = Array.from({ length: 300 }, (_, number) =>
+      client.score({ ...payer, selectedMethodKey, clientIdKey: `payer-${number}` }).then(
+        () => 1,
+        (error: unknown) => {
+          if (error instanceof NoAnswerError) return 0;
+          throw error;
+        },
+      ),
+    );
+    return (await Promise.all(calls)).reduce((sum: number, one) => sum + one, 0);
+  }
+
+  it('sends at most 1.2 times as many requests as there are calls', async () => {
+    expect(await answeredOf300({ requestsPerSecondMax: 0 })).to.be.above(0);
+    expect(network.requests).to.be.within(300, 360);
+  });
+
+  it('sends only what the rate of the interface allows when it is not told otherwise', async () => {
+    expect(await answeredOf300({ timeoutMs: 1200 })).to.be.above(20);
+    expect(network.requests).to.be.within(21, 80);
+  });
+});
