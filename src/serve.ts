@@ -111,7 +111,7 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
   if (archiveDir === null || !config.archiveShips) return null;
   return startShipping(
     { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
-    (message, error) => log.warn({ err: error }, message),
+    (message) => log.warn(message),
   );
 }
 

@@ -61,18 +61,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  [
-    'background-process.ts',
-    'clock.ts',
-    'files',
-    'limited-thread.ts',
-    'log.ts',
-    'sdk',
-    'shapes.ts',
-    'sizing',
-    'workers/peers.ts',
-    'statistics',
-  ],
+  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'sizing', 'work', 'workers/peers.ts', 'statistics'],
   ['key-length.ts'],
 ];
 

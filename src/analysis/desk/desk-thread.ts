@@ -1,20 +1,19 @@
-import { parentPort } from 'node:worker_threads';
-import type { ThreadReply } from '../../limited-thread.ts';
 import { constantsOf } from '../../rules/folder/constant.ts';
 import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { DraftRefused } from '../../rules/folder/draft-refused.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
 import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
-import { type DraftToSave, saveDraft } from '../../rules/folder/save-draft.ts';
+import { type DraftToSave, type SavedDraft, saveDraft } from '../../rules/folder/save-draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
+import { serveWork } from '../../work/serve-work.ts';
 import { type RuleCoverage, RuleCoverages } from '../cases/rule-coverages.ts';
-import { RuleDiffs } from '../diff/rule-diffs.ts';
+import { type RuleDiff, RuleDiffs } from '../diff/rule-diffs.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';
 import { releaseObstacle, writeRelease } from './release-version.ts';
-import type { CheckedDraft, DeskReply, DeskTask, OpenedFolder, RulesSource } from './rule-desk.ts';
+import type { CheckedDraft, DeskObstacle, OpenedFolder, RulesSource } from './rule-desk.ts';
 
 /** What goes to the other thread, and from there to a page, stays small whatever lies on the disk. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
@@ -23,38 +22,20 @@ const PROBLEMS_MAX = 200;
 const coverages = new RuleCoverages();
 const diffs = new RuleDiffs();
 
-/** The thread of `RuleDesk`. */
-parentPort?.on('message', async (task: DeskTask) => parentPort?.postMessage(await answer(task)));
+/** What the threads of `RuleDesk` do. */
+const works = { open, compare, check, save, release };
 
-async function answer(task: DeskTask): Promise<ThreadReply<DeskReply>> {
-  try {
-    return { result: await done(task) };
-  } catch (error) {
-    return { thrown: error instanceof Error ? error.message : String(error) };
-  }
-}
+export type DeskWorks = typeof works;
 
-async function done(task: DeskTask): Promise<DeskReply> {
-  switch (task.kind) {
-    case 'open':
-      return { kind: 'open', opened: await open(task.folder) };
-    case 'compare': {
-      const before = rulesOf(task.before);
-      const after = rulesOf(task.after);
-      return {
-        kind: 'compare',
-        diff: before.ok && after.ok ? await diffs.of(before.ruleSet, after.ruleSet) : null,
-      };
-    }
-    case 'check':
-      return { kind: 'check', checked: await check(task.draft, task.lists) };
-    case 'save':
-      return unlessRefused(() => save(task.rulesDir, task.draft));
-    case 'release':
-      return unlessRefused(() => release(task.folder, task.digest));
-    default:
-      return task satisfies never;
-  }
+async function compare({
+  before,
+  after,
+}: {
+  before: RulesSource;
+  after: RulesSource;
+}): Promise<RuleDiff | null> {
+  const [first, second] = [rulesOf(before), rulesOf(after)];
+  return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
 }
 
 function rulesOf(source: RulesSource): LoadResult {
@@ -84,7 +65,13 @@ async function open(folder: string): Promise<OpenedFolder | null> {
   };
 }
 
-async function check(draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
+async function check({
+  draft,
+  lists,
+}: {
+  draft: DraftText;
+  lists: KnownLists | null;
+}): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
   const made = draftOf(draft.version, files);
   if (!made.ok)
@@ -100,28 +87,25 @@ async function check(draft: DraftText, lists: KnownLists | null): Promise<Checke
   };
 }
 
-function save(rulesDir: string, draft: DraftToSave): DeskReply {
-  const saved = saveDraft(rulesDir, draft);
-  return { kind: 'save', saved: saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) } };
+function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {
+  const saved = orRefused(() => saveDraft(rulesDir, draft));
+  return saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) };
 }
 
-function release(folder: string, digest: string): DeskReply {
+function release({ folder, digest }: { folder: string; digest: string }): DeskObstacle | null {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
-  if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
-    return { kind: 'release', obstacle: { is: 'other files' } };
+  if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest) return { is: 'other files' };
   const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
-  if (obstacle === null) writeRelease(folder, loaded.ruleSet, files);
-  return { kind: 'release', obstacle };
+  if (obstacle === null) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
+  return obstacle;
 }
 
-function unlessRefused(work: () => DeskReply): DeskReply {
+function orRefused<T>(write: () => T): T {
   try {
-    return work();
+    return write();
   } catch (error) {
-    if (error instanceof DraftRefused) return { kind: 'refused', message: error.message };
-    if (isRefusedByDisk(error)) return { kind: 'refused', message: NOT_WRITABLE };
-    throw error;
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
   }
 }
 
@@ -148,3 +132,5 @@ function firstOf<One extends Problem>(problems: readonly One[]): readonly (One |
   const more = `and ${problems.length - PROBLEMS_MAX} more problems; "rules check" lists all`;
   return [...problems.slice(0, PROBLEMS_MAX), { at: first.at, message: more }];
 }
+
+serveWork(works);

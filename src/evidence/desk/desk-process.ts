@@ -3,6 +3,7 @@ import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
+import { serveWork, type Watch } from '../../work/serve-work.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
@@ -14,17 +15,38 @@ import { sweep } from '../sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
 import type { EvidenceResult, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
-import { workInProcess } from './limited-process.ts';
 
-/** The process of `EvidenceDesk`. One thread of the engine leaves the other cores to those who answer callers. */
-workInProcess((work: EvidenceWork, onProgress) => {
-  const { from, to, platform, kind, rules } = work.task;
-  const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
-  const { archiveDir, erased } = work.folders;
-  const place = { kind: 'archive', folder: archiveDir, erased } as const;
-  const ask = { place, from, to, platform, threads: 1, holdoutSecret: work.holdoutSecret, ...decidedBy };
-  return withEvidence(ask, (evidence) => answer(work.task, evidence, rulesFor(work), onProgress));
-});
+/** How far the work is, in decisions. */
+export interface EvidenceProgress {
+  readonly done: number;
+  readonly of: number;
+}
+
+const PROGRESS_EVERY_MS = 100;
+
+/** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
+const works = {
+  answer: (work: EvidenceWork, { progress }: Watch<EvidenceProgress>) => {
+    const { from, to, platform, kind, rules } = work.task;
+    const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
+    const { archiveDir, erased } = work.folders;
+    const place = { kind: 'archive', folder: archiveDir, erased } as const;
+    const ask = { place, from, to, platform, threads: 1, holdoutSecret: work.holdoutSecret, ...decidedBy };
+    const onProgress = eachTenth((done, of) => progress({ done, of }));
+    return withEvidence(ask, (evidence) => answer(work.task, evidence, rulesFor(work), onProgress));
+  },
+};
+
+export type EvidenceWorks = typeof works;
+
+function eachTenth(tell: (done: number, of: number) => void): (done: number, of: number) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (done, of) => {
+    if (performance.now() - toldAt < PROGRESS_EVERY_MS) return;
+    toldAt = performance.now();
+    tell(done, of);
+  };
+}
 
 async function answer(
   task: EvidenceTask,
@@ -108,3 +130,5 @@ function recorded(rulesOf: RulesOf, { ruleVersion, digest }: Parameters<RulesOfR
     `${ruleVersion} with digest ${digest.slice(0, 12)} decided, and this rule set is neither on this node nor in the archive; choose a version to compare with`,
   );
 }
+
+serveWork(works);

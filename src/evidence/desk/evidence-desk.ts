@@ -5,10 +5,11 @@ import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Store } from '../../state/store.ts';
+import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import type { EvidenceWorks } from './desk-process.ts';
 import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask, EvidenceWork } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
-import { LimitedProcess } from './limited-process.ts';
 
 export interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
@@ -44,7 +45,13 @@ interface Entry {
   readonly stopping: AbortController;
 }
 
-const LIMITS = { timeMs: 15 * 60_000, memoryMiB: 1024 } as const;
+const LIMITS = {
+  where: 'process',
+  timeMs: 15 * 60_000,
+  memoryMiB: 1024,
+  idleMs: 60_000,
+  givesWay: 'to everybody',
+} as const;
 
 /** One is worked on at a time, and this many may wait for it. */
 export const WAITING_MAX = 4;
@@ -65,7 +72,7 @@ export class EvidenceDesk {
   readonly shelf: JobShelf;
   readonly #parts: EvidenceDeskParts;
   readonly #entries: Entry[] = [];
-  readonly #process = new LimitedProcess<EvidenceWork, EvidenceResult>(PROCESS, LIMITS);
+  readonly #process = new WorkElsewhere<EvidenceWorks>(PROCESS, LIMITS);
   #working: Promise<void> | null = null;
   #closed = false;
 
@@ -187,7 +194,7 @@ export class EvidenceDesk {
       await this.#tell(entry);
       const { signalSecret: holdoutSecret } = this.#parts;
       const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
-      const result = await this.#process.run(work, { onProgress, signal });
+      const result = await this.#process.run('answer', work, { onProgress, signal });
       entry.job = { ...entry.job, state: await this.#keep(entry, result) };
     } catch (error) {
       const trouble = error instanceof Error ? error.message : String(error);

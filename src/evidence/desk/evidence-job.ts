@@ -1,5 +1,5 @@
+import type { EvidenceProgress } from './desk-process.ts';
 import type { EvidenceTask } from './evidence-task.ts';
-import type { ProcessProgress } from './limited-process.ts';
 
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 
@@ -17,7 +17,7 @@ export interface EvidenceJob {
   readonly endedAt: number | null;
   /** When its node last said that it is still at it. */
   readonly seenAt: number;
-  readonly progress: ProcessProgress | null;
+  readonly progress: EvidenceProgress | null;
   /** Why it failed, for people; null unless it did. */
   readonly trouble: string | null;
 }

@@ -1,9 +1,10 @@
-import { Worker } from 'node:worker_threads';
+import { atOnce } from '../../work/turns.ts';
+import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import type { HeldOutCount } from '../backtest/held-out.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
-import type { SweepNews, ThreadTask } from './sweep-thread.ts';
+import type { SweepWorks } from './sweep-thread.ts';
 import { type PartName, paretoFront, type TimePart, type TradeOff } from './trade-off.ts';
 import { halfOfOrders, type TrialResult } from './trial.ts';
 import type { Combination } from './vary.ts';
@@ -85,32 +86,38 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
 
 /** The results of all threads in the order of the combinations. */
 async function runThreads(evidence: Evidence, ask: Sweep, splitAt: number): Promise<readonly TrialResult[]> {
-  const { combinations, version, outcomes, onProgress, signal } = ask;
+  const { combinations, version, outcomes, signal } = ask;
   signal?.throwIfAborted();
   const threads = Math.max(1, Math.min(ask.threads, combinations.length));
   const shares = sharesOf(combinations, threads);
   const present = combinations.find((combination) => combination.present)?.files ?? new Map();
   const done = shares.map(() => 0);
   const all = evidence.span.decisions * shares.length;
-  const running = new AbortController();
-  const stop = AbortSignal.any([running.signal, ...(signal === undefined ? [] : [signal])]);
+  const turns = atOnce(shares.length);
+  const elsewhere = new WorkElsewhere<SweepWorks>(THREAD, {
+    where: 'thread',
+    memoryMiB: THREAD_MIB_MAX,
+    turns,
+  });
   try {
     return await Promise.all(
       shares.map((share, place) => {
         const tried = share.map(({ files }) => files);
         const where = { ...evidence.ask, threads: 1 };
-        return runThread({ ask: where, version, present, tried, outcomes, splitAt }, stop, (some) => {
+        const onProgress = (some: number) => {
           done[place] = some;
-          onProgress?.(
+          ask.onProgress?.(
             done.reduce((sum, one) => sum + one, 0),
             all,
           );
-        });
+        };
+        const task = { ask: where, version, present, tried, outcomes, splitAt };
+        return elsewhere.run('try', task, { ...(signal === undefined ? {} : { signal }), onProgress });
       }),
     );
   } finally {
     // One that failed takes the others with it.
-    running.abort();
+    await elsewhere.close();
   }
 }
 
@@ -122,30 +129,4 @@ function sharesOf(
   return Array.from({ length: Math.ceil(combinations.length / size) }, (_, share) =>
     combinations.slice(share * size, (share + 1) * size),
   );
-}
-
-async function runThread(
-  task: ThreadTask,
-  signal: AbortSignal,
-  onDone: (done: number) => void,
-): Promise<TrialResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<TrialResult>();
-  const worker = new Worker(THREAD, {
-    workerData: task,
-    resourceLimits: { maxOldGenerationSizeMb: THREAD_MIB_MAX },
-  });
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  worker.on('message', (news: SweepNews) => {
-    if ('done' in news) onDone(news.done);
-    else resolve(news.result);
-  });
-  worker.once('error', reject);
-  worker.once('exit', () => reject(new Error('the thread ended before it was through')));
-  try {
-    return await promise;
-  } finally {
-    signal.removeEventListener('abort', abort);
-    await worker.terminate();
-  }
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { Archive } from '../../archive/archive.ts';
-import type { Segment } from '../../archive/archive-log.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
+import { atOnce } from '../../work/turns.ts';
+import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verification.ts';
-import type { VerifyTask } from './verify-thread.ts';
+import type { VerifyWorks } from './verify-thread.ts';
 
 export interface VerifyAsk {
   readonly archiveDir: string;
@@ -17,6 +17,9 @@ export interface VerifyAsk {
 }
 
 const THREAD = new URL('./verify-thread.ts', import.meta.url);
+
+/** What one thread may keep, besides its engine. */
+const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
@@ -39,35 +42,28 @@ async function verifySegments(
   const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
   const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const task: VerifyTask = { archiveDir, rulesDir, frozen, where: timesBetween(from, to) };
+  const where = timesBetween(from, to);
+  const turns = atOnce(Math.max(1, threads));
+  const elsewhere = new WorkElsewhere<VerifyWorks>(THREAD, {
+    where: 'thread',
+    memoryMiB: THREAD_MIB_MAX,
+    turns,
+  });
   let sum = NOTHING_VERIFIED;
-  const next = () => segments.shift() ?? null;
-  const note = (part: Verification) => {
-    sum = addVerifications(sum, part);
-    onProgress(sum.checked, rows);
-  };
-  const count = Math.max(1, Math.min(threads, segments.length));
-  await Promise.all(Array.from({ length: count }, () => runThread(task, next, note)));
+  try {
+    await Promise.all(
+      segments.map(async (segment) => {
+        const part = await elsewhere.run('verify', { archiveDir, rulesDir, frozen, where, segment });
+        sum = addVerifications(sum, part);
+        onProgress(sum.checked, rows);
+      }),
+    );
+  } finally {
+    await elsewhere.close();
+  }
   // A client was erased meanwhile: segments that are gone are not damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
-}
-
-function runThread(
-  task: VerifyTask,
-  next: () => Segment | null,
-  note: (part: Verification) => void,
-): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const worker = new Worker(THREAD, { workerData: task });
-  worker.on('message', (part: Verification) => {
-    note(part);
-    worker.postMessage(next());
-  });
-  worker.once('error', reject);
-  worker.once('exit', () => resolve());
-  worker.postMessage(next());
-  return promise;
 }
 
 function timesBetween(from: number | null, to: number | null): string {

@@ -6,8 +6,8 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { ScoringService } from '../../service.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
+import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
-import { SEARCH_LIMITS, SearchTurns } from '../operation/search-turns.ts';
 import { answerProblems } from '../request/answer-problems.ts';
 import { limitRate, type RateLimit } from '../request/rate-limit.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -45,7 +45,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     refusesUnknownParameters: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
     whileReading: ({ req }, read) => (req.complete ? read() : workLimit.aside(read)),
-    searches: new SearchTurns(SEARCH_LIMITS),
+    searches: searchTurns(),
   });
 
   const app = new Koa<RequestState>();

@@ -1,12 +1,27 @@
 import type { TSchema } from 'typebox';
-import type { AccessKey, AccessKeys } from '../../access/access-keys.ts';
+import { type AccessKey, type AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
+import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import { jsonInSteps } from './json-in-steps.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
-import type { SearchTurns } from './search-turns.ts';
+
+/**
+ * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
+ * beside this one: a few at once are enough. A page of the console asks for some.
+ */
+const SEARCHES: TurnLimits = {
+  atOnceMax: 5,
+  ownerMax: 2,
+  waitingMax: 64,
+  first: { owner: INSTALLATION, kept: 1 },
+};
+
+export function searchTurns(): Turns {
+  return new Turns(SEARCHES);
+}
 
 /** One operation of a listener: all that its route and its place in the API document are made from. */
 export interface OperationSpec {
@@ -48,7 +63,7 @@ export interface Listener {
   /** Goes around the reading of every body. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
   /** Whose turn it is to search. */
-  readonly searches: SearchTurns;
+  readonly searches: Turns;
 }
 
 /** A request whose key was granted the operation. */

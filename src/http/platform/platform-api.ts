@@ -11,8 +11,8 @@ import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { docsRoutes } from '../openapi/docs.ts';
+import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
-import { SEARCH_LIMITS, SearchTurns } from '../operation/search-turns.ts';
 import { answerProblems } from '../request/answer-problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
@@ -54,7 +54,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     keys,
     refusesUnknownParameters: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
-    searches: new SearchTurns(SEARCH_LIMITS),
+    searches: searchTurns(),
   };
   const router = strictRouter('');
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;

@@ -4,9 +4,16 @@ import type { Logger } from 'pino';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service.ts';
 import { StoreUnavailable } from '../../state/store.ts';
+import { TooManyTurns } from '../../work/turns.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import { HttpProblem } from './problems.ts';
-import { IDEMPOTENCY_KEY_REUSED, INTERNAL_ERROR, STATE_AWAY, TOO_MANY_WAITING } from './refusals.ts';
+import {
+  IDEMPOTENCY_KEY_REUSED,
+  INTERNAL_ERROR,
+  STATE_AWAY,
+  TOO_MANY_AT_ONCE,
+  TOO_MANY_WAITING,
+} from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
 /** Turns whatever was thrown into an answer; the one place that does. */
@@ -38,6 +45,7 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
+  if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Middleware } from 'koa';
 import { networkOf } from '../../decision/network.ts';
+import { Shares } from '../../work/turns.ts';
 import { OVERLOADED, TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 
@@ -14,24 +15,8 @@ export interface ShareLimits {
 /** An answer takes up to a megabyte until it is sent, so all of these together are far from what a process has. */
 export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, addressMax: 256, keyMax: 128 };
 
-/** How much is under way, by name; a name with nothing under way is forgotten. */
-class Shares {
-  readonly #counts = new Map<string, number>();
-
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  take(name: string): void {
-    this.#counts.set(name, this.of(name) + 1);
-  }
-
-  giveBack(name: string): void {
-    const left = this.of(name) - 1;
-    if (left === 0) this.#counts.delete(name);
-    else this.#counts.set(name, left);
-  }
-}
+/** Everybody's share. */
+const LISTENER = 'listener';
 
 /**
  * Refuses with 429 what one address or one key asks for beside too much of its own, and with 503 what is too much
@@ -42,21 +27,19 @@ class Shares {
 export function limitShares({ listenerMax, addressMax, keyMax }: ShareLimits): Middleware<RequestState> {
   const shares = new Shares();
   const endings = new Endings();
-  let underWay = 0;
   return async ({ req, res }, next) => {
     const address = `address ${networkOf(req.socket.remoteAddress ?? 'unknown')}`;
     const key = `key ${req.headersDistinct['x-ka-access-key']?.[0] ?? `of nobody at ${address}`}`;
-    if (underWay >= listenerMax) throw OVERLOADED.problem();
+    if (shares.of(LISTENER) >= listenerMax) throw OVERLOADED.problem();
     if (shares.of(address) >= addressMax) throw TOO_MANY_AT_ONCE.problem('address');
     if (shares.of(key) >= keyMax) throw TOO_MANY_AT_ONCE.problem('access key');
-    underWay++;
-    for (const name of [address, key]) shares.take(name);
+    const names = [LISTENER, address, key];
+    for (const name of names) shares.take(name);
     endings.await(
       req.socket,
       (atEnd) => res.once('close', atEnd),
       () => {
-        underWay--;
-        for (const name of [address, key]) shares.giveBack(name);
+        for (const name of names) shares.giveBack(name);
       },
     );
     return next();

@@ -1,33 +1,20 @@
-import { parentPort } from 'node:worker_threads';
-import type { ThreadReply } from '../../limited-thread.ts';
-import { plainRules } from './plain-rules.ts';
-import { readRuleSet } from './rule-folder.ts';
-import type { PlainReadResult, ReadReply, ReadTask } from './rule-reader.ts';
+import { serveWork } from '../../work/serve-work.ts';
+import { type PlainRules, plainRules } from './plain-rules.ts';
+import { type LoadResult, readRuleSet } from './rule-folder.ts';
 import { scanRuleFolders } from './scan.ts';
 
-/** The thread of `ThreadedReader`. */
-parentPort?.on('message', (task: ReadTask) => parentPort?.postMessage(answer(task)));
+type PlainReadResult =
+  | { readonly ok: true; readonly rules: PlainRules; readonly digest: string; readonly released: boolean }
+  | Extract<LoadResult, { ok: false }>;
 
-function answer(task: ReadTask): ThreadReply<ReadReply> {
-  try {
-    return { result: done(task) };
-  } catch (error) {
-    return { thrown: error instanceof Error ? error.message : String(error) };
-  }
-}
+/** What the thread of `ThreadedReader` does. */
+const works = { scan: scanRuleFolders, load };
 
-function done(task: ReadTask): ReadReply {
-  switch (task.kind) {
-    case 'scan':
-      return { kind: 'scan', folders: scanRuleFolders(task.rulesDir) };
-    case 'load':
-      return { kind: 'load', read: plain(task.folder) };
-    default:
-      return task satisfies never;
-  }
-}
+export type ReaderWorks = typeof works;
 
-function plain(folder: string): PlainReadResult {
+function load(folder: string): PlainReadResult {
   const read = readRuleSet(folder);
   return read.ok ? { ...read, rules: plainRules(read.rules) } : read;
 }
+
+serveWork(works);

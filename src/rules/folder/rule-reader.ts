@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { LimitedThread, ThreadLimitExceeded } from '../../limited-thread.ts';
+import { LimitExceeded, WorkElsewhere } from '../../work/work-elsewhere.ts';
 import { compile } from '../evaluate/compile.ts';
 import type { RuleVersion } from '../rule-set.ts';
-import { type PlainRules, revived } from './plain-rules.ts';
+import { revived } from './plain-rules.ts';
+import type { ReaderWorks } from './reader-thread.ts';
 import { type LoadResult, loadRuleSet } from './rule-folder.ts';
 import { type ScannedFolder, scanRuleFolders } from './scan.ts';
 
@@ -23,20 +24,8 @@ export function directReader(rulesDir: string): RuleReader {
   };
 }
 
-export type ReadTask =
-  | { readonly kind: 'scan'; readonly rulesDir: string }
-  | { readonly kind: 'load'; readonly folder: string };
-
-export type PlainReadResult =
-  | { readonly ok: true; readonly rules: PlainRules; readonly digest: string; readonly released: boolean }
-  | Extract<LoadResult, { ok: false }>;
-
-export type ReadReply =
-  | { readonly kind: 'scan'; readonly folders: readonly ScannedFolder[] }
-  | { readonly kind: 'load'; readonly read: PlainReadResult };
-
 /** A rule set takes milliseconds; only one made to be hard to prove comes near. */
-const LIMITS = { cpuMs: 10_000, memoryMiB: 256 } as const;
+const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
 
@@ -47,25 +36,22 @@ const THREAD = new URL('./reader-thread.ts', import.meta.url);
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;
-  readonly #thread = new LimitedThread<ReadTask, ReadReply>(THREAD, LIMITS);
+  readonly #thread = new WorkElsewhere<ReaderWorks>(THREAD, LIMITS);
 
   constructor(rulesDir: string) {
     this.#rulesDir = rulesDir;
   }
 
-  async scan(): Promise<readonly ScannedFolder[]> {
-    const reply = await this.#thread.run({ kind: 'scan', rulesDir: this.#rulesDir });
-    return reply.kind === 'scan' ? reply.folders : [];
+  scan(): Promise<readonly ScannedFolder[]> {
+    return this.#thread.run('scan', this.#rulesDir);
   }
 
   async load(version: RuleVersion): Promise<LoadResult> {
     try {
-      const reply = await this.#thread.run({ kind: 'load', folder: join(this.#rulesDir, version) });
-      if (reply.kind !== 'load') throw new Error('the thread read something else');
-      const { read } = reply;
+      const read = await this.#thread.run('load', join(this.#rulesDir, version));
       return read.ok ? { ok: true, ruleSet: compile(revived(read.rules), read.digest, read.released) } : read;
     } catch (error) {
-      if (!(error instanceof ThreadLimitExceeded)) throw error;
+      if (!(error instanceof LimitExceeded)) throw error;
       const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
       return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
     }

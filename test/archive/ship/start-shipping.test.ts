@@ -100,6 +100,8 @@ describe('shipping beside the service', function () {
     await until('another one ships', async () => processes().some((id) => id !== first));
     await shipping.stop();
     expect(processes()).to.deep.equal([]);
-    expect(troubles).to.deep.equal(['the archive process ended with SIGKILL and is started again']);
+    expect(troubles).to.deep.equal([
+      'shipping to the archive is started again: its process ended with SIGKILL',
+    ]);
   });
 });

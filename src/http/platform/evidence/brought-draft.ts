@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import type { PlatformName } from '../../../client/client-key.ts';
 import type { NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
 import { text } from '../../../shapes.ts';
@@ -31,10 +32,11 @@ interface BroughtDraft {
 export async function broughtDraft(
   { version, files }: TriedBody,
   desk: RuleDesk,
+  owner: PlatformName,
 ): Promise<BroughtDraft | null> {
   if (version === undefined || files === undefined) return null;
   const draft = draftText({ version, files });
-  const { digest, problems } = await withinLimits(() => desk.check(draft, null));
+  const { digest, problems } = await withinLimits(() => desk.check(owner, draft, null));
   if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
   return { rules: { ruleVersion: draft.version, digest }, draft };
 }

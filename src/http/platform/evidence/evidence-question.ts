@@ -114,7 +114,7 @@ export function evidenceQuestion<Body extends SpanBody & TriedBody>({
     answer: ({ key, body }, parts: QuestionParts) => {
       const job = async () => {
         const asked = await body();
-        const brought = takesDraft ? await broughtDraft(asked, parts.desk) : null;
+        const brought = takesDraft ? await broughtDraft(asked, parts.desk, key.platform) : null;
         const question = task(asked, (version, member) => {
           if (brought !== null && member === 'version') return brought.rules;
           const { version: ruleVersion, digest } = soundVersion(version, member, parts.loadedRules);

@@ -61,7 +61,7 @@ export const releaseVersion = operation({
     const version = VERSION_IN_PATH.read(ctx);
     if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const { digest, reason } = await body();
-    const obstacle = await orRefused(() => desk.release(version, digest));
+    const obstacle = await orRefused(() => desk.release(key.platform, version, digest));
     if (obstacle !== null) throw RELEASE_REFUSED.problem(obstacleText(version, obstacle));
     await audit.note({
       who: actorOfKey(key),

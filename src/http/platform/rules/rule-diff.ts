@@ -91,10 +91,10 @@ export const compareRuleFolders = operation({
     DIFF_EXAMPLE,
   ),
   refusals: [BAD_VERSION, UNKNOWN_VERSION],
-  answer: async ({ ctx }, { loadedRules, desk }: RuleDiffParts) => {
+  answer: async ({ ctx, key }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
-    const diff = await withinLimits(() => desk.compare(before.version, after.version));
+    const diff = await withinLimits(() => desk.compare(key.platform, before.version, after.version));
     if (diff === null) throw UNSOUND_VERSION.problem(after.version);
     return diff;
   },

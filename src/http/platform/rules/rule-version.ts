@@ -1,6 +1,6 @@
-import { ThreadLimitExceeded } from '../../../limited-thread.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
+import { LimitExceeded } from '../../../work/work-elsewhere.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../request/problems.ts';
 
 const WHEN_BAD = 'A version is not written as one, or has problems.';
@@ -34,7 +34,7 @@ export async function withinLimits<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ThreadLimitExceeded)) throw error;
+    if (!(error instanceof LimitExceeded)) throw error;
     throw new HttpProblem(
       422,
       'rule set too heavy',

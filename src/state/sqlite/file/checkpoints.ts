@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import { WorkElsewhere } from '../../../work/work-elsewhere.ts';
+import type { CheckpointWorks } from './checkpoint-thread.ts';
 
 const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);
+
+const LIMITS = { where: 'thread', memoryMiB: 64 } as const;
 
 /** Not worth a thread before: a command or a test that writes a little leaves it to SQLite itself. */
 const WRITES_MIN = 1000;
@@ -16,7 +19,7 @@ const TRUNCATE_MS_MAX = 2000;
 export class SqliteCheckpoints {
   readonly #path: string;
   #writes = 0;
-  #thread: Worker | null = null;
+  readonly #thread = new WorkElsewhere<CheckpointWorks>(THREAD, LIMITS);
 
   constructor(path: string) {
     this.#path = path;
@@ -24,34 +27,18 @@ export class SqliteCheckpoints {
 
   /** Called for each transaction. */
   noteWrite(): void {
-    if (this.#writes++ === WRITES_MIN) this.#started();
+    if (this.#writes++ !== WRITES_MIN) return;
+    // SQLite itself does the work without it, only less evenly.
+    this.#thread.run('begin', this.#path).catch(() => {});
   }
 
   /** Empties the log, which still holds pages as they were before an erasure. */
   async truncate(): Promise<void> {
-    const thread = this.#started();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const done = () => resolve();
-    thread.once('message', done).once('exit', done);
-    thread.postMessage('truncate');
-    await Promise.race([promise, delay(TRUNCATE_MS_MAX, undefined, { ref: false })]);
-    thread.off('message', done).off('exit', done);
+    const truncated = this.#thread.run('truncate', this.#path).catch(() => {});
+    await Promise.race([truncated, delay(TRUNCATE_MS_MAX, undefined, { ref: false })]);
   }
 
-  async close(): Promise<void> {
-    await this.#thread?.terminate();
-  }
-
-  #started(): Worker {
-    if (this.#thread !== null) return this.#thread;
-    const thread = new Worker(THREAD, { workerData: this.#path });
-    this.#thread = thread;
-    thread.unref();
-    // SQLite itself still does the work, only less evenly; whoever wants an empty log has another one started.
-    thread.on('error', () => {});
-    thread.once('exit', () => {
-      this.#thread = null;
-    });
-    return thread;
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 }

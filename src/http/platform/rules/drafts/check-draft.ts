@@ -66,7 +66,7 @@ export const checkDraft = operation({
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock(), key.platform);
       const { digest, problems, notes, coverage, constants } = await withinLimits(() =>
-        desk.check(draft, known),
+        desk.check(key.platform, draft, known),
       );
       return {
         sound: digest !== null,

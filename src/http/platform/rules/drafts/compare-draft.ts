@@ -29,7 +29,7 @@ export const compareDraft = operation({
     atDesk(desk, key, async () => {
       const { before: named, ...draft } = await body();
       const before = soundVersion(named, 'before', loadedRules);
-      const diff = await withinLimits(() => desk.compare(before.version, draftText(draft)));
+      const diff = await withinLimits(() => desk.compare(key.platform, before.version, draftText(draft)));
       if (diff === null) throw UNSOUND_VERSION.problem(draft.version);
       return diff;
     }),

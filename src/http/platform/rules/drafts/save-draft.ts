@@ -96,7 +96,7 @@ export const saveDraft = operation({
     const { saved, before } = await atDesk(desk, key, async () => {
       const draft = { version, ...draftToSave(await body()) };
       await refuseOnTrial(version, fleet);
-      return { saved: await kept(() => desk.save(draft)), before: draft.replaces };
+      return { saved: await kept(() => desk.save(key.platform, draft)), before: draft.replaces };
     });
     if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
     const { digest } = saved;

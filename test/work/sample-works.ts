@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { threadId } from 'node:worker_threads';
+import { serveWork, type Watch } from '../../src/work/serve-work.ts';
+
+const hoard: object[][] = [];
+
+/** What work-elsewhere.test.ts wants done. */
+const works = {
+  'who are you': (_task: null, { progress }: Watch<string>) => {
+    progress('looking');
+    return { processId: process.pid, threadId, policies: policies(), priority: getPriority() };
+  },
+  add: (numbers: ReadonlySet<number>) => [...numbers].reduce((sum, one) => sum + one, 0),
+  throw: (message: string) => {
+    throw new RangeError(message);
+  },
+  'fill the memory': () => {
+    for (;;) hoard.push(new Array(100_000).fill({ kept: hoard.length }));
+  },
+  spin: () => {
+    for (;;);
+  },
+  'stand still': (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+  'never end': () => new Promise<void>(() => {}),
+  'tidy up when asked': async (_task: null, { progress, signal }: Watch<'begun'>) => {
+    progress('begun');
+    while (!signal.aborted) await sleep(10);
+    return 'tidy';
+  },
+};
+
+export type SampleWorks = typeof works;
+
+/** By which the scheduler treats our threads: the 41st field of a thread's line; its name in brackets may hold blanks. */
+function policies(): readonly number[] {
+  if (process.platform !== 'linux') return [];
+  const fields = readdirSync('/proc/self/task').map((thread) =>
+    readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' '),
+  );
+  return [...new Set(fields.map((some) => Number(some?.[38])))];
+}
+
+serveWork(works);

@@ -1,0 +1,150 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { TooManyTurns, type TurnLimits, Turns } from '../../src/work/turns.ts';
+
+/** Works that end when they are told to, and the order in which they began. */
+function works(limits: TurnLimits) {
+  const turns = new Turns(limits);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  /** The first letter of a name is its owner. */
+  const ask = (name: string, signal?: AbortSignal) =>
+    turns
+      .run(
+        name.slice(0, 1),
+        () => {
+          begun.push(name);
+          const { promise, resolve } = Promise.withResolvers<void>();
+          ends.set(name, resolve);
+          return promise;
+        },
+        signal,
+      )
+      .catch((error: unknown) => error);
+  const end = async (...names: string[]) => {
+    for (const name of names) {
+      ends.get(name)?.();
+      await pause();
+    }
+  };
+  return { begun, ask, end, turns };
+}
+
+describe('turns', () => {
+  it('let an owner have so many at once, and the next when one of his own has ended', async () => {
+    const { begun, ask, end } = works({ atOnceMax: 4, ownerMax: 2, waitingMax: 8 });
+    for (const name of ['a1', 'a2', 'a3']) ask(name);
+    expect(begun).to.deep.equal(['a1', 'a2']);
+    await end('a1');
+    expect(begun).to.deep.equal(['a1', 'a2', 'a3']);
+  });
+
+  it('do not let one owner wait for the many works of another', async () => {
+    const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 8 });
+    for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
+    await end('a1', 'a2', 'b1', 'a3');
+    expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
+  });
+
+  it('refuse what would be too many waiting of one owner, and of that one alone', async () => {
+    const { begun, ask, end, turns } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
+    ask('a1');
+    ask('a2');
+    expect([turns.isFull('a'), turns.isFull('b')]).to.deep.equal([true, false]);
+    expect(await ask('a3')).to.be.instanceOf(TooManyTurns);
+    ask('b1');
+    await end('a1', 'a2', 'b1');
+    expect(begun).to.deep.equal(['a1', 'a2', 'b1']);
+  });
+
+  it('refuse what cannot begin at once where nothing may wait', async () => {
+    const { ask, end, begun } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 0 });
+    ask('a1');
+    expect(await ask('b1')).to.be.instanceOf(TooManyTurns);
+    await end('a1');
+    ask('b2');
+    expect(begun).to.deep.equal(['a1', 'b2']);
+  });
+
+  it('keep a place for the owner who is named, let him wait where others may not, and let him go first', async () => {
+    const first = { owner: 'o', kept: 1 };
+    const limits = { atOnceMax: 2, ownerMax: 1, waitingMax: 2, allWaitingMax: 2, first };
+    const { begun, ask, end } = works(limits);
+    for (const name of ['a1', 'b1', 'c1']) ask(name);
+    expect(await ask('d1')).to.be.instanceOf(TooManyTurns);
+    for (const name of ['o1', 'o2']) ask(name);
+    expect(begun).to.deep.equal(['a1', 'o1']);
+    await end('o1');
+    expect(begun).to.deep.equal(['a1', 'o1', 'o2']);
+    await end('a1', 'b1', 'c1');
+    expect(begun).to.deep.equal(['a1', 'o1', 'o2', 'b1', 'c1']);
+  });
+
+  it('leave out whoever does not wait any more', async () => {
+    const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
+    const leaving = new AbortController();
+    ask('a1');
+    const left = ask('b1', leaving.signal);
+    leaving.abort('nobody waits');
+    expect(await left).to.equal('nobody waits');
+    ask('b2');
+    await end('a1');
+    expect(begun).to.deep.equal(['a1', 'b2']);
+  });
+
+  it('are given back when a work fails', async () => {
+    const { turns } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
+    const failed = turns.run('a', async () => {
+      throw new Error('the store is away');
+    });
+    expect(await failed.catch(String)).to.equal('Error: the store is away');
+    expect(await turns.run('a', async () => 'found')).to.equal('found');
+  });
+
+  it('never let more begin than may, and leave nothing waiting that could begin', async () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'o');
+    const step = fc.oneof(
+      fc.record({ ask: name }),
+      fc.record({ end: fc.nat() }),
+      fc.record({ leave: fc.nat() }),
+    );
+    const limits = fc.record({
+      atOnceMax: fc.integer({ min: 2, max: 4 }),
+      ownerMax: fc.integer({ min: 1, max: 2 }),
+      kept: fc.integer({ min: 0, max: 1 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async ({ kept, ...some }, steps) => {
+        const turns = new Turns({ ...some, waitingMax: 50, first: { owner: 'o', kept } });
+        const underWay: { owner: string; end: () => void }[] = [];
+        let waiting: { owner: string; leave: AbortController }[] = [];
+        for (const one of steps) {
+          if ('ask' in one) {
+            const entry = { owner: one.ask, leave: new AbortController() };
+            waiting.push(entry);
+            const begin = () => {
+              waiting = waiting.filter((other) => other !== entry);
+              const { promise, resolve } = Promise.withResolvers<void>();
+              underWay.push({ owner: one.ask, end: resolve });
+              return promise;
+            };
+            turns.run(one.ask, begin, entry.leave.signal).catch(() => {
+              waiting = waiting.filter((other) => other !== entry);
+            });
+          } else if ('end' in one) underWay.splice(one.end % Math.max(1, underWay.length), 1)[0]?.end();
+          else waiting[one.leave % Math.max(1, waiting.length)]?.leave.abort();
+          await pause();
+          const of = (owner: string) => underWay.filter((other) => other.owner === owner).length;
+          const roomFor = (owner: string) =>
+            of(owner) < some.ownerMax &&
+            underWay.length < some.atOnceMax &&
+            (owner === 'o' || underWay.length - of('o') < some.atOnceMax - kept);
+          expect(underWay.length).to.be.at.most(some.atOnceMax);
+          for (const owner of ['a', 'b', 'c', 'o']) expect(of(owner)).to.be.at.most(some.ownerMax);
+          expect(waiting.map(({ owner }) => owner).filter(roomFor)).to.deep.equal([]);
+        }
+      }),
+    );
+  });
+});
