@@ -38,11 +38,6 @@ export function moneyOf(text: string): { readonly amount: string; readonly curre
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }
 
-/** Whether `moneyText` made a text. */
-export function isMoney(text: string): boolean {
-  return text.includes(' ');
-}
-
 /** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
 export function sumOfAmounts(amounts: readonly string[]): number {
   let total = 0n;

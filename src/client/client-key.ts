@@ -46,7 +46,7 @@ export function clientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
-export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})(?:\\.([0-9a-z]{1,11}))?$';
+export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})\\.([0-9a-z]{1,11})$';
 
 const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
 
@@ -59,17 +59,17 @@ export function decisionId(clientHash: string, seq: number, at: number): string 
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
 }
 
-/** What leads to a decision; `at` is null in older ids, which had no time. */
+/** What leads to a decision. */
 interface ParsedDecisionId {
   readonly clientHash: string;
   readonly seq: number;
   /** Epoch ms. */
-  readonly at: number | null;
+  readonly at: number;
 }
 
 /** The client, number and time behind a decisionId; null when the text is no decisionId. */
 export function parseDecisionId(text: string): ParsedDecisionId | null {
   const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
-  if (clientHash === undefined) return null;
-  return { clientHash, seq: Number(seq), at: at === undefined ? null : Number.parseInt(at, 36) };
+  if (clientHash === undefined || at === undefined) return null;
+  return { clientHash, seq: Number(seq), at: Number.parseInt(at, 36) };
 }

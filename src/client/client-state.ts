@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { meaning } from '../shapes.ts';
-import { isMoney } from './amount.ts';
 import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -16,7 +15,7 @@ export interface VerdictEvent {
   /** The outcome of its order has been reported since. */
   readonly settled: boolean;
   readonly method: string;
-  /** As `moneyText` writes it. Older versions of the service kept a token of that instead. */
+  /** As `moneyText` writes it. */
   readonly amount: string;
   readonly order: string;
   readonly sellPoint: string;
@@ -60,7 +59,7 @@ export interface ClientState {
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
   readonly ladder: Ladder;
-  /** How long the wait was that was imposed last, ms; 0 when none was, or an older version did not keep it. */
+  /** How long the wait was that was imposed last, ms; 0 when none was. */
   readonly lastWaitMs: number;
   /** The newest verdict requests, oldest first. */
   readonly events: readonly VerdictEvent[];
@@ -118,21 +117,13 @@ export const AWAITED_EVENTS_MAX = 8;
 
 /** Adds a verdict request and forgets those that no window can reach any more and no outcome is awaited of. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  const known = withReadableAmount(events, event.amount);
   const oldest = event.at - EVENT_WINDOW_MS_MAX;
   const oldestAwaited = event.at - AWAITED_MS_MAX;
-  const awaited = known.filter(
+  const awaited = events.filter(
     ({ at, granted, settled }) => at <= oldest && at > oldestAwaited && granted && !settled,
   );
-  const recent = known.filter(({ at }) => at > oldest);
+  const recent = events.filter(({ at }) => at > oldest);
   return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent, event].slice(-EVENTS_MAX);
-}
-
-/** Where an older version kept a token of this very amount, the amount itself: both count as one amount. */
-function withReadableAmount(events: readonly VerdictEvent[], amount: string): readonly VerdictEvent[] {
-  if (events.every((event) => isMoney(event.amount))) return events;
-  const former = token(amount);
-  return events.map((event) => (event.amount === former ? { ...event, amount } : event));
 }
 
 /** The verdict requests once the outcome of an order is known; the same list when none of them asked for it. */
@@ -143,7 +134,7 @@ export function settleOrder(events: readonly VerdictEvent[], order: string): rea
 
 /** The amount of an order, as `moneyText` writes it: of its newest attempt, or else request; null when none is known. */
 export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
-  const asked = events.filter((event) => event.order === order && isMoney(event.amount));
+  const asked = events.filter((event) => event.order === order);
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 

@@ -1,6 +1,5 @@
 import type { ClientState } from './client-state.ts';
 import { decodeEvents, type EventRow, encodeEvent } from './document/event-rows.ts';
-import { type HintsRow1, hintsOf, type OutcomesRow1, tallyOf } from './document/format-1.ts';
 import { decodeHints, encodeHints, type HintsRow } from './document/hint-rows.ts';
 import {
   decodeOutcomes,
@@ -10,39 +9,31 @@ import {
   type PaidAmountsRow,
   withPaidAmounts,
 } from './document/outcome-rows.ts';
-import type { Hints } from './hints.ts';
 import type { Ladder } from './ladder.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and
- * names would be most of it. `FORMAT` comes first. A reader brings older formats up to date and refuses
- * what it does not know. What is added at the end leaves the format as it is: while a fleet is updated node by
- * node, older nodes read such a document without it.
+ * names would be most of it. `FORMAT` comes first, and a reader refuses what it does not know.
  */
-const FORMAT = 2;
+const FORMAT = 1;
 
 /** `lastWaitMs` is left out where it is 0. */
 type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
-type Head<Format> = [
-  format: Format,
+type Document = [
+  format: typeof FORMAT,
   seq: number,
   firstSeenAt: number | null,
   lastAt: number,
   lastVerdictAt: number | null,
   ladder: LadderRow,
   events: EventRow[],
-];
-type Tail<Hints> = [hints: Hints | null, binding: ClientState['binding'], override: ClientState['override']];
-type Document = [
-  ...head: Head<typeof FORMAT>,
   outcomes: OutcomesRow,
-  /** For some hours format 2 was written with the hints of format 1. */
-  ...tail: Tail<HintsRow | HintsRow1>,
+  hints: HintsRow | null,
+  binding: ClientState['binding'],
+  override: ClientState['override'],
   /** Absent when no amount is known. */
   paidAmounts?: PaidAmountsRow,
 ];
-
-type Document1 = [...head: Head<1>, outcomes: OutcomesRow1, ...tail: Tail<HintsRow1>];
 
 /** The text to store; `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
@@ -72,7 +63,7 @@ export function asStored(state: ClientState): ClientState {
 
 /** Throws when the text is of another format: an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
-  const document: Document = upToDate(JSON.parse(text));
+  const document: Document = JSON.parse(text);
   const [
     format,
     seq,
@@ -88,7 +79,7 @@ export function decodeClientState(text: string): ClientState {
     paidAmounts = [],
   ] = document;
   if (format !== FORMAT) {
-    throw new Error(`client state has format ${format}; this version reads formats 1 to ${FORMAT}`);
+    throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
   }
   return {
     seq,
@@ -99,27 +90,10 @@ export function decodeClientState(text: string): ClientState {
     lastWaitMs: ladder[3] ?? 0,
     events: decodeEvents(events, lastAt),
     outcomes: withPaidAmounts(decodeOutcomes(outcomes, lastAt), paidAmounts),
-    hints: hints === null ? null : readHints(hints, lastAt),
+    hints: hints === null ? null : decodeHints(hints, lastAt),
     binding,
     override,
   };
-}
-
-/** The document as this version would have written it; what is not a document of format 1 is left as it is. */
-function upToDate(stored: Document | Document1): Document {
-  if (stored[0] !== 1) return stored;
-  const [, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, outcomes, hints, binding, override] =
-    stored;
-  const tally = encodeOutcomes(tallyOf(outcomes), lastAt);
-  return [FORMAT, seq, firstSeenAt, lastAt, lastVerdictAt, ladder, events, tally, hints, binding, override];
-}
-
-function readHints(hints: HintsRow | HintsRow1, lastAt: number): Hints {
-  return isRowOfToday(hints) ? decodeHints(hints, lastAt) : hintsOf(hints);
-}
-
-function isRowOfToday(hints: HintsRow | HintsRow1): hints is HintsRow {
-  return Array.isArray(hints[1]);
 }
 
 function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {

@@ -1,5 +1,5 @@
 import type { ClientGroup } from '../client/client-group.ts';
-import { decisionId, type PlatformName, parseDecisionId } from '../client/client-key.ts';
+import type { PlatformName } from '../client/client-key.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { FactValue } from '../facts/fact.ts';
 import type { RuleVersion, Verdict } from '../rules/rule-set.ts';
@@ -57,19 +57,6 @@ export interface Decision {
   readonly holdout?: readonly HeldOut[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
-}
-
-/** A decision as it was recorded. Older records have an id without the time of the decision; it gets one. */
-export function recordedDecision(written: Decision): Decision {
-  const place = parseDecisionId(written.decisionId);
-  if (place === null || place.at !== null) return written;
-  return { ...written, decisionId: decisionId(place.clientHash, place.seq, written.at) };
-}
-
-/** Whether an id names this decision; an older id names it by its number alone. */
-export function isNamed(id: string, { decisionId: own, at }: Decision): boolean {
-  const place = parseDecisionId(id);
-  return place !== null && (place.at ?? at) === at && own.startsWith(`${place.clientHash}.${place.seq}.`);
 }
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */

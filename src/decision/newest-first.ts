@@ -1,4 +1,4 @@
-import { clientNumber, parseDecisionId } from '../client/client-key.ts';
+import { clientNumber } from '../client/client-key.ts';
 import type { Decision } from './decision.ts';
 
 /**
@@ -10,12 +10,6 @@ export interface DecisionPosition {
   readonly at: number;
   readonly clientHash: string;
   readonly seq: number;
-}
-
-/** The position that a decisionId names; null when the text is no decisionId, or an older one without the time. */
-export function namedPosition(decisionId: string): DecisionPosition | null {
-  const place = parseDecisionId(decisionId);
-  return place === null || place.at === null ? null : { ...place, at: place.at };
 }
 
 /** Orders decisions, newest first. */

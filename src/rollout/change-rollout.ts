@@ -67,7 +67,7 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
   };
 }
 
-function viewOfNode({ counts: _, layout: _layout, ...view }: NodeReport): NodeView {
+function viewOfNode({ counts: _, ...view }: NodeReport): NodeView {
   return view;
 }
 

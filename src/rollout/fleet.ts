@@ -29,14 +29,12 @@ export interface NodeReport {
   /** Why it does not follow the newest revision; null when it does. */
   readonly trouble: string | null;
   readonly counts: TrialCounts | null;
-  /** The newest layout of keys that it finds clients in; versions before the second one do not tell. */
-  readonly layout?: number;
-  /** Its copy of the shared lists could not be compared with the store for too long; versions before these do not tell. */
-  readonly hasStaleLists?: boolean;
+  /** Its copy of the shared lists could not be compared with the store for too long. */
+  readonly hasStaleLists: boolean;
 }
 
 /** A node as people see it; what it counted is shown summed up over the fleet. */
-export type NodeView = Omit<NodeReport, 'counts' | 'layout'>;
+export type NodeView = Omit<NodeReport, 'counts'>;
 
 const REGISTER = 'rollout';
 const NODES = 'nodes';
@@ -134,7 +132,7 @@ export function joinReports(own: NodeReport, all: readonly NodeReport[]): NodeRe
     versions: own.versions.filter(hasVersion),
     refused: [...refused.values()],
     trouble: reports.find(({ trouble }) => trouble !== null)?.trouble ?? null,
-    hasStaleLists: reports.some(({ hasStaleLists }) => hasStaleLists === true),
+    hasStaleLists: reports.some(({ hasStaleLists }) => hasStaleLists),
     counts: own.counts === null ? null : joinTrialCounts(own.counts.trial, counts),
   };
 }

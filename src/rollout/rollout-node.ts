@@ -5,7 +5,6 @@ import type { Decision } from '../decision/decision.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
-import { LAYOUT } from '../state/keys.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import type { ClientFate } from './arm-counts.ts';
 import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
@@ -158,7 +157,6 @@ export class RolloutNode implements RuleSource {
       refused: this.rules.refused(),
       trouble: this.#trouble,
       counts: this.#counts,
-      layout: LAYOUT,
       hasStaleLists: this.#hasStaleLists(),
     };
   }

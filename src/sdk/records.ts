@@ -372,7 +372,7 @@ export interface NodeReport {
     readonly problems: readonly string[];
   }[];
   readonly trouble: string | null;
-  readonly hasStaleLists?: boolean;
+  readonly hasStaleLists: boolean;
 }
 
 export type OutcomeLineResult =

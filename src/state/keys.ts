@@ -10,9 +10,6 @@ import type { TextKind, TextPlace } from './health/stored-texts.ts';
  * part of what a client costs.
  */
 
-/** The number of this layout of keys. Nodes tell theirs: clients are moved to it when every node knows it. */
-export const LAYOUT = 2;
-
 /**
  * The hash tags of clients. The slot of each lies in the middle of another 64th of all slots, so that they
  * spread evenly over any number of masters that share the slots in equal ranges.
@@ -99,16 +96,11 @@ export function deviceMember(clientHash: string): string {
 }
 
 /**
- * Ids of the decisions about an orderRef by clients of a partition, by when: beside the decisions, so that they are written
+ * Places of the decisions about an orderRef by clients of a partition, by when: beside the decisions, so that they are written
  * together. Sorted set: a small one takes less than a list.
  */
 export function orderKey(partition: string, platform: PlatformName, order: string): string {
   return `q:{${partition}}${platform}:${order}`;
-}
-
-/** The same of all clients, where the order alone said where it lay. Nothing is added to it any more. */
-export function formerOrderKey(platform: PlatformName, order: string): string {
-  return `q:${platform}:${order}`;
 }
 
 /** The request that first came with an Idempotency-Key. String. */

@@ -13,12 +13,8 @@ export interface StoredParts {
 }
 
 /** The snapshot behind the parts. `storeTimeMs` is the store's own clock when they were read, epoch ms. */
-export function readSnapshot(
-  { state, order, answer }: StoredParts,
-  storeTimeMs: number,
-  isEarlier = false,
-): Snapshot {
-  const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now(), isEarlier };
+export function readSnapshot({ state, order, answer }: StoredParts, storeTimeMs: number): Snapshot {
+  const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now() };
   return {
     state: state === null ? UNKNOWN_CLIENT : readState(state),
     order: order === null ? null : decodeOrder(order),
@@ -48,9 +44,4 @@ export function textOf(value: unknown): string | null {
 /** What a verdict answered, told by its decision. */
 export function answerOf(decision: Decision): StoredAnswer {
   return { answer: verdictAnswer(decision), decisionId: decision.decisionId };
-}
-
-/** An answer that a version before stored in full. */
-export function readAnswer(text: string): StoredAnswer {
-  return JSON.parse(text);
 }

@@ -101,9 +101,6 @@ export interface Store {
   /** By how much the store's clock is ahead of this process's, ms; `storeClock` makes the clock that decides of it. */
   readonly clockOffsetMs: () => number;
 
-  /** Takes clients from where a version before kept them; null when there are none, or the store keeps them so itself. */
-  move(): StateMove | null;
-
   /** Tries a small write on every server. It never rejects: that nothing works is what it tells. */
   check(): Promise<StoreHealth>;
 
@@ -115,19 +112,6 @@ export interface Registers {
   read(name: string): Promise<string | null>;
   /** Writes `next` only if the register still holds `expected`; false when somebody else was faster. */
   compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
-}
-
-/** Moves clients of a version before while the service runs. It can be broken off anywhere and begun again. */
-export interface StateMove {
-  /** Resolves when all are moved. Throws StoreUnavailable when the store is away. */
-  run(onProgress: (progress: MoveProgress) => void): Promise<MoveProgress>;
-}
-
-/** How moving goes. */
-export interface MoveProgress {
-  readonly movedClients: number;
-  /** Those that were moved before are met, too. */
-  readonly metClients: number;
 }
 
 /** What stays in the store although the archive has it. */
@@ -160,8 +144,6 @@ export interface Stamp {
   readonly storeTimeMs: number;
   /** This process's monotonic clock when the answer arrived, ms. */
   readonly arrivedMs: number;
-  /** It was read in the layout of keys before this one, and is written there. */
-  readonly isEarlier?: boolean;
 }
 
 /** What a verdict answered under an Idempotency-Key. */

@@ -68,29 +68,22 @@ describe('a decisionId', () => {
     expect(parseDecisionId(decisionId(hash, 17, at))).to.deep.equal({ clientHash: hash, seq: 17, at });
   });
 
-  it('of before leads back to its client and number', () => {
-    expect(parseDecisionId(`${'a'.repeat(22)}.17`)).to.deep.equal({
-      clientHash: 'a'.repeat(22),
-      seq: 17,
-      at: null,
-    });
-  });
-
   const hash = 'a'.repeat(22);
   for (const bad of [
     '',
     hash,
     `${hash}.`,
-    `${hash}.0`,
-    `${hash}.01`,
-    `${hash}.-1`,
+    `${hash}.17`,
+    `${hash}.0.mhn1x2a4`,
+    `${hash}.01.mhn1x2a4`,
+    `${hash}.-1.mhn1x2a4`,
     `${hash}.1.`,
     `${hash}.1.A`,
     `${hash}.1.2.3`,
-    `${hash}x.1`,
-    `${hash}.1\n`,
-    `${hash}.1e3`,
-    `${hash}.${'9'.repeat(16)}`,
+    `${hash}x.1.mhn1x2a4`,
+    `${hash}.1.mhn1x2a4\n`,
+    `${hash}.1e3.mhn1x2a4`,
+    `${hash}.${'9'.repeat(16)}.mhn1x2a4`,
   ]) {
     it(`is not ${JSON.stringify(bad)}`, () => {
       expect(parseDecisionId(bad)).to.equal(null);

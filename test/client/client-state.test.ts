@@ -9,7 +9,6 @@ import {
   live,
   rememberEvent,
   settleOrder,
-  token,
   touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
@@ -87,13 +86,6 @@ describe('what is known of a client', () => {
     expect(amountOfOrder(asked, 'o')).to.equal('2 EUR');
     expect(amountOfOrder([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal('5 EUR');
     expect(amountOfOrder(asked, 'other')).to.equal(null);
-    expect(amountOfOrder([eventAt(1, { amount: token('1 EUR') })], 'o')).to.equal(null);
-  });
-
-  it('takes the token that an older version kept of an amount for that amount', () => {
-    const former = [eventAt(1, { amount: token('25 EUR') }), eventAt(2, { amount: token('3 EUR') })];
-    const amounts = rememberEvent(former, eventAt(3, { amount: '25 EUR' })).map(({ amount }) => amount);
-    expect(amounts).to.deep.equal(['25 EUR', token('3 EUR'), '25 EUR']);
   });
 
   it(`remembers the newest ${EVENTS_MAX} requests`, () => {

@@ -75,73 +75,10 @@ describe('the stored form of a client', () => {
     expect(bytes).to.be.within(100, 599);
   });
 
-  it('is read when it was written in format 1, which named the newest outcomes by their orders', () => {
-    const recent = [
-      ['aaaaaa', 0, 1000],
-      ['bbbbbb', 1, 1000],
-      ['cccccc', 0, 2000],
-    ];
-    const ladder = [2, 1, null];
-    const stored = (outcomes: unknown) =>
-      JSON.stringify([1, 7, 500, 3000, 2500, ladder, [], outcomes, null, null, null]);
-    expect(decodeClientState(stored([1, 2, 1000, 2000, recent]))).to.deep.equal({
-      ...UNKNOWN_CLIENT,
-      seq: 7,
-      firstSeenAt: 500,
-      lastAt: 3000,
-      lastVerdictAt: 2500,
-      ladder: { level: 2, attemptOpen: true, waitUntil: null },
-      outcomes: {
-        ...UNKNOWN_CLIENT.outcomes,
-        paidCount: 1,
-        unpaidCount: 2,
-        recent: [
-          { paid: false, at: 1000, amount: null },
-          { paid: true, at: 1000, amount: null },
-          { paid: false, at: 2000, amount: null },
-        ],
-      },
-    });
-    const { outcomes } = decodeClientState(stored([3, 30, 900, 2000, recent.toSpliced(1, 1)]));
-    expect(outcomes).to.deep.include({ paidCount: 3, unpaidCount: 30 });
-    expect(outcomes.older).to.deep.equal({ lastPaidAt: 900, lastUnpaidAt: 1000, unpaidChain: 0 });
-  });
-
-  for (const format of [1, 2]) {
-    it(`is read when it was written in format ${format} with the hints of the last score alone`, () => {
-      const outcomes = format === 1 ? [0, 0, null, null, []] : 0;
-      const hints = [2000, 'fingerprint', 0, 0, 1500, 2];
-      const text = JSON.stringify([
-        format,
-        1,
-        500,
-        3000,
-        2500,
-        [0, 0, null],
-        [],
-        outcomes,
-        hints,
-        null,
-        null,
-      ]);
-      expect(decodeClientState(text).hints).to.deep.equal({
-        scoredAt: 2000,
-        shown: [
-          { kind: 'trap', id: '', since: 1, lastAt: 1500 },
-          { kind: 'fingerprint', id: 'fingerprint', since: 1, lastAt: 2000 },
-          { kind: 'noScript', id: '', since: 1, lastAt: 2000 },
-          { kind: 'userAgent', id: '', since: 1, lastAt: 2000 },
-          { kind: 'automated', id: '', since: 1, lastAt: 2000 },
-        ],
-        asked: [],
-      });
-    });
-  }
-
   it('is refused when it has another format', () => {
     const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT));
-    expect(() => decodeClientState(JSON.stringify([3, ...rest]))).to.throw(
-      'client state has format 3; this version reads formats 1 to 2',
+    expect(() => decodeClientState(JSON.stringify([2, ...rest]))).to.throw(
+      'client state has format 2; this version reads format 1',
     );
   });
 

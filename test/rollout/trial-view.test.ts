@@ -105,7 +105,7 @@ function nodeThatCounted(shadows: Readonly<Record<string, Pick<TrialFigures, 'sh
   );
   return {
     ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-    ...{ active: { version, digest }, versions: [], refused: [], trouble: null },
+    ...{ active: { version, digest }, versions: [], refused: [], trouble: null, hasStaleLists: false },
     counts: { trial: stageOf(CANDIDATE).trial, platforms },
   };
 }

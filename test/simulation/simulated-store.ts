@@ -1,5 +1,5 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/client/client-key.ts';
-import { type Decision, isNamed } from '../../src/decision/decision.ts';
+import type { Decision } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
 import { type AuditLog, auditShareMax } from '../../src/state/audit-log.ts';
@@ -91,7 +91,7 @@ export class SimulatedStore implements Store {
     const parsed = parseDecisionId(decisionId);
     return this.#carry(() => {
       const decisions = parsed === null ? [] : this.#clients.decisionsOf(parsed.clientHash);
-      return decisions.find((decision) => isNamed(decisionId, decision)) ?? null;
+      return decisions.find((decision) => decision.decisionId === decisionId) ?? null;
     });
   }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { parseDecisionId } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { namedPosition } from '../../src/decision/newest-first.ts';
 import { findInPages, LOOKED_AT_DECISIONS_MAX, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import { decisionFor, newClient, T0 } from './clients.ts';
 
@@ -80,7 +80,7 @@ describe('looking back through decisions', () => {
 
   it('names no place to look on from when it did not come as far as the last look', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
-    const after = namedPosition(all.at(-2)?.decisionId ?? '') ?? undefined;
+    const after = parseDecisionId(all.at(-2)?.decisionId ?? '') ?? undefined;
     const { lookedAt } = await findInPages(paged(all).nextPage, after === undefined ? {} : { after }, 1);
     expect(lookedAt).to.include({ complete: false, next: null });
   });

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ClientKey, clientNumber, decisionId, type PlatformName } from '../../src/client/client-key.ts';
+import {
+  type ClientKey,
+  clientNumber,
+  decisionId,
+  type PlatformName,
+  parseDecisionId,
+} from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
-import { namedPosition, newestFirst } from '../../src/decision/newest-first.ts';
+import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import {
   type JournalEntry,
@@ -264,7 +270,7 @@ async function pagesOf(store: Store, platform: PlatformName, limit: number): Pro
     const { decisions, lookedAt } = await store.findDecisions(platform, filter, limit);
     expect(decisions.length).to.be.at.most(limit);
     all.push(...decisions);
-    const after = lookedAt.next === null ? null : namedPosition(lookedAt.next);
+    const after = lookedAt.next === null ? null : parseDecisionId(lookedAt.next);
     if (after === null) return all;
     filter = { after };
   }

@@ -1,7 +1,7 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { recordShape } from '../../../src/decision/record/record-shape.ts';
 import { shapeKey } from '../../../src/state/keys.ts';
-import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/client/commit.ts';
+import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/commit.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
@@ -16,7 +16,7 @@ import { serveJson } from './json-server.ts';
  */
 const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const takeToken = new RedisScript('take-token-1.lua');
-const load = new RedisScript('client/load-2.lua');
+const load = new RedisScript('load-2.lua');
 
 const { decision, nextState } = sampleVerdict();
 const entry = {

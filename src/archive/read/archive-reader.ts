@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { type Decision, isNamed } from '../../decision/decision.ts';
+import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
@@ -59,7 +59,7 @@ export class ArchiveReader {
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
     const filter = { table: 'decisions', ...(platform === null ? {} : { platform }) } as const;
     const { rows, unreadable } = await this.#rows(filter, (source) => select(source, where));
-    const found = rows.map(decisionOf).find((decision) => isNamed(decisionId, decision));
+    const found = rows.map(decisionOf).find((decision) => decision.decisionId === decisionId);
     return { decision: found ?? null, unreadable };
   }
 

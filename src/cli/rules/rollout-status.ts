@@ -21,7 +21,7 @@ export function formatStatus({ rollout, unreadable, trial, ...seen }: RolloutSta
   ];
   if (rollout.candidate !== null && trial !== null) parts.push(describeTrial(rollout.candidate, trial));
   parts.push(nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, rollout.revision, now));
-  const stale = nodes.filter(({ hasStaleLists }) => hasStaleLists === true);
+  const stale = nodes.filter(({ hasStaleLists }) => hasStaleLists);
   for (const { host, pid } of stale)
     parts.push(
       `Shared lists on ${host}/${pid} could not be compared with the store for more than 10 s; changes since then do not count there.`,

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { checkCommand } from './check.ts';
 import { forgetCommands } from './forget.ts';
-import { moveCommand } from './move.ts';
 import { repairCommand } from './repair.ts';
 
-/** state check, repair, forget-secret, forget-archive, move: what is stored, what of it cannot be read, and where it lies. */
+/** state check, repair, forget-secret, forget-archive: what is stored, and what of it cannot be read. */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
@@ -12,5 +11,4 @@ export function stateCommands(program: Command): void {
   checkCommand(state);
   repairCommand(state);
   forgetCommands(state);
-  moveCommand(state);
 }

@@ -3,7 +3,7 @@ import { decisionId, type PlatformName } from '../../client/client-key.ts';
 import { type Ladder, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
-import { type Decision, recordedDecision } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { renderReason } from '../reason.ts';
 import { packText, unpackText } from './packed-text.ts';
 import type { RecordShape, ShapeFact, ShapeRule } from './record-shape.ts';
@@ -50,7 +50,7 @@ export function encodeDecision(decision: Decision, shape?: RecordShape): string 
 /** A whole decision, or the row that `decisionOf` makes one of under its shape. */
 export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
-  if (text.startsWith('{')) return recordedDecision(JSON.parse(text));
+  if (text.startsWith('{')) return JSON.parse(text);
   throw new RecordDamaged(
     `a decision record begins with "${text.slice(0, 1)}"; this version reads formats 1 and ${FORMAT}`,
   );

@@ -7,12 +7,7 @@ export interface JournalPlace {
   readonly seq: number;
 }
 
-const FORMAT = '2';
-
-/** Cursors of the layout of keys before this one, whose partitions stand behind those of today. */
-const EARLIER_FORMAT = '1';
-
-const EARLIER_PARTITIONS_COUNT = 64;
+const FORMAT = '1';
 
 export function parsePlace(id: string): JournalPlace {
   const [ms, seq] = id.split('-');
@@ -23,25 +18,17 @@ export function comparePlaces(a: JournalPlace, b: JournalPlace): number {
   return a.ms - b.ms || a.seq - b.seq;
 }
 
-/** The places in all partitions as one text: `2.<place>.<place>...`, empty where nothing was read yet. */
+/** The places in all partitions as one text: `1.<place>.<place>...`, empty where nothing was read yet. */
 export function writeCursor(places: readonly (JournalPlace | null)[]): string {
-  const last = places.findLastIndex((place) => place !== null);
-  return [FORMAT, ...places.slice(0, Math.max(PARTITIONS.length, last + 1)).map(writePlace)].join('.');
+  return [FORMAT, ...places.map(writePlace)].join('.');
 }
 
-/**
- * The places in the partitions of today, and behind them those of the layout before. Throws UnknownCursor when the text
- * was not written by `writeCursor`.
- */
+/** The places in the partitions. Throws UnknownCursor when the text was not written by `writeCursor`. */
 export function readCursor(cursor: string | null): readonly (JournalPlace | null)[] {
   if (cursor === null) return [];
-  const [format, ...texts] = cursor.split('.');
-  const places = texts.map(readPlace);
-  const most = PARTITIONS.length + EARLIER_PARTITIONS_COUNT;
-  if (format === FORMAT && places.length >= PARTITIONS.length && places.length <= most) return places;
-  if (format === EARLIER_FORMAT && places.length === EARLIER_PARTITIONS_COUNT)
-    return [...PARTITIONS.map(() => null), ...places];
-  throw new UnknownCursor();
+  const [format, ...places] = cursor.split('.');
+  if (format !== FORMAT || places.length !== PARTITIONS.length) throw new UnknownCursor();
+  return places.map(readPlace);
 }
 
 function writePlace(place: JournalPlace | null): string {

@@ -1,4 +1,4 @@
-import { type Decision, recordedDecision } from '../../decision/decision.ts';
+import type { Decision } from '../../decision/decision.ts';
 import type { ErasureEntry, JournalEntry, JournalGap, JournalRecord } from '../store.ts';
 import { outcomeText, parsePositionalText, scoreText } from './positional-text.ts';
 
@@ -37,10 +37,8 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
   if (seq !== undefined && at !== undefined) return { seq: Number(seq), at: Number.parseInt(at, 36) };
   const positional = parsePositionalText(text);
   if (positional !== null) return positional;
-  // Versions before wrote scores and outcomes with the names of their members, too.
-  const written: JournalRecord | Decision = JSON.parse(text);
-  // A decision without its kind: so versions before wrote verdicts.
-  return 'kind' in written ? written : verdictEntry(recordedDecision(written));
+  const named: JournalRecord = JSON.parse(text);
+  return named;
 }
 
 /** The erasure that `journalText` wrote. */

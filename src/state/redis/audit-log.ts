@@ -5,7 +5,7 @@ import { UnknownCursor } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const appendAudit = new RedisScript('documents/append-audit-2.lua');
+const appendAudit = new RedisScript('append-audit-2.lua');
 
 /** Entries that a single command reads while a client is forgotten. */
 const BATCH_ENTRIES = 500;

@@ -5,8 +5,8 @@ import type { RunCall } from '../run-call.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const noteName = new RedisScript('documents/note-document-name-1.lua');
-const documentNames = new RedisScript('documents/document-names-1.lua');
+const noteName = new RedisScript('note-document-name-1.lua');
+const documentNames = new RedisScript('document-names-1.lua');
 
 /** A name is written before its document; a name without one is forgotten only after this. */
 const NAME_GRACE_MS = 60_000;

@@ -12,8 +12,8 @@ import { textOf } from '../snapshot.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const writeLists = new RedisScript('lists/write-lists-4.lua');
-const readLists = new RedisScript('lists/read-lists-3.lua');
+const writeLists = new RedisScript('write-lists-4.lua');
+const readLists = new RedisScript('read-lists-3.lua');
 
 /** The shared lists in four keys of one slot. */
 export function redisListLog(commands: RedisCommands, runOn: (key: string) => RunCall): ListLog {

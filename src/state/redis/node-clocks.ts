@@ -1,22 +1,32 @@
-import { ClockOffset, type ClockReading, medianOffset } from '../clock-offset.ts';
+import { ClockOffset, medianOffset } from '../clock-offset.ts';
+import type { RedisConnection } from './connection/connection.ts';
 
 /** The clocks of the servers, as their answers tell them. */
 export class NodeClocks {
-  readonly #nodes: () => readonly string[];
+  readonly #connection: RedisConnection;
+  readonly #clock: () => number;
   readonly #offsets = new Map<string, ClockOffset>();
   #medianMs = 0;
 
-  /** `nodes` gives the servers that there are now: a server that is gone decides nothing any more. */
-  constructor(nodes: () => readonly string[]) {
-    this.#nodes = nodes;
+  /** `clock` is this process's own, epoch ms with fractions. */
+  constructor(connection: RedisConnection, clock: () => number) {
+    this.#connection = connection;
+    this.#clock = clock;
   }
 
-  observe(node: string, reading: ClockReading): void {
+  /** The reply of a script whose first item is the time of the server that answers for the key, epoch ms. */
+  async timed(key: string, ask: () => Promise<unknown>): Promise<readonly unknown[]> {
+    const sentMs = this.#clock();
+    const reply = await ask();
+    const arrivedMs = this.#clock();
+    const items: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    const node = this.#connection.nodeOf(key);
     const offset = this.#offsets.get(node) ?? new ClockOffset();
     this.#offsets.set(node, offset);
     const before = offset.offsetMs;
-    offset.observe(reading);
+    offset.observe({ sentMs, storeMs: Number(items[0]), arrivedMs });
     if (offset.offsetMs !== before) this.#medianMs = this.#median();
+    return items;
   }
 
   /** By how much the clock that decides is ahead of this process's: the middle one of all servers' clocks. */
@@ -29,9 +39,11 @@ export class NodeClocks {
     return this.#offsets.get(node)?.offsetMs ?? null;
   }
 
+  /** A server that is gone decides nothing any more. */
   #median(): number {
     return medianOffset(
-      this.#nodes()
+      this.#connection
+        .nodes()
         .map((node) => this.offsetOf(node))
         .filter((offset) => offset !== null),
     );

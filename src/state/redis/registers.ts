@@ -4,7 +4,7 @@ import type { Registers } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
-const compareAndSet = new RedisScript('documents/compare-and-set-1.lua');
+const compareAndSet = new RedisScript('compare-and-set-1.lua');
 
 export function redisRegisters(commands: RedisCommands, runOn: (key: string) => RunCall): Registers {
   return {

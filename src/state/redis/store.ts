@@ -8,7 +8,7 @@ import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import { claimKey, DOCUMENTS, journalKey, nameOf } from '../keys.ts';
+import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
 import {
@@ -22,35 +22,28 @@ import {
   type Registers,
   type SightingsAsk,
   type Snapshot,
-  type StateMove,
   type Store,
 } from '../store.ts';
 import { forgetInAuditLog, redisAuditLog } from './audit-log.ts';
-import { RedisClients } from './client/clients.ts';
-import { DecisionRecords } from './client/decision-records.ts';
-import { ClientErasure } from './client/erasure.ts';
-import { OrderIndex } from './client/order-index.ts';
+import { RedisClientHistory } from './client-history.ts';
+import { RedisClients } from './clients.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
 import { NodeCalls } from './connection/node-calls.ts';
 import type { RedisSecurity } from './connection/security.ts';
 import { parseRedisUrl } from './connection/url.ts';
+import { RedisDecisionSearch } from './decision-search.ts';
+import { RedisDecisions } from './decisions.ts';
 import { redisDocuments } from './documents.ts';
-import { EarlierClients } from './earlier/clients.ts';
-import { EarlierErasure } from './earlier/erasure.ts';
-import { EARLIER_PARTITIONS } from './earlier/keys.ts';
-import { Erasing } from './erasing.ts';
-import { RedisHealth } from './health/health.ts';
-import { redisStoredTexts } from './health/stored-texts.ts';
-import { RedisJournals } from './journal/journals.ts';
-import { LaidOutClients } from './layout/laid-out-clients.ts';
-import { Layout } from './layout/layout.ts';
-import { LayoutMove } from './layout/layout-move.ts';
+import { ClientErasure } from './erasure.ts';
+import { RedisHealth } from './health.ts';
+import { RedisJournal } from './journal.ts';
+import { JournalEntries } from './journal-entries.ts';
 import { redisListLog } from './list-log.ts';
 import { NodeClocks } from './node-clocks.ts';
 import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
-import { ServerTime } from './server-time.ts';
 import { RedisSightings } from './sightings.ts';
+import { redisStoredTexts } from './stored-texts.ts';
 
 /** A caller hears within this that the store did not answer, unless the store is opened with another limit. */
 const COMMAND_TIMEOUT_MS = 200;
@@ -103,9 +96,12 @@ class RedisStore implements Store {
   readonly #clocks: NodeClocks;
   readonly #health: RedisHealth;
   readonly #sightings: RedisSightings;
-  readonly #layout: Layout;
-  readonly #clients: LaidOutClients;
-  readonly #journals: RedisJournals;
+  readonly #clients: RedisClients;
+  readonly #decisions: RedisDecisions;
+  readonly #erasure: ClientErasure;
+  readonly #journal: RedisJournal;
+  readonly #history: RedisClientHistory;
+  readonly #search: RedisDecisionSearch;
 
   constructor(
     connection: RedisConnection,
@@ -128,32 +124,32 @@ class RedisStore implements Store {
     this.listLog = redisListLog(commands, calls.on);
     this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
     this.#sightings = new RedisSightings(connection, calls.on);
-    this.#clocks = new NodeClocks(connection.nodes);
-    this.#health = new RedisHealth(connection, calls, this.#clocks, clock);
-    const records = new DecisionRecords(commands, calls.on);
-    const time = new ServerTime(connection, this.#clocks, clock);
-    const erasing = new Erasing(commands, calls.on);
-    const orders = new OrderIndex(commands, calls.on);
-    this.#layout = new Layout(this.registers, () => this.#hasEarlierData());
-    this.#clients = new LaidOutClients({
-      layout: this.#layout,
-      clients: new RedisClients({ commands, calls, time, records, decisionsHotMs }),
-      records,
-      orders,
-      erasure: new ClientErasure({ connection, erasing, records, orders }),
-      earlier: new EarlierClients(commands, calls, time),
-      earlierErasure: new EarlierErasure(erasing),
+    this.#clocks = new NodeClocks(connection, clock);
+    this.#health = new RedisHealth(connection, calls, this.#clocks);
+    const decisions = new RedisDecisions(commands, calls.on);
+    this.#decisions = decisions;
+    const clocks = this.#clocks;
+    this.#clients = new RedisClients({
+      commands,
+      calls,
+      clocks,
+      decisions,
+      decisionsHotMs,
       commandTimeoutMs,
     });
-    this.texts = redisStoredTexts(connection, calls, this.#clients);
-    this.#journals = new RedisJournals(commands, calls.on, records, this.#layout);
+    this.#erasure = new ClientErasure(connection, calls.on, decisions);
+    this.texts = redisStoredTexts(connection, calls, this.#erasure);
+    const entries = new JournalEntries(decisions);
+    const parts = { commands, runOn: calls.on, entries };
+    this.#journal = new RedisJournal(parts);
+    this.#history = new RedisClientHistory(parts);
+    this.#search = new RedisDecisionSearch(parts);
   }
 
   /** Throws StoreUnavailable when a server is too old to be used, or cannot be reached. */
   async open(): Promise<void> {
     await this.#health.refuseOldServers();
     await this.check();
-    await this.#layout.open();
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
@@ -172,86 +168,71 @@ class RedisStore implements Store {
     const claim = claimKey(platform, nameOf(key));
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;
     return this.#calls.on(claim)(async () => {
-      const earlier = await this.#commands.set(claim, requestHash, {
+      const first = await this.#commands.set(claim, requestHash, {
         condition: 'NX',
         GET: true,
         expiration,
       });
       // The answer may be given only now, long after the key came first, and is kept for a day from then on.
-      if (earlier === requestHash) await this.#commands.set(claim, requestHash, { expiration });
-      return earlier ?? requestHash;
+      if (first === requestHash) await this.#commands.set(claim, requestHash, { expiration });
+      return first ?? requestHash;
     });
   }
 
   decision(decisionId: string): Promise<Decision | null> {
-    return this.#clients.decision(decisionId);
+    return this.#decisions.named(decisionId);
   }
 
   decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    return this.#clients.decisionsOfOrder(platform, orderRef);
+    return this.#decisions.ofOrder(platform, orderRef);
   }
 
-  decisionsOfClient(
+  async decisionsOfClient(
     client: ClientKey,
     limit: number,
     beforeSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<readonly Decision[]> {
-    return this.#clients.decisionsOfClient(client, limit, beforeSeq);
+    const { state } = await this.load(client);
+    return this.#decisions.ofClient(client.hash, Math.min(state.seq, beforeSeq - 1), limit);
   }
 
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#journals.search.find(platform, filter, limit);
+    return this.#search.find(platform, filter, limit);
   }
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
-    return this.#journals.ofAll.read(after, limit);
+    return this.#journal.read(after, limit);
   }
 
   journalLength(): Promise<number> {
-    return this.#journals.ofAll.length();
+    return this.#journal.length();
   }
 
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void> {
-    return this.#journals.ofAll.trim(through, kept);
+    return this.#journal.trim(through, kept);
   }
 
   unshippedErasures(): Promise<readonly ErasureEntry[]> {
-    return this.#journals.ofAll.unshippedErasures();
+    return this.#journal.unshippedErasures();
   }
 
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
-    return this.#journals.ofClient(client, limit);
+    return this.#history.of(client, limit);
   }
 
   async erase(client: ClientKey): Promise<void> {
-    await this.#clients.erase(client);
+    await this.#erasure.erase(client);
     await forgetInAuditLog(this.#commands, this.#calls.on, client.hash);
-  }
-
-  move(): StateMove | null {
-    if (this.#layout.phase === 'current') return null;
-    return new LayoutMove(this.#connection, this.#layout, this.#clients);
   }
 
   readonly clockOffsetMs = (): number => this.#clocks.offsetMs;
 
-  async check(): Promise<StoreHealth> {
-    const health = await this.#health.check();
-    // It is read to notice that clients are moved; a client that was moved tells it, too.
-    await this.#layout.refresh(Date.now()).catch(() => {});
-    return health;
+  check(): Promise<StoreHealth> {
+    return this.#health.check();
   }
 
   close(): Promise<void> {
     this.#calls.close();
     return this.#connection.close();
-  }
-
-  async #hasEarlierData(): Promise<boolean> {
-    const journals = EARLIER_PARTITIONS.map(journalKey);
-    const found = await Promise.all(
-      journals.map((key) => this.#calls.on(key)(() => this.#commands.exists(key))),
-    );
-    return found.some((count) => count > 0);
   }
 }

@@ -24,7 +24,7 @@ export function commitChange(
     const record = encodeDecision(decision, shape);
     sql.putDecision.run(client.hash, seq, platform, orderRef, at, record, recordUntilMs);
     if (idempotencyKey !== undefined)
-      sql.putAnswer.run(client.hash, idempotencyKey, String(seq), nowMs + RETENTION.idempotencyMs);
+      sql.putAnswer.run(client.hash, idempotencyKey, seq, nowMs + RETENTION.idempotencyMs);
   }
   if (outcome !== undefined)
     sql.putOrder.run(client.hash, outcome.orderRef, encodeOrder(outcome.order), recordUntilMs);

@@ -29,7 +29,7 @@ function tableAdapter(db: DatabaseSync, writes: GroupCommit, clock: () => number
     opts: {},
     get: async (key: string) => {
       const text = textOf(read.get(key, clock())?.['value']);
-      return text === null ? undefined : withoutEnd(text);
+      return text === null ? undefined : JSON.parse(text);
     },
     set: async (key: string, value: string, ttlMs?: number) => {
       await writes.run(() => write.run(key, value, ttlMs === undefined ? null : clock() + ttlMs));
@@ -41,12 +41,6 @@ function tableAdapter(db: DatabaseSync, writes: GroupCommit, clock: () => number
     on: () => adapter,
   };
   return adapter;
-}
-
-/** Texts that an earlier version wrote hold when they end, too. */
-function withoutEnd(text: string) {
-  const { value } = JSON.parse(text);
-  return { value };
 }
 
 /** The table is its own index, so nothing needs to be noted. */

@@ -42,9 +42,9 @@ function clientStatements(sql: Prepare) {
     putOrder: sql(
       'INSERT INTO orders (client, order_ref, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
     ),
-    answer: sql('SELECT answer FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
+    answer: sql('SELECT seq FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
     putAnswer: sql(
-      'INSERT INTO answers (client, idempotency_key, answer, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at',
+      'INSERT INTO answers (client, idempotency_key, seq, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, expires_at = excluded.expires_at',
     ),
     removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
     claim: sql(

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { systemClock } from '../../clock.ts';
-import { type Decision, isNamed } from '../../decision/decision.ts';
+import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
@@ -12,7 +12,7 @@ import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
-import { answerOf, readAnswer, readSnapshot, textOf } from '../snapshot.ts';
+import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
   type ClientJournal,
@@ -167,7 +167,7 @@ class SqliteStore implements Store {
     return this.#run(async () => {
       const row = this.#sql.decision.get(clientHash, seq);
       const decision = row === undefined ? null : await this.#reader.decision(storedRecord(row));
-      return decision !== null && isNamed(decisionId, decision) ? decision : null;
+      return decision?.decisionId === decisionId ? decision : null;
     });
   }
 
@@ -246,9 +246,6 @@ class SqliteStore implements Store {
   /** The store's clock is this machine's. */
   readonly clockOffsetMs = (): number => 0;
 
-  /** Its tables are brought up to date when the file is opened. */
-  readonly move = (): null => null;
-
   async check(): Promise<StoreHealth> {
     const failure = await this.#tryToWrite();
     return [{ server: this.name, failure, warnings: [] }];
@@ -262,12 +259,10 @@ class SqliteStore implements Store {
     this.#db.close();
   }
 
-  /** An answer stored by an earlier version is a text of its own; others are rebuilt from their decision. */
   async #answer(clientHash: string, idempotencyKey: string, now: number): Promise<StoredAnswer | null> {
-    const text = textOf(this.#sql.answer.get(clientHash, idempotencyKey, now)?.['answer']);
-    if (text === null) return null;
-    if (text.startsWith('{')) return readAnswer(text);
-    const row = this.#sql.decision.get(clientHash, Number(text));
+    const answer = this.#sql.answer.get(clientHash, idempotencyKey, now);
+    if (answer === undefined) return null;
+    const row = this.#sql.decision.get(clientHash, Number(answer['seq']));
     if (row === undefined) throw new StoreUnavailable('the decision of a stored answer is missing');
     return answerOf(await this.#reader.decision(storedRecord(row)));
   }

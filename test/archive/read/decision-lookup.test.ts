@@ -4,10 +4,9 @@ import type { OrderFate } from '../../../src/archive/order-fate.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
-import { type ClientKey, clientKey } from '../../../src/client/client-key.ts';
+import { type ClientKey, clientKey, parseDecisionId } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';
-import { namedPosition } from '../../../src/decision/newest-first.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -99,7 +98,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
         for (;;) {
           const found = await lookup.find(platform, filter, limit);
           listed.push(...found.decisions);
-          const after = namedPosition(found.lookedAt.next ?? '');
+          const after = parseDecisionId(found.lookedAt.next ?? '');
           if (after === null) break;
           filter = { after };
         }

@@ -7,11 +7,10 @@ const { version, digest } = currentRules();
 const ACTIVE = { version, digest };
 
 /** What a process tells of itself. */
-function report(pid: number, hasStaleLists?: boolean): NodeReport {
-  const told = hasStaleLists === undefined ? {} : { hasStaleLists };
+function report(pid: number, hasStaleLists = false): NodeReport {
   return {
     ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
-    ...{ versions: [], refused: [], trouble: null, counts: null, ...told },
+    ...{ versions: [], refused: [], trouble: null, counts: null, hasStaleLists },
   };
 }
 

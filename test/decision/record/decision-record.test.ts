@@ -124,10 +124,6 @@ describe('a decision record', () => {
     });
   }
 
-  it('is read as versions before stored it, with the names of all members', () => {
-    expect(read(JSON.stringify(first))).to.deep.equal(first);
-  });
-
   it('of another format is refused', () => {
     expect(() => parseRecord('3[]')).to.throw(
       RecordDamaged,

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { type ClientKey, decisionId, type PlatformName } from '../../../src/client/client-key.ts';
 import type { Hints } from '../../../src/client/hints.ts';
 import {
   claimKey,
   decisionKey,
-  formerOrderKey,
   journalKey,
   nameOf,
-  orderKey,
   PARTITIONS,
   partitionOf,
   rateKey,
@@ -90,23 +89,27 @@ describeWithServer('redis-server', 'the Redis store', () => {
 
   it('looks back for decisions through a bounded part of the journal, and says so', async () => {
     const platform = newPlatform();
-    const rare = await verdict(store, newClient(platform), 'rare', T0);
+    await verdict(store, newClient(platform), 'order', T0);
     const { port } = master();
-    const other = JSON.stringify({ ...rare, at: T0 + 1, rule: 'other' });
+    const others = clientsByPartition(platform);
+    for (const client of others) await verdict(store, client, 'order', T0 + 1);
     // All within one millisecond, however long a busy machine takes to write them.
     const script = `local time = redis.call('TIME')
     local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + 1
-    for i = 1, 600 do for _, key in ipairs(KEYS) do
+    for i = 1, 600 do for place, key in ipairs(KEYS) do
       local id = string.format('%.0f-%d', ms, i)
-      redis.call('XADD', key, id, 'kind', 'verdict', 'platform', ARGV[1], 'client', 'c', 'entry', ARGV[2])
+      local client = ARGV[place + 2]
+      redis.call('XADD', key, id, 'kind', 'verdict', 'platform', ARGV[1], 'client', client, 'entry', ARGV[2])
     end end`;
     const keys = PARTITIONS.map(journalKey);
-    await command(port, ['EVAL', script, String(keys.length), ...keys, platform, other]);
-    const { decisions, lookedAt } = await store.findDecisions(platform, { rule: rare.rule }, 5);
+    const hashes = others.map(({ hash }) => hash);
+    const again = `1.${(T0 + 1).toString(36)}`;
+    await command(port, ['EVAL', script, String(keys.length), ...keys, platform, again, ...hashes]);
+    const { decisions, lookedAt } = await store.findDecisions(platform, { to: T0 + 1 }, 5);
     expect(decisions).to.deep.equal([]);
     expect(lookedAt.decisions).to.be.within(10_000, 16_000);
     expect(lookedAt).to.include({ backTo: T0 + 1, complete: false });
-    const newest = await store.findDecisions(platform, { rule: 'other' }, 5);
+    const newest = await store.findDecisions(platform, {}, 5);
     expect(newest.decisions.length).to.equal(5);
     expect(newest.lookedAt.complete).to.equal(false);
   });
@@ -167,21 +170,6 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await daysLeft(), 'still looked back over').to.be.within(89, 90);
     await store.trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: 2 * 24 * 3_600_000 });
     expect(await daysLeft()).to.be.within(1, 2);
-  });
-
-  it('finds and forgets decisions that a version before noted where the order alone said', async () => {
-    const client = newClient();
-    const { port } = master();
-    const { decisionId, at } = await verdict(store, client, 'order-1');
-    const beside = orderKey(partitionOf(client.hash), client.platform, nameOf('order-1'));
-    const apart = formerOrderKey(client.platform, nameOf('order-1'));
-    expect(await command(port, ['DEL', beside])).to.equal(1);
-    expect(await store.decisionsOfOrder(client.platform, 'order-1')).to.deep.equal([]);
-    await command(port, ['ZADD', apart, String(at), decisionId.replace(/\.[^.]*$/, '')]);
-    const found = await store.decisionsOfOrder(client.platform, 'order-1');
-    expect(found.map((decision) => decision.decisionId)).to.deep.equal([decisionId]);
-    await store.erase(client);
-    expect(await command(port, ['EXISTS', apart])).to.equal(0);
   });
 
   it('asks two commands for a verdict', async () => {
@@ -291,7 +279,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
       master().resume();
       await until('the store works again', works, 5000);
       expect((await store.load(client)).state.seq).to.equal(1);
-      expect(await store.decision(`${client.hash}.2`)).to.equal(null);
+      expect(await store.decision(decisionId(client.hash, 2, T0 + 2))).to.equal(null);
     });
 
     it('works again after Redis hung for long', async () => {
@@ -396,6 +384,16 @@ describe('opening a Redis store', () => {
     });
   }
 });
+
+/** One client of each partition, in their order. */
+function clientsByPartition(platform: PlatformName): readonly ClientKey[] {
+  return PARTITIONS.map((partition) => {
+    for (;;) {
+      const client = newClient(platform);
+      if (partitionOf(client.hash) === partition) return client;
+    }
+  });
+}
 
 /** A client's life: three attempts on one device with answers, and one outcome. */
 async function useEverything(store: Store, client = newClient()): Promise<void> {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { until } from '../../servers/until.ts';
-import { decisionFor, MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import { MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
@@ -183,25 +183,6 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('lets a file of an earlier version shrink, too', async () => {
-    const path = join(directory, 'scoring.sqlite');
-    const db = new DatabaseSync(path);
-    db.exec(
-      'PRAGMA journal_mode = WAL; CREATE TABLE documents (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID',
-    );
-    db.prepare('INSERT INTO documents VALUES (?, ?), (?, ?)').run(
-      ...['document:keys/kept', JSON.stringify({ value: { id: 1 } })],
-      ...['document:keys/ended', JSON.stringify({ value: { id: 2 }, expires: Date.now() - 1 })],
-    );
-    db.close();
-    const store = openSqliteStore(directory);
-    expect(await store.documents.list('keys')).to.deep.equal([{ id: 1 }]);
-    const reader = new DatabaseSync(path, { readOnly: true });
-    expect(reader.prepare('PRAGMA auto_vacuum').get()).to.deep.include({ auto_vacuum: 2 });
-    reader.close();
-    await store.close();
-  });
-
   it('keeps its files and its folder for their owner alone', async () => {
     const folder = join(directory, 'made', 'here');
     const store = openSqliteStore(folder);
@@ -232,38 +213,6 @@ describe('the SQLite store', () => {
     await after.close();
   });
 
-  it('takes over a file in which decisions still had names, and the journal held verdicts as entries', async () => {
-    const client = newClient();
-    const decision = decisionFor(client, 1, 'order-1');
-    const { platform, at, clientIdKey } = decision;
-    const entry = { kind: 'verdict', at, platform, clientIdKey, decision };
-    const db = new DatabaseSync(join(directory, 'scoring.sqlite'));
-    db.exec(NAMED_DECISIONS);
-    db.prepare('INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
-      decision.decisionId,
-      client.hash,
-      1,
-      platform,
-      'order-1',
-      at,
-      JSON.stringify(decision),
-      Date.now() + MINUTE_MS,
-    );
-    db.prepare('INSERT INTO journal (client, entry) VALUES (?, ?)').run(client.hash, JSON.stringify(entry));
-    db.close();
-
-    const store = openSqliteStore(directory);
-    expect(await store.decision(decision.decisionId)).to.deep.equal(decision);
-    expect(await store.decisionsOfOrder(platform, 'order-1')).to.deep.equal([decision]);
-    expect((await store.readJournal(null, 10)).entries).to.deep.equal([entry]);
-    await verdict(store, newClient(platform), 'order-2');
-    await store.close();
-
-    const again = openSqliteStore(directory);
-    expect((await again.findDecisions(platform, {}, 10)).decisions).to.have.length(2);
-    await again.close();
-  });
-
   it('keeps its log short under steady writing, and gives up nothing of it when it is closed', async function () {
     // 2,500 syncs one after the other, on a disk that may take 50 ms for each.
     this.timeout(300_000);
@@ -282,21 +231,6 @@ describe('the SQLite store', () => {
     await after.close();
   });
 });
-
-/** The two tables as they were made before. */
-const NAMED_DECISIONS = `
-  CREATE TABLE decisions (
-    id TEXT PRIMARY KEY, client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL,
-    order_ref TEXT NOT NULL, at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX decisions_client ON decisions (client, seq);
-  CREATE INDEX decisions_order ON decisions (platform, order_ref, at);
-  CREATE INDEX decisions_time ON decisions (platform, at);
-  CREATE INDEX decisions_expiry ON decisions (expires_at);
-  CREATE TABLE journal (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
-  ) STRICT;
-`;
 
 function dump(directory: string): string {
   const db = new DatabaseSync(join(directory, 'scoring.sqlite'), { readOnly: true });

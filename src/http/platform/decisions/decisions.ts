@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
-import { type ClientKey, clientKey, type PlatformName } from '../../../client/client-key.ts';
+import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from '../../../client/client-key.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
-import { type DecisionPosition, namedPosition } from '../../../decision/newest-first.ts';
+import type { DecisionPosition } from '../../../decision/newest-first.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
@@ -258,7 +258,7 @@ function filterOf(ctx: RouteContext): DecisionFilter {
 function afterOf(ctx: RouteContext): DecisionPosition | null {
   const text = AFTER.read(ctx);
   if (text === null) return null;
-  const position = namedPosition(text);
+  const position = parseDecisionId(text);
   if (position !== null) return position;
   throw BAD_PARAMETER.problem(
     'The parameter after must be the `lookedAt.next` of an answer, or a decisionId.',

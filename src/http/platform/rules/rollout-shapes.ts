@@ -107,10 +107,8 @@ export const NodeSchema = named(
       'What it refuses',
     ),
     trouble: nullable(word('Why it does not follow the newest revision; null when it does')),
-    hasStaleLists: Type.Optional(
-      yesNo(
-        'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
-      ),
+    hasStaleLists: yesNo(
+      'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
     ),
   }),
 );

@@ -5,9 +5,9 @@
 
   ARGV[1] how long it is kept, ms
 
-  Returns the store's clock in epoch ms.
+  Returns { the store's clock in epoch ms }.
 ]]
 local kept_ms = tonumber(ARGV[1])
 redis.call('SET', KEYS[1], '1', 'PX', kept_ms)
 local time = redis.call('TIME')
-return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+return { tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) }

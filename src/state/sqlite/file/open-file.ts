@@ -5,7 +5,7 @@ import { makeOwnFolder } from '../../../files/own-folder.ts';
 import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { isBusy } from './group-commit.ts';
-import { makeTables } from './schema.ts';
+import { SCHEMA } from './schema.ts';
 
 /** How long the start waits for another process that changes the tables. */
 const OPEN_TIMEOUT_MS = 2000;
@@ -21,9 +21,6 @@ const CACHE_KIB = 64 * 1024;
  * commit that finds so many waits for the disk twice, so this is to be seldom; it is 32 MiB of log.
  */
 const LOGGED_PAGES = 8000;
-
-/** A file of an earlier version that is larger is rewritten by hand, because the service would start late. */
-const REWRITTEN_AT_START_BYTES_MAX = 64 * 1024 * 1024;
 
 /** SQLITE_FULL: the disk has no space left. */
 const FULL = 13;
@@ -43,14 +40,13 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
     // In a new file this must come first: later it takes a rewrite, and the lock of whoever writes.
-    if (numberOf(db, 'page_count') === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    if (isEmpty(db)) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
     );
     putLogInPlace(db);
-    makeTables(db);
-    letShrink(db);
+    db.exec(SCHEMA);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {
@@ -95,13 +91,6 @@ function isOurs(file: string): boolean {
   return existsSync(file) && statSync(file).uid === process.getuid?.();
 }
 
-/** A file of an earlier version keeps what it once took; rewriting it lets it shrink from then on. */
-function letShrink(db: DatabaseSync): void {
-  if (numberOf(db, 'auto_vacuum') !== 0) return;
-  if (numberOf(db, 'page_count') * numberOf(db, 'page_size') > REWRITTEN_AT_START_BYTES_MAX) return;
-  db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
-}
-
-function numberOf(db: DatabaseSync, pragma: 'auto_vacuum' | 'page_count' | 'page_size'): number {
-  return Number(db.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
 }

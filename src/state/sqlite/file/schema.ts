@@ -1,6 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite';
-
-const SCHEMA = `
+/** Makes the tables that are not there yet. */
+export const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
     client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
@@ -19,7 +18,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
   CREATE TABLE IF NOT EXISTS answers (
-    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, answer TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, seq INTEGER NOT NULL, expires_at INTEGER NOT NULL,
     PRIMARY KEY (client, idempotency_key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS answers_expiry ON answers (expires_at);
@@ -67,41 +66,3 @@ const SCHEMA = `
     to_ms INTEGER NOT NULL, last_position INTEGER NOT NULL
   ) STRICT;
 `;
-
-/** Takes the names of decisions out of earlier files: every random place that a write touches costs a page in the log. */
-const WITHOUT_DECISION_NAMES = `
-  BEGIN IMMEDIATE;
-  ALTER TABLE decisions RENAME TO named_decisions;
-  DROP INDEX decisions_client;
-  DROP INDEX decisions_order;
-  DROP INDEX decisions_time;
-  DROP INDEX decisions_expiry;
-  ${SCHEMA}
-  INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at)
-    SELECT client, seq, platform, order_ref, at, record, expires_at FROM named_decisions ORDER BY rowid;
-  DROP TABLE named_decisions;
-  COMMIT;
-`;
-
-/** The end of a document stood in its text, and each reader compared it with a clock of its own. */
-const WITH_DOCUMENT_ENDS = `
-  BEGIN IMMEDIATE;
-  ALTER TABLE documents ADD COLUMN expires_at INTEGER;
-  UPDATE documents SET expires_at = json_extract(value, '$.expires');
-  COMMIT;
-`;
-
-/** Makes the tables, or brings those of an earlier version up to date. */
-export function makeTables(db: DatabaseSync): void {
-  if (hasTable(db, 'documents') && !hasColumn(db, 'documents', 'expires_at')) db.exec(WITH_DOCUMENT_ENDS);
-  // Files made before decisions were found by client and number alone.
-  db.exec(hasColumn(db, 'decisions', 'id') ? WITHOUT_DECISION_NAMES : SCHEMA);
-}
-
-function hasTable(db: DatabaseSync, table: string): boolean {
-  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
-}
-
-function hasColumn(db: DatabaseSync, table: string, column: string): boolean {
-  return db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, column) !== undefined;
-}

@@ -1,14 +1,13 @@
-import type { StoredText, StoredTexts, TextPlace } from '../../health/stored-texts.ts';
-import { documentPrefix, registerKey, textPlaceOf } from '../../keys.ts';
-import { RETENTION } from '../../store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
-import type { NodeCalls } from '../connection/node-calls.ts';
-import { MOVED } from '../earlier/keys.ts';
-import type { LaidOutClients } from '../layout/laid-out-clients.ts';
-import { RedisScript } from '../script.ts';
+import type { StoredText, StoredTexts, TextPlace } from '../health/stored-texts.ts';
+import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../keys.ts';
+import { RETENTION } from '../store.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import type { NodeCalls } from './connection/node-calls.ts';
+import type { ClientErasure } from './erasure.ts';
+import { RedisScript } from './script.ts';
 
-const readText = new RedisScript('documents/read-text-1.lua');
-const replaceText = new RedisScript('documents/replace-text-1.lua');
+const readText = new RedisScript('read-text-1.lua');
+const replaceText = new RedisScript('replace-text-1.lua');
 
 /** Keys that one step looks at: well under a millisecond, in which no request is served. */
 const SCAN_KEYS = 500;
@@ -17,12 +16,12 @@ const SCAN_KEYS = 500;
 export function redisStoredTexts(
   connection: RedisConnection,
   calls: NodeCalls,
-  clients: Pick<LaidOutClients, 'stateKeyOf' | 'newestDecision'>,
+  erasure: ClientErasure,
 ): StoredTexts {
-  const keyOf = async ({ kind, name }: TextPlace): Promise<string> => {
+  const keyOf = ({ kind, name }: TextPlace): string => {
     switch (kind) {
       case 'client':
-        return clients.stateKeyOf(name);
+        return stateKey(name);
       case 'document':
         return documentPrefix('').slice(0, -1) + name;
       case 'register':
@@ -35,19 +34,19 @@ export function redisStoredTexts(
   return {
     all: () => allTexts(connection, calls),
     read: async (place) => {
-      const key = await keyOf(place);
+      const key = keyOf(place);
       const reply = await calls.on(key)(() => readText.run(commands, [key], []));
       if (!Array.isArray(reply)) return null;
       const [text, stamp] = reply.map(String);
       return { text: text ?? '', stamp: stamp ?? '' };
     },
     replace: async (place, stamp, next) => {
-      const key = await keyOf(place);
+      const key = keyOf(place);
       const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
       const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
       return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
     },
-    newestDecision: (clientHash) => clients.newestDecision(clientHash),
+    newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };
 }
 
@@ -62,8 +61,7 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
       for (const key of page.keys) {
         const place = textPlaceOf(key);
         const text = place === null ? null : await calls.on(key)(() => commands.get(key));
-        // What was moved to the layout of today is met where it is now.
-        if (place !== null && text !== null && text !== MOVED) yield { ...place, text };
+        if (place !== null && text !== null) yield { ...place, text };
       }
     } while (cursor !== '0');
   }

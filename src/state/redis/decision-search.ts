@@ -1,10 +1,10 @@
-import type { PlatformName } from '../../../client/client-key.ts';
-import type { Decision } from '../../../decision/decision.ts';
-import { type DecisionFilter, fitsFilter } from '../../../decision/decision-filter.ts';
-import { newestFirst } from '../../../decision/newest-first.ts';
-import { type FoundDecisions, foundOf } from '../../decision-search.ts';
-import { journalKey } from '../../keys.ts';
-import { STEP_ITEMS_MAX, searchSteps } from '../../paced-steps.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import type { Decision } from '../../decision/decision.ts';
+import { type DecisionFilter, fitsFilter } from '../../decision/decision-filter.ts';
+import { newestFirst } from '../../decision/newest-first.ts';
+import { type FoundDecisions, foundOf } from '../decision-search.ts';
+import { journalKey, PARTITIONS } from '../keys.ts';
+import { STEP_ITEMS_MAX, searchSteps } from '../paced-steps.ts';
 import { batchFor, type JournalParts, type JournalRow, rowOf } from './journal.ts';
 
 /**
@@ -45,9 +45,9 @@ export class RedisDecisionSearch {
 
   /** A platform's newest decisions that fit, newest first, and how far was looked. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    const searches = this.#parts
-      .partitions()
-      .map((partition): Search => ({ partition, reached: null, seen: [], ended: false }));
+    const searches = PARTITIONS.map(
+      (partition): Search => ({ partition, reached: null, seen: [], ended: false }),
+    );
     let batch = Math.min(batchFor(limit), STEP_ITEMS_MAX);
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; ) {
       const open = unfinished(searches, limit);

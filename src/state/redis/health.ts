@@ -1,16 +1,16 @@
-import { CLOCK_OFFSET_MS_MAX } from '../../clock-offset.ts';
+import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
 import {
   failureText,
   type ServerHealth,
   type StoreHealth,
   type StoreWarning,
-} from '../../health/store-health.ts';
-import { StoreUnavailable } from '../../store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
-import type { NodeCalls } from '../connection/node-calls.ts';
-import type { NodeClocks } from '../node-clocks.ts';
-import { RedisScript } from '../script.ts';
+} from '../health/store-health.ts';
+import { StoreUnavailable } from '../store.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import type { NodeCalls } from './connection/node-calls.ts';
+import type { NodeClocks } from './node-clocks.ts';
 import { brokenPromises, memoryUsedShare, tooOld } from './promises.ts';
+import { RedisScript } from './script.ts';
 
 const probeScript = new RedisScript('probe-1.lua');
 
@@ -30,14 +30,12 @@ export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: NodeCalls;
   readonly #clocks: NodeClocks;
-  readonly #clock: () => number;
   readonly #settings = new Map<string, KnownSettings>();
 
-  constructor(connection: RedisConnection, calls: NodeCalls, clocks: NodeClocks, clock: () => number) {
+  constructor(connection: RedisConnection, calls: NodeCalls, clocks: NodeClocks) {
     this.#connection = connection;
     this.#calls = calls;
     this.#clocks = clocks;
-    this.#clock = clock;
   }
 
   /** Throws StoreUnavailable when a server is too old to be used. */
@@ -73,11 +71,11 @@ export class RedisHealth {
   async #probe(node: string): Promise<void> {
     const key = this.#connection.keyOn(node);
     if (key === null) return;
-    await this.#calls.on(key)(async () => {
-      const sentMs = this.#clock();
-      const reply = await probeScript.run(this.#connection.commands, [key], [String(PROBE_KEPT_MS)]);
-      this.#clocks.observe(node, { sentMs, storeMs: Number(reply), arrivedMs: this.#clock() });
-    });
+    await this.#calls.on(key)(() =>
+      this.#clocks.timed(key, () =>
+        probeScript.run(this.#connection.commands, [key], [String(PROBE_KEPT_MS)]),
+      ),
+    );
   }
 
   /** Null when the server does not give it: a managed one may forbid INFO. */

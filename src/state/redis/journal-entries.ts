@@ -1,14 +1,14 @@
-import { type LostVerdict, parseJournalText, verdictEntry } from '../../journal/text.ts';
-import type { JournalEntry, JournalRecord } from '../../store.ts';
-import type { DecisionPlace, DecisionRecords } from '../client/decision-records.ts';
+import { type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
+import type { JournalEntry, JournalRecord } from '../store.ts';
+import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import type { JournalRow } from './journal.ts';
 
 /** Makes whole entries of what the journal keeps: of a verdict it keeps which decision it was. */
 export class JournalEntries {
-  readonly #records: DecisionRecords;
+  readonly #decisions: RedisDecisions;
 
-  constructor(records: DecisionRecords) {
-    this.#records = records;
+  constructor(decisions: RedisDecisions) {
+    this.#decisions = decisions;
   }
 
   /** One for each row of a partition, in their order. */
@@ -31,7 +31,7 @@ export class JournalEntries {
     const places: DecisionPlace[] = [];
     for (const { clientHash, entry } of parsed)
       if ('seq' in entry) places.push({ clientHash, seq: entry.seq });
-    const decisions = (await this.#records.at(places)).values();
+    const decisions = (await this.#decisions.at(places)).values();
     return parsed.map(({ entry }) => {
       if (!('seq' in entry)) return entry;
       const decision = decisions.next().value ?? null;

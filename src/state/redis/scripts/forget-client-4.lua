@@ -3,7 +3,7 @@
   What was written meanwhile would otherwise stay behind with nothing that leads to it.
 
   KEYS[1] state
-  KEYS[2] owned: what erasure had to look for
+  KEYS[2] notes
   KEYS[3] journal of the client's partition
   KEYS[4] erasures in it that nobody has shipped
 

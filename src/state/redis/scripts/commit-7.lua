@@ -88,8 +88,8 @@ end
 local function write_note(name, text, kept_ms)
   -- A device is noted anew only when a day of its time has passed: most verdicts then write nothing.
   local slack_ms = text == '' and 86400000 or 0
-  local earlier = text == '' and redis.call('HGET', KEYS[4], name)
-  if earlier and end_of(earlier) * 1000 >= clock_ms + kept_ms then return false end
+  local known = text == '' and redis.call('HGET', KEYS[4], name)
+  if known and end_of(known) * 1000 >= clock_ms + kept_ms then return false end
   local ends = math.ceil((clock_ms + kept_ms + slack_ms) / 1000)
   redis.call('HSET', KEYS[4], name, string.format('%d:%s', ends, text))
   return true

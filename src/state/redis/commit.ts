@@ -1,8 +1,8 @@
-import { encodeOrder } from '../../../client/document/order-row.ts';
-import type { Hint } from '../../../client/hints.ts';
-import { encodeDecision } from '../../../decision/record/decision-record.ts';
-import type { RecordShape } from '../../../decision/record/record-shape.ts';
-import { journalText } from '../../journal/text.ts';
+import { encodeOrder } from '../../client/document/order-row.ts';
+import type { Hint } from '../../client/hints.ts';
+import { encodeDecision } from '../../decision/record/decision-record.ts';
+import type { RecordShape } from '../../decision/record/record-shape.ts';
+import { journalText } from '../journal/text.ts';
 import {
   decisionKey,
   journalKey,
@@ -16,11 +16,12 @@ import {
   shapeKey,
   stateKey,
   unusedKey,
-} from '../../keys.ts';
-import { type Change, RETENTION } from '../../store.ts';
-import { RedisScript } from '../script.ts';
+} from '../keys.ts';
+import { type Change, RETENTION } from '../store.ts';
+import { noteOfPlace } from './decisions.ts';
+import { RedisScript } from './script.ts';
 
-export const commitScript = new RedisScript('client/commit-7.lua');
+export const commitScript = new RedisScript('commit-7.lua');
 
 /**
  * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
@@ -85,8 +86,7 @@ export function commitCall(
       hash,
       journalText(entry),
       record,
-      // Without its time: the order's decisions are read anyway, and there is one of these for each.
-      decision === undefined ? '' : `${hash}.${decision.seq}`,
+      decision === undefined ? '' : noteOfPlace({ clientHash: hash, seq: decision.seq }),
       String(entry.at),
       shapeArgument(shaped, storesShape),
       ...limits,

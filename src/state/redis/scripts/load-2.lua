@@ -10,7 +10,7 @@
   ARGV[3] what stands before the number of a decision in its key; in the same slot
 
   Returns { the store's clock in epoch ms, state, outcome, answer }; nil for what does not exist. The answer is the
-  record of the decision that was answered, or a text of its own where an earlier version noted one.
+  record of the decision that was answered.
 ]]
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -28,5 +28,5 @@ local function note(name)
 end
 
 local answer = note(ARGV[2])
-if answer and string.sub(answer, 1, 1) ~= '{' then answer = redis.call('GET', ARGV[3] .. answer) end
+if answer then answer = redis.call('GET', ARGV[3] .. answer) end
 return { clock_ms, state, note(ARGV[1]), answer }

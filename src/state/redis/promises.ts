@@ -1,4 +1,4 @@
-import type { StoreWarning } from '../../health/store-health.ts';
+import type { StoreWarning } from '../health/store-health.ts';
 
 /** The oldest Redis whose scripts, options and replies the service was written for. */
 const MAJOR_VERSION_MIN = 7;

@@ -1,13 +1,7 @@
-import {
-  comparePlaces,
-  type JournalPlace,
-  parsePlace,
-  readCursor,
-  writeCursor,
-} from '../../journal/cursor.ts';
-import { gapWith, type LostVerdict, parseErasure, widerGap } from '../../journal/text.ts';
-import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../../keys.ts';
-import type { RunCall } from '../../run-call.ts';
+import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
+import { gapWith, type LostVerdict, parseErasure, widerGap } from '../journal/text.ts';
+import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
 import {
   type ErasureEntry,
   type JournalGap,
@@ -15,12 +9,12 @@ import {
   type JournalRecord,
   type KeptAfterShipping,
   RETENTION,
-} from '../../store.ts';
-import type { RedisCommands } from '../connection/connection.ts';
-import { RedisScript } from '../script.ts';
-import type { JournalEntries } from './entries.ts';
+} from '../store.ts';
+import type { RedisCommands } from './connection/connection.ts';
+import type { JournalEntries } from './journal-entries.ts';
+import { RedisScript } from './script.ts';
 
-const trimScript = new RedisScript('journal/trim-journal-3.lua');
+const trimScript = new RedisScript('trim-journal-3.lua');
 
 /** Entries that are read or forgotten at once: about a fifth of a millisecond, in which Redis serves no other request. */
 const BATCH_ENTRIES_MAX = 100;
@@ -53,8 +47,6 @@ export interface JournalParts {
   readonly commands: RedisCommands;
   readonly runOn: (key: string) => RunCall;
   readonly entries: JournalEntries;
-  /** Those of today, and behind them those of the layout before while they hold something. */
-  readonly partitions: () => readonly string[];
 }
 
 /**
@@ -93,7 +85,7 @@ export class RedisJournal {
     }
     const nothing = entries.length + lost.length === 0;
     const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
-    const cursor = nothing ? after : writeCursor([...given, ...places.slice(given.length)]);
+    const cursor = nothing ? after : writeCursor(given);
     // Whoever starts with the oldest entry that is kept misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
     // What was read ahead may be among what is lost by now, and would be told twice.
@@ -106,12 +98,11 @@ export class RedisJournal {
     const ahead = this.#ahead;
     this.#ahead = null;
     if (after === null || ahead?.cursor !== after) return null;
-    if (ahead.feeds.length !== this.#parts.partitions().length) return null;
     return ahead.feeds.map((feed) => ({ ...feed, ended: false }));
   }
 
   #feedsAfter(places: readonly (JournalPlace | null)[]): readonly Feed[] {
-    return this.#parts.partitions().map((partition, index) => {
+    return PARTITIONS.map((partition, index) => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
@@ -119,7 +110,7 @@ export class RedisJournal {
 
   async length(): Promise<number> {
     const lengths = await Promise.all(
-      this.#parts.partitions().map((partition) => {
+      PARTITIONS.map((partition) => {
         const key = journalKey(partition);
         return this.#parts.runOn(key)(() => this.#parts.commands.xLen(key));
       }),
@@ -130,9 +121,8 @@ export class RedisJournal {
   /** Forgets what was shipped, a partition after the other and some entries at a time. */
   async trim(through: string, { journalEntries, decisionsHotMs }: KeptAfterShipping): Promise<void> {
     const kept = Math.ceil(journalEntries / PARTITIONS.length);
-    const partitions = this.#parts.partitions();
     for (const [index, place] of readCursor(through).entries()) {
-      const partition = partitions[index];
+      const partition = PARTITIONS[index];
       if (place === null || partition === undefined) continue;
       const keys = [journalKey(partition), journalLossKey(partition), unshippedErasuresKey(partition)];
       const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
@@ -146,7 +136,7 @@ export class RedisJournal {
   /** Erasures that nobody has shipped. */
   async unshippedErasures(): Promise<readonly ErasureEntry[]> {
     const waiting = await Promise.all(
-      this.#parts.partitions().map((partition) => {
+      PARTITIONS.map((partition) => {
         const key = unshippedErasuresKey(partition);
         return this.#parts.runOn(key)(() => this.#parts.commands.zRange(key, 0, -1));
       }),
@@ -157,7 +147,7 @@ export class RedisJournal {
   /** What the partitions lost behind the places; null when nothing. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await Promise.all(
-      this.#parts.partitions().map(async (partition, index) => {
+      PARTITIONS.map(async (partition, index) => {
         const key = journalLossKey(partition);
         const loss = await this.#parts.runOn(key)(() => this.#parts.commands.hGetAll(key));
         return gapOf(loss, places[index] ?? null);

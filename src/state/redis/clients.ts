@@ -1,0 +1,120 @@
+import type { ClientKey } from '../../client/client-key.ts';
+import { encodeClientState } from '../../client/state-document.ts';
+import { decisionPrefix, NOTES, nameOf, notesKey, partitionOf, shapeKey, stateKey } from '../keys.ts';
+import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
+import {
+  type Change,
+  type LoadAlso,
+  RETENTION,
+  type Snapshot,
+  type Stamp,
+  StoreUnavailable,
+} from '../store.ts';
+import { type CommitFate, commitCall, commitLimits, commitScript, readCommitReply } from './commit.ts';
+import type { RedisCommands } from './connection/connection.ts';
+import type { NodeCalls } from './connection/node-calls.ts';
+import type { RedisDecisions } from './decisions.ts';
+import type { NodeClocks } from './node-clocks.ts';
+import { RedisScript } from './script.ts';
+
+const loadScript = new RedisScript('load-2.lua');
+
+/** A shape in use is stored again this often, long before it would expire. */
+const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
+
+/** A change that takes effect must have this long to be noticed before it is given up. */
+const ANSWER_MARGIN_MS = 20;
+
+export interface RedisClientsParts {
+  readonly commands: RedisCommands;
+  readonly calls: NodeCalls;
+  readonly clocks: NodeClocks;
+  readonly decisions: RedisDecisions;
+  /** How long decisions are found by their orders. */
+  readonly decisionsHotMs: number;
+  /** How long a call may take, ms. */
+  readonly commandTimeoutMs: number;
+}
+
+/** States, notes and records of clients: everything in the slot of a client. */
+export class RedisClients {
+  readonly #parts: RedisClientsParts;
+  readonly #limits: readonly string[];
+  /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
+  readonly #storedShapes = new Map<string, number>();
+
+  constructor(parts: RedisClientsParts) {
+    this.#parts = parts;
+    this.#limits = commitLimits(parts.decisionsHotMs);
+  }
+
+  async load({ hash }: ClientKey, { orderRef, idempotencyKey }: LoadAlso): Promise<Snapshot> {
+    const { commands, calls, clocks, decisions } = this.#parts;
+    const args =
+      orderRef === undefined && idempotencyKey === undefined
+        ? []
+        : [
+            orderRef === undefined ? '' : NOTES.order + nameOf(orderRef),
+            idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
+            decisionPrefix(hash),
+          ];
+    const key = stateKey(hash);
+    const [time, state, order, answer] = await calls.reading(key)(() =>
+      clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args)),
+    );
+    const answered = textOf(answer);
+    const parts = {
+      state: textOf(state),
+      order: textOf(order),
+      answer:
+        answered === null
+          ? null
+          : answerOf(await decisions.reader.decision({ clientHash: hash, text: answered })),
+    };
+    return readSnapshot(parts, Number(time));
+  }
+
+  async commit(change: Change): Promise<'committed' | 'conflict'> {
+    const { client, shape } = change;
+    const next = encodeClientState(change.state);
+    const place = shape === undefined ? '' : shapeKey(partitionOf(client.hash), shape.id);
+    const storedMs = this.#storedShapes.get(place);
+    const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
+    const fate = await this.#commit(change, next, !believed);
+    if (fate === 'shapeless') {
+      this.#storedShapes.delete(place);
+      return told(await this.#commit(change, next, true));
+    }
+    if (fate === 'committed' && !believed && shape !== undefined)
+      this.#storedShapes.set(place, performance.now());
+    return told(fate);
+  }
+
+  #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
+    const { commands, calls } = this.#parts;
+    const terms = { validUntilMs: this.#validUntilMs(change.stamp), storesShape, limits: this.#limits };
+    const { keys, args } = commitCall(change, next, terms);
+    return calls.on(stateKey(change.client.hash))(async () =>
+      readCommitReply(await commitScript.run(commands, keys, args)),
+    );
+  }
+
+  #validUntilMs({ storeTimeMs, arrivedMs }: Stamp): number {
+    const nowMs = storeTimeMs + (performance.now() - arrivedMs);
+    return Math.floor(nowMs + this.#parts.commandTimeoutMs - ANSWER_MARGIN_MS);
+  }
+}
+
+function told(fate: CommitFate): 'committed' | 'conflict' {
+  switch (fate) {
+    case 'committed':
+    case 'conflict':
+      return fate;
+    case 'expired':
+      throw new StoreUnavailable('a change reached its server too late');
+    case 'shapeless':
+      throw new Error('a shape was stored with its record and is not there');
+    default:
+      throw new Error(fate satisfies never);
+  }
+}

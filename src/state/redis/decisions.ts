@@ -1,0 +1,110 @@
+import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import type { Decision } from '../../decision/decision.ts';
+import { decisionKey, nameOf, orderKey, PARTITIONS, partitionOf, shapeKey, stateKey } from '../keys.ts';
+import { searchSteps } from '../paced-steps.ts';
+import type { RunCall } from '../run-call.ts';
+import { RETENTION } from '../store.ts';
+import { RecordReader } from '../stored-record.ts';
+import type { RedisCommands } from './connection/connection.ts';
+
+/** Records that are read with one command. */
+const BATCH_RECORDS_MAX = 100;
+
+/** One decision of a client. */
+export interface DecisionPlace {
+  readonly clientHash: string;
+  readonly seq: number;
+}
+
+/** What an order's decision is noted as: its id without its time, because there is one of these for each decision. */
+export function noteOfPlace({ clientHash, seq }: DecisionPlace): string {
+  return `${clientHash}.${seq}`;
+}
+
+function placeOfNote(note: string): DecisionPlace {
+  const [clientHash = '', seq = ''] = note.split('.');
+  return { clientHash, seq: Number(seq) };
+}
+
+/** Decision records by client and number, and by order. */
+export class RedisDecisions {
+  readonly reader: RecordReader;
+  readonly #commands: RedisCommands;
+  readonly #runOn: (key: string) => RunCall;
+
+  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
+    this.#commands = commands;
+    this.#runOn = runOn;
+    this.reader = new RecordReader((id, clientHash) => {
+      const key = shapeKey(partitionOf(clientHash), id);
+      return runOn(key)(() => commands.get(key));
+    });
+  }
+
+  async named(decisionId: string): Promise<Decision | null> {
+    const place = parseDecisionId(decisionId);
+    if (place === null) return null;
+    const [decision = null] = await this.at([place]);
+    return decision?.decisionId === decisionId ? decision : null;
+  }
+
+  /** In the order of the places, which lie in one partition; null for what is not kept. */
+  async at(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
+    const decisions: (Decision | null)[] = [];
+    for (let start = 0; start < places.length; start += BATCH_RECORDS_MAX) {
+      const some = places.slice(start, start + BATCH_RECORDS_MAX);
+      const texts = await this.#texts(some);
+      for (const [index, { clientHash }] of some.entries()) {
+        const text = texts[index] ?? null;
+        decisions.push(text === null ? null : await this.reader.decision({ clientHash, text }));
+      }
+    }
+    return decisions;
+  }
+
+  /** A client's decisions before a number, newest first; `newest` is the number of its newest one. */
+  async ofClient(clientHash: string, newest: number, limit: number): Promise<readonly Decision[]> {
+    const count = Math.max(0, Math.min(limit, newest));
+    const places = Array.from({ length: count }, (_, index) => ({ clientHash, seq: newest - index }));
+    return (await searchSteps.map(places, (some) => this.at(some))).filter((decision) => decision !== null);
+  }
+
+  /**
+   * The newest decisions of an order, newest first. They are noted beside each client, by the commit of the decision: a
+   * verdict asks one server, and a search for an order, which is rare, asks all of them.
+   */
+  async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    const order = nameOf(orderRef);
+    const noted = await Promise.all(
+      PARTITIONS.map((partition) => {
+        const key = orderKey(partition, platform, order);
+        return this.#runOn(key)(() => this.#commands.zRangeWithScores(key, 0, -1));
+      }),
+    );
+    const places = noted
+      .flat()
+      .toSorted((a, b) => b.score - a.score)
+      .slice(0, RETENTION.decisionsPerOrder)
+      .map(({ value }) => placeOfNote(value));
+    const found = await searchSteps.map(places, (some) => Promise.all(some.map((place) => this.at([place]))));
+    return found
+      .flat()
+      .filter((decision) => decision !== null)
+      .filter((decision) => decision.platform === platform && decision.orderRef === orderRef)
+      .toSorted((a, b) => b.at - a.at || b.seq - a.seq);
+  }
+
+  /** Forgets which decisions of a client were about an order. */
+  async forgetOrder({ platform, hash }: ClientKey, orderRef: string): Promise<void> {
+    const key = orderKey(partitionOf(hash), platform, nameOf(orderRef));
+    const run = this.#runOn(key);
+    const notes = await run(() => this.#commands.zRange(key, 0, -1));
+    const mine = notes.filter((note) => placeOfNote(note).clientHash === hash);
+    if (mine.length > 0) await run(() => this.#commands.zRem(key, mine));
+  }
+
+  #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
+    const keys = places.map(({ clientHash, seq }) => decisionKey(clientHash, seq));
+    return this.#runOn(stateKey(places[0]?.clientHash ?? 'A'))(() => this.#commands.mGet(keys));
+  }
+}

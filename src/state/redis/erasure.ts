@@ -1,0 +1,165 @@
+import { type ClientKey, clientNumber } from '../../client/client-key.ts';
+import type { ClientState } from '../../client/client-state.ts';
+import { decodeClientState } from '../../client/state-document.ts';
+import { journalText } from '../journal/text.ts';
+import {
+  claimKey,
+  decisionKey,
+  decisionPrefix,
+  deviceKey,
+  deviceMember,
+  journalKey,
+  NOTES,
+  notesKey,
+  PARTITIONS,
+  partitionOf,
+  stateKey,
+  unshippedErasuresKey,
+} from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
+import { RETENTION, StoreUnavailable } from '../store.ts';
+import { deviceIds } from './commit.ts';
+import type { RedisCommands, RedisConnection } from './connection/connection.ts';
+import { scannedKeys } from './connection/scanned-keys.ts';
+import type { RedisDecisions } from './decisions.ts';
+import { RedisScript } from './script.ts';
+
+const forgetClient = new RedisScript('forget-client-4.lua');
+const readText = new RedisScript('read-text-1.lua');
+const forgetJournal = new RedisScript('forget-journal-1.lua');
+
+/** How much one command may remove, so that no request waits long behind it. */
+const BATCH_KEYS_MAX = 200;
+
+/** Of one partition. */
+const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / PARTITIONS.length);
+
+/** A client that keeps changing while it is erased is tried again; more often than this is a fault. */
+const ERASURE_ROUNDS_MAX = 10;
+
+/** A state as it was read for an erasure. */
+interface StampedState {
+  /** Null where there is none, or none that can be read. */
+  readonly state: ClientState | null;
+  /** '' where there is none. */
+  readonly stamp: string;
+}
+
+/** Null when it cannot be read: a client who asks to be forgotten is forgotten anyway. */
+function stateOf(raw: string): ClientState | null {
+  try {
+    return decodeClientState(raw);
+  } catch {
+    return null;
+  }
+}
+
+/** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
+export class ClientErasure {
+  readonly #connection: RedisConnection;
+  readonly #runOn: (key: string) => RunCall;
+  readonly #decisions: RedisDecisions;
+
+  constructor(connection: RedisConnection, runOn: (key: string) => RunCall, decisions: RedisDecisions) {
+    this.#connection = connection;
+    this.#runOn = runOn;
+    this.#decisions = decisions;
+  }
+
+  async erase(client: ClientKey): Promise<void> {
+    const { platform, hash } = client;
+    for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
+      const { state, stamp } = await this.#readState(stateKey(hash));
+      const notes = await this.#call(notesKey(hash), (commands, key) => commands.hKeys(key));
+      const noted = (kind: keyof typeof NOTES) =>
+        notes.filter((name) => name.startsWith(NOTES[kind])).map((name) => name.slice(1));
+      for (const kind of ['fingerprint', 'ip'] as const)
+        await this.#removeSightings(client, kind, [...noted(kind), ...knownDevices(state, kind)]);
+      const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
+      await this.#removeDecisions(client, newest);
+      // They lie in slots of their own.
+      for (const name of noted('answer')) await this.#unlink([claimKey(platform, name)]);
+      await this.#removeFromJournal(journalKey(partitionOf(hash)), hash);
+      if (await this.#removeState(client, stamp)) return;
+    }
+    throw new StoreUnavailable('the client kept changing while it was erased');
+  }
+
+  /**
+   * The number of the newest decision when the state cannot tell it: all keys of the server are looked through, which
+   * only a damaged client needs.
+   */
+  async newestDecision(clientHash: string): Promise<number> {
+    const prefix = decisionPrefix(clientHash);
+    const node = this.#connection.nodeOf(prefix);
+    let newest = 0;
+    for await (const keys of scannedKeys(this.#connection, node, `${prefix}*`))
+      for (const key of keys) newest = Math.max(newest, Number(key.slice(prefix.length)));
+    return newest;
+  }
+
+  /** A damaged state may be no text that could be compared, so a stamp of its bytes stands for it. */
+  async #readState(state: string): Promise<StampedState> {
+    const reply = await this.#call(state, (commands, key) => readText.run(commands, [key], []));
+    if (!Array.isArray(reply)) return { state: null, stamp: '' };
+    return { state: stateOf(String(reply[0])), stamp: String(reply[1]) };
+  }
+
+  async #removeSightings(
+    { platform, hash }: ClientKey,
+    kind: 'fingerprint' | 'ip',
+    ids: readonly string[],
+  ): Promise<void> {
+    for (const id of new Set(ids)) {
+      const device = deviceKey(kind, platform, id);
+      await this.#call(device, (commands, key) => commands.zRem(key, deviceMember(hash)));
+    }
+  }
+
+  /** With what finds them by their orders. */
+  async #removeDecisions(client: ClientKey, newest: number): Promise<void> {
+    const { hash } = client;
+    for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
+      const length = Math.min(BATCH_KEYS_MAX, newest - first + 1);
+      const seqs = Array.from({ length }, (_, index) => first + index);
+      const decisions = await this.#decisions.at(seqs.map((seq) => ({ clientHash: hash, seq })));
+      const orders = decisions.filter((decision) => decision !== null).map(({ orderRef }) => orderRef);
+      for (const orderRef of new Set(orders)) await this.#decisions.forgetOrder(client, orderRef);
+      await this.#unlink(seqs.map((seq) => decisionKey(hash, seq)));
+    }
+  }
+
+  async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
+    for (let from: string | null = '-'; from !== null; ) {
+      const args: readonly string[] = [clientHash, from, String(BATCH_KEYS_MAX)];
+      const next = await this.#call(journal, (commands, key) => forgetJournal.run(commands, [key], args));
+      from = typeof next === 'string' && next !== '' ? next : null;
+    }
+  }
+
+  /** Removes state and notes, and tells the journal; false when the client changed since its stamp was read. */
+  async #removeState({ platform, hash }: ClientKey, stamp: string): Promise<boolean> {
+    const partition = partitionOf(hash);
+    const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
+    const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
+    const keys = [stateKey(hash), notesKey(hash), journalKey(partition), unshippedErasuresKey(partition)];
+    return (await this.#call(stateKey(hash), (commands) => forgetClient.run(commands, keys, args))) === 1;
+  }
+
+  /** Keys of one slot. */
+  async #unlink(keys: readonly string[]): Promise<void> {
+    const [first = '', ...rest] = keys;
+    await this.#call(first, (commands, key) => commands.unlink([key, ...rest]));
+  }
+
+  /** One command on the server that answers for the key. */
+  #call<T>(key: string, command: (commands: RedisCommands, key: string) => Promise<T>): Promise<T> {
+    return this.#runOn(key)(() => command(this.#connection.commands, key));
+  }
+}
+
+/** Beside those of the last days that are noted, those that the state names. */
+function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
+  const shown = state?.hints?.shown ?? [];
+  return shown.filter((hint) => hint.kind === kind).flatMap(deviceIds);
+}
