@@ -15,8 +15,7 @@ export type AuditAction =
   | 'client repaired'
   | 'document removed'
   | 'secret forgotten'
-  | 'archive forgotten'
-  | 'clients moved';
+  | 'archive forgotten';
 
 /** What the keys of a platform change by themselves, as often as they like. */
 const OF_PLATFORMS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'client erased']);

@@ -55,7 +55,6 @@ export function decisionOf(row: DuckRow): Decision {
   if (!isRuleVersion(ruleVersion)) throw new RowDamaged(`rule_version is "${ruleVersion}"`);
   const waitSeconds = numberOf(row['wait_seconds']);
   const stickyRequisiteRef = textOf(row['sticky_requisite_ref']);
-  // Segments of older versions lack these columns.
   const ladder = textOf(row['ladder']);
   const waitFloorMs = numberOf(row['wait_floor_ms']);
   const heldOut = textsOf(row['held_out']);

@@ -62,8 +62,7 @@ export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
       waited: a.clients.waited + b.clients.waited,
       bots: a.clients.bots + b.clients.bots,
       paid: a.clients.paid + b.clients.paid,
-      // A node of an earlier version does not tell.
-      unpaid: a.clients.unpaid + (b.clients.unpaid ?? 0),
+      unpaid: a.clients.unpaid + b.clients.unpaid,
     },
   };
 }

@@ -17,8 +17,8 @@ export interface Candidate extends VersionRef {
   readonly trial: string;
   /** Epoch ms. */
   readonly since: number;
-  /** Since when it decides for this share of the clients, beside this active version; rollouts that were stored before do not say. */
-  readonly stageSince?: number;
+  /** Since when it decides for this share of the clients, beside this active version, epoch ms. */
+  readonly stageSince: number;
   /** The trial ends itself when a share leaves the active version's by more points than this. */
   readonly guardPoints: number | null;
 }
@@ -79,9 +79,10 @@ function isVersionRef(value: unknown): value is VersionRef {
 }
 
 function isTrial(value: object): boolean {
-  const { mode, percent, trial, since, guardPoints }: Partial<Record<keyof Candidate, unknown>> = value;
+  const { mode, percent, trial, since, stageSince, guardPoints }: Partial<Record<keyof Candidate, unknown>> =
+    value;
   const guarded = guardPoints === null || typeof guardPoints === 'number';
-  const numbers = typeof percent === 'number' && typeof since === 'number';
+  const numbers = [percent, since, stageSince].every((value) => typeof value === 'number');
   return (mode === 'shadow' || mode === 'canary') && typeof trial === 'string' && numbers && guarded;
 }
 
@@ -209,8 +210,7 @@ function trial(
     ...how,
     trial: goesOn ? candidate.trial : `${version}@${at}`,
     since: sameMode ? candidate.since : at,
-    stageSince:
-      sameMode && candidate.percent === how.percent ? (candidate.stageSince ?? candidate.since) : at,
+    stageSince: sameMode && candidate.percent === how.percent ? candidate.stageSince : at,
   };
 }
 

@@ -8,6 +8,6 @@ export interface Stage {
 }
 
 /** The stage that a candidate is in. Clients who changed arms with a new share are counted from zero. */
-export function stageOf({ trial, mode, percent, since, stageSince = since }: Candidate): Stage {
+export function stageOf({ trial, mode, percent, stageSince }: Candidate): Stage {
   return { trial: `${trial}/${mode}/${percent}/${stageSince}`, since: stageSince };
 }

@@ -439,7 +439,7 @@ export interface Rollout {
     readonly percent: number;
     readonly trial: string;
     readonly since: number;
-    readonly stageSince?: number;
+    readonly stageSince: number;
     readonly guardPoints: number | null;
   } | null;
   readonly history: readonly {

@@ -70,8 +70,9 @@ function fingerprintOf(secret: string): string {
 /** Throws SecretRefused when the text holds no such thing. */
 export function parseKnownSecret(raw: string): KnownSecret {
   try {
-    const { fingerprint, former = null, since }: Partial<KnownSecret> = JSON.parse(raw);
-    if (fingerprint !== undefined && since !== undefined) return { fingerprint, former, since };
+    const { fingerprint, former, since }: Partial<KnownSecret> = JSON.parse(raw);
+    if (fingerprint !== undefined && former !== undefined && since !== undefined)
+      return { fingerprint, former, since };
   } catch {}
   throw new SecretRefused(
     `what the store holds as register/${SECRET_REGISTER} cannot be read; "state repair register/${SECRET_REGISTER} --reason TEXT" removes it, and the next node that starts notes its own secret`,

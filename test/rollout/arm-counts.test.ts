@@ -26,11 +26,4 @@ describe('the outcomes of the clients of an arm', () => {
   it('keep a payer whose payment is taken back, so that looking often raises no more false alarms', () => {
     expect(countsOfFate('paid', 'unpaid')).to.deep.equal(NO_COUNTS);
   });
-
-  it('come together from nodes of an earlier version, too, which do not tell who only failed to pay', () => {
-    const { unpaid: _, ...clients } = { ...NO_COUNTS.clients, seen: 3, paid: 1 };
-    const told = addCounts(NO_COUNTS, countsOfFate('unknown', 'unpaid'));
-    const both = addCounts(told, JSON.parse(JSON.stringify({ ...NO_COUNTS, clients })));
-    expect(both.clients).to.deep.include({ seen: 3, paid: 1, unpaid: 1 });
-  });
 });

@@ -126,9 +126,7 @@ export const RolloutSchema = named(
         percent: percent('Of the clients'),
         trial: word('Names the trial'),
         since: epochMs('Start of the trial'),
-        stageSince: Type.Optional(
-          epochMs('Since when it decides for this percent, beside this active version'),
-        ),
+        stageSince: epochMs('Since when it decides for this percent, beside this active version'),
         guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
       }),
     ),
