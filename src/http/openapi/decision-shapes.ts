@@ -87,7 +87,7 @@ export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b
 export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
 
 export const DECISION_EXAMPLE = {
-  decisionId: 'gU2xN0cVq3b1T7mZk9Lw4q.1',
+  decisionId: 'gU2xN0cVq3b1T7mZk9Lw4q.1.mwq8lds0',
   seq: 1,
   at: AT_EXAMPLE,
   platform: 'shop',

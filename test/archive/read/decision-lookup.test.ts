@@ -4,7 +4,7 @@ import type { OrderFate } from '../../../src/archive/order-fate.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
-import { type ClientKey, clientKey, parseDecisionId } from '../../../src/client/client-key.ts';
+import { type ClientKey, clientKey, decisionId, parseDecisionId } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
@@ -55,7 +55,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
 
   it('are not found by the id of another client or by no id', async () => {
     const stranger = clientKey(platform, 'bob').hash;
-    for (const id of [`${stranger}.1`, `${client.hash}.99`, 'no id'])
+    for (const id of [decisionId(stranger, 1, T0), decisionId(client.hash, 99, T0), 'no id'])
       expect(await cold.decision(id, null)).to.deep.equal({ decision: null, unread: [] });
   });
 

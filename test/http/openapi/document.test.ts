@@ -293,7 +293,7 @@ const LINES_OF_ENTRIES = post(
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
-const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1';
+const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1.mwq8lds0';
 const THEN = `${NO_DECISION}/what-if?version=`;
 
 const VERSIONS = '/v1/platform/rules/versions';

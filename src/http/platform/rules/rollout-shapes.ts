@@ -192,6 +192,7 @@ export const ROLLOUT_EXAMPLE = {
     percent: 5,
     trial: `p2.v11@${AT_EXAMPLE}`,
     since: AT_EXAMPLE,
+    stageSince: AT_EXAMPLE,
     guardPoints: 2,
   },
   history: [
