@@ -26,16 +26,18 @@ export function meaning<const T extends string>(meanings: Readonly<Record<T, str
   });
 }
 
-/** One of some shapes that a member tells apart. Shapes are by the values of that member. */
+/** One of some named shapes that a member tells apart. Shapes are by the values of that member. */
 export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   member: string,
   shapes: T,
   description: string,
 ) {
+  // Without it a discriminator would mean the names of the shapes, not the values of the member.
+  const mapping = Object.entries(shapes).map(([value, one]) => [value, pointerTo(nameOf(one) ?? value)]);
   return Type.Unsafe<Static<T[keyof T]>>({
     description,
     oneOf: Object.values(shapes),
-    discriminator: { propertyName: member },
+    discriminator: { propertyName: member, mapping: Object.fromEntries(mapping) },
   });
 }
 
@@ -76,6 +78,11 @@ export function named<S extends TSchema>(name: string, schema: S): S {
 export function nameOf(schema: object): string | null {
   const name: unknown = Reflect.get(schema, NAME);
   return typeof name === 'string' ? name : null;
+}
+
+/** Where the API document keeps a shape of this name. */
+export function pointerTo(name: string): string {
+  return `#/components/schemas/${name}`;
 }
 
 /** What a shape describes, as nobody may change it. */

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { installed as installedTool } from '../generators/install.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 
@@ -62,7 +63,7 @@ function nodes(): readonly string[] {
 }
 
 /** Packs the folder as npm would publish it and unpacks it where a project keeps its packages. */
-function install(folder: string, project: string): void {
+function install(folder: string, project: string): string {
   const npm = spawnSync('npm', [
     'pack',
     '--silent',
@@ -76,12 +77,14 @@ function install(folder: string, project: string): void {
   mkdirSync(target, { recursive: true });
   const tarball = join(project, npm.stdout.toString().trim());
   expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]).status).to.equal(0);
+  return tarball;
 }
 
 describe('the built client', () => {
   let service: RunningService;
   let project: string;
   let installed: string;
+  let tarball: string;
   before(async () => {
     service = await startService();
     project = temporaryDirectory();
@@ -90,7 +93,7 @@ describe('the built client', () => {
     const script = join(ROOT, 'scripts', 'build-client.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, built]);
     expect(status, `${stdout}${stderr}`).to.equal(0);
-    install(built, project);
+    tarball = install(built, project);
   });
   after(() => service.stop());
 
@@ -131,6 +134,34 @@ describe('the built client', () => {
       expect(complaints(file, TYPED, '--target', 'es2022', '--types', '', ...options)).to.equal('');
     });
   }
+
+  for (const [module, resolution] of [
+    ['commonjs', 'node'],
+    ['node16', 'node16'],
+  ] as const) {
+    it(`is read by TypeScript 4.9 with the module resolution ${resolution}`, () => {
+      writeFileSync(join(project, 'old.ts'), TYPED);
+      const tsc = installedTool('typescript-4.9', 'bin', 'tsc');
+      const options = ['--target', 'es2021', '--module', module, '--moduleResolution', resolution];
+      const { stdout } = spawnSync(
+        process.execPath,
+        [tsc, ...STRICT, ...options, '--typeRoots', 'none', 'old.ts'],
+        {
+          cwd: project,
+        },
+      );
+      expect(stdout.toString()).to.equal('');
+    });
+  }
+
+  it('is a package in which publint and arethetypeswrong find nothing', () => {
+    const publint = installedTool('publint', 'src', 'cli.js');
+    const linted = spawnSync(process.execPath, [publint, '--strict', tarball]);
+    expect(linted.stdout.toString()).to.include('All good!');
+    const attw = installedTool('@arethetypeswrong', 'cli', 'dist', 'index.js');
+    const { status, stdout } = spawnSync(process.execPath, [attw, tarball]);
+    expect(status, stdout.toString()).to.equal(0);
+  });
 
   it("takes the project's own fetch and signals", () => {
     const types = join(project, 'node_modules', '@types', 'node');

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { nameOf } from '../../shapes.ts';
+import { nameOf, pointerTo } from '../../shapes.ts';
 
 /** A shape with a name, as a document points at it. */
 export interface Pointer {
@@ -19,7 +19,7 @@ export class Components {
   }
 
   pointerTo(name: string): Pointer {
-    return { $ref: `#/components/schemas/${name}` };
+    return { $ref: pointerTo(name) };
   }
 
   /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */

@@ -807,7 +807,15 @@ describe('the interface in the document for callers', () => {
       oneOf: ['GetNewAnswer', 'GetSameStickyAnswer', 'WaitAnswer', 'BlockAnswer'].map((name) => ({
         $ref: `#/components/schemas/${name}`,
       })),
-      discriminator: { propertyName: 'verdict' },
+      discriminator: {
+        propertyName: 'verdict',
+        mapping: {
+          GET_NEW: '#/components/schemas/GetNewAnswer',
+          GET_SAME_STICKY: '#/components/schemas/GetSameStickyAnswer',
+          WAIT: '#/components/schemas/WaitAnswer',
+          BLOCK: '#/components/schemas/BlockAnswer',
+        },
+      },
     });
     const always = ['verdict', 'reason', 'ruleVersion', 'isBot'];
     expect(required('GetNewAnswer')).to.have.members(always);
