@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { runCases } from '../../src/analysis/cases/cases.ts';
-import { diffRuleSets } from '../../src/analysis/diff/diff.ts';
+import { diffRuleSets } from '../../src/analysis/diff/differences.ts';
 import { explain } from '../../src/analysis/explain/explain.ts';
 import { prove } from '../../src/analysis/prove.ts';
 import { Simulation } from '../../src/analysis/simulation.ts';

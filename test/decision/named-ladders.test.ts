@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { diffRuleSets } from '../../src/analysis/diff/diff.ts';
+import { diffRuleSets } from '../../src/analysis/diff/differences.ts';
 import { explain } from '../../src/analysis/explain/explain.ts';
 import { Simulation } from '../../src/analysis/simulation.ts';
 import { rowOf } from '../../src/archive/rows.ts';

@@ -5,7 +5,8 @@ import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.
 import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
-import type { Decision } from '../../src/decision/decision.ts';
+import type { Decision, ScoreAnswer } from '../../src/decision/decision.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
 import { formatDuration } from '../../src/rules/duration.ts';
@@ -27,6 +28,8 @@ export interface Life {
   readonly rules: RuleSet;
   readonly platform: PlatformName;
   readonly happenings: readonly Happening[];
+  /** Who is held out of a rule; absent: nobody. */
+  readonly holdoutDraw?: HoldoutDraw;
 }
 
 /** A verdict of a life with the states around it. */
@@ -144,33 +147,32 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
 });
 
 /** Lets a life happen; gives its verdicts and how the client stands at the end. */
-export function live({ rules, platform, happenings }: Life): {
+export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS }: Life): {
   readonly verdicts: readonly LivedVerdict[];
+  readonly scores: readonly ScoreAnswer[];
   readonly state: ClientState;
   readonly now: number;
 } {
   const client = clientKey(platform, 'payer-1');
   const orders = new Map<string, string>();
   const verdicts: LivedVerdict[] = [];
+  const scores: ScoreAnswer[] = [];
   let state = UNKNOWN_CLIENT;
   let now = NOW;
   for (const happened of happenings) {
     now += happened.gapMs;
     switch (happened.kind) {
-      case 'score':
-        state = decideScore(
-          rules,
-          { client, state, sightings: happened.sightings, now },
-          happened.request,
-        ).nextState;
+      case 'score': {
+        const standing = { client, state, sightings: happened.sightings, holdoutDraw, now };
+        const { answer, nextState } = decideScore(rules, standing, happened.request);
+        scores.push(answer);
+        state = nextState;
         break;
+      }
       case 'verdict': {
         const before = state;
-        const { decision, nextState } = decideVerdict(
-          rules,
-          { client, state, sightings: happened.sightings, now },
-          happened.request,
-        );
+        const standing = { client, state, sightings: happened.sightings, holdoutDraw, now };
+        const { decision, nextState } = decideVerdict(rules, standing, happened.request);
         verdicts.push({ before, after: nextState, decision });
         state = nextState;
         break;
@@ -209,5 +211,5 @@ export function live({ rules, platform, happenings }: Life): {
         happened satisfies never;
     }
   }
-  return { verdicts, state, now };
+  return { verdicts, scores, state, now };
 }

@@ -9,7 +9,7 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { type RuleCoverage, RuleCoverages } from '../cases/rule-coverages.ts';
-import { type RuleDiff, RuleDiffs } from '../diff/rule-diffs.ts';
+import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';
 import { releaseObstacle, writeRelease } from './release-version.ts';

@@ -10,7 +10,7 @@ import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { RuleCoverage } from '../cases/rule-coverages.ts';
-import type { RuleDiff } from '../diff/rule-diffs.ts';
+import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import type { DeskWorks } from './desk-thread.ts';
 import type { Remark } from './examine.ts';

@@ -1,65 +1,168 @@
 import { isDeepStrictEqual } from 'node:util';
+import { platformName } from '../../client/client-key.ts';
+import { FACTS } from '../../facts/catalogue.ts';
+import type { FactValue } from '../../facts/fact.ts';
 import {
+  type Comparison,
   type Condition,
+  comparisonsIn,
   type FactRef,
   type FoldOf,
   factsNamed,
   foldCondition,
 } from '../../rules/condition.ts';
-import { definitionsOf } from '../../rules/proof/definitions.ts';
-import { type Knowledge, knowledgeOf, scoreRelation } from '../../rules/proof/relations.ts';
-import type { ParsedRules, Rule, SignalParams } from '../../rules/rule-set.ts';
-import { conditionText } from './text.ts';
+import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
+import { allOf, anyOf, compare, implies } from '../../rules/proof/facts-by-name.ts';
+import { relationRefs } from '../../rules/proof/propagate.ts';
+import { type Knowledge, knowledgeOf, type Moment } from '../../rules/proof/relations.ts';
+import {
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type SignalParams,
+  settingsOf,
+} from '../../rules/rule-set.ts';
+import { conditionText } from './condition-changes.ts';
+import { drawsTogether, withDraws } from './draws.ts';
 
 /** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
 export interface BothVersions {
+  readonly place: Place;
+  /** With the settings of the platform; a holdout is part of its rule's condition. */
   readonly before: ParsedRules;
-  /** What it concludes differently from the version before is a fact with another label here. */
+  /** The same; what it computes differently from the version before is a fact with another label here. */
   readonly after: ParsedRules;
   /** How a fact of the version after is called here. */
   readonly labelAfter: (label: string) => string;
-  /** What certainly holds at a verdict, on a platform that has nothing of its own. */
-  readonly knowledge: Knowledge;
-  /** The facts that conditions of either version compare, without what rules conclude. */
-  readonly asked: readonly FactRef[];
+  /** By labels of draws: when a rule that matches is skipped, and the record says so. */
+  readonly skippedBefore: ReadonlyMap<string, Condition>;
+  readonly skippedAfter: ReadonlyMap<string, Condition>;
+  /** Of all rules of both. */
+  readonly conditions: readonly Condition[];
+  readonly knowledge: (moment: Moment) => Knowledge;
+}
+
+/** Platforms for which each of two versions has the same settings. */
+export interface Place {
+  /** One of them; null: any that neither version names. */
+  readonly platform: string | null;
+  readonly is: Condition;
+  readonly before: PlatformSettings;
+  readonly after: PlatformSettings;
+}
+
+/** Every place where one of two versions has other settings than elsewhere, that of unnamed platforms first. */
+export function placesOf(before: ParsedRules, after: ParsedRules): readonly Place[] {
+  const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
+  const settingsFor = (name: string) => ({
+    before: settingsOf(before, name),
+    after: settingsOf(after, name),
+  });
+  const elsewhere = { before: before.settings, after: after.settings };
+  const apart = named.filter((name) => !isDeepStrictEqual(settingsFor(name), elsewhere));
+  const byName = apart.map((name) => ({
+    platform: name,
+    is: compare(PLATFORM, 'equal', name),
+    ...settingsFor(name),
+  }));
+  const unnamed = apart.length === 0 ? allOf() : compare(PLATFORM, 'notIn', apart);
+  return [{ platform: null, is: unnamed, ...elsewhere }, ...byName];
 }
 
 /**
  * Lays two versions over each other. What both compute alike is one fact; what they compute differently,
  * such as the payment score under another smoothing, gets a label of its own for the version after.
  */
-export function layOver(before: ParsedRules, after: ParsedRules): BothVersions {
-  const base = onAnyPlatform(before);
-  const apart = new FactsApart(` in ${after.version}`);
-  const own = apart.relabel(base, onAnyPlatform(after));
-  const facts = new Map([...base.facts, ...own.facts].map((ref) => [ref.label, ref]));
-  const settings = settingsOfBoth(before, after);
-  const shared = knowledgeOf({ ...base, facts: [...facts.values()], settings }, 'a verdict');
-  const defined = new Set(shared.definitions.map(({ of }) => of.label));
-  const definitions = definitionsOf(own).filter(({ of }) => !defined.has(of.label));
-  const relations = apart.has('paymentScore') ? [scoreRelation(own)] : [];
+export function layOver(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
+  const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
+  const is = withDraws({ ...after, settings: place.after, platforms: new Map() });
+  const apart = new FactsApart(after, place);
+  const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
-  const asked = factsNamed([...conditionsOf(before), ...conditionsOf(after)]);
+  const asked = comparisonsIn([...conditionsOf(was.rules), ...conditionsOf(is.rules)]);
+  const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
+  const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
+    const more = other.facts.filter(({ name }) => !apart.has(name));
+    return {
+      ...rules,
+      facts: [...new Map([...rules.facts, ...more].map((ref) => [ref.label, ref])).values()],
+    };
+  };
   return {
-    before: base,
+    place,
+    before: was.rules,
     after: own,
     labelAfter: (label) => labels.get(label) ?? label,
-    knowledge: {
-      conditions: shared.conditions,
-      relations: [...shared.relations, ...relations],
-      definitions: [...shared.definitions, ...definitions],
+    skippedBefore: was.skipped,
+    skippedAfter: new Map([...is.skipped].map(([label, when]) => [label, apart.condition(when)])),
+    conditions: [...conditionsOf(was.rules), ...conditionsOf(own)],
+    knowledge: (moment) => {
+      const shared = knowledgeOf(withFactsOf(was.rules, own), moment);
+      const ofAfter = knowledgeOf(withFactsOf(own, was.rules), moment);
+      const defined = new Set(shared.definitions.map(({ of }) => of.label));
+      return {
+        conditions: [
+          ...shared.conditions,
+          ...ofAfter.conditions.filter((condition) => apart.isIn(factsNamed([condition]))),
+          ...always,
+        ],
+        relations: [
+          ...shared.relations,
+          ...ofAfter.relations.filter((relation) => apart.isIn(relationRefs(relation))),
+        ],
+        definitions: [
+          ...shared.definitions,
+          ...ofAfter.definitions.filter(({ of }) => !defined.has(of.label)),
+        ],
+      };
     },
-    asked: asked.filter(({ fact }) => fact.kind !== 'concluded'),
   };
 }
+
+function conditionsOf({ groups, signals, verdicts }: ParsedRules): readonly Condition[] {
+  return [...groups.rules, ...signals.rules, ...verdicts.rules].map(({ condition }) => condition);
+}
+
+function catalogued(name: string): FactRef {
+  const fact = FACTS.get(name);
+  if (fact === undefined) throw new Error(`there is no fact "${name}"`);
+  return { label: name, name, fact, windowMs: 0, index: -1 };
+}
+
+const PLATFORM = catalogued('platform');
+const CURRENCY = catalogued('currency');
+const LADDER_LEVEL = catalogued('ladderLevel');
+const ATTEMPT_OPEN = compare(catalogued('attemptOpen'), 'equal', true);
+const CLOCKS = [catalogued('hourOfDay'), catalogued('dayOfWeek')];
+
+/** What follows from the platform's currency, which requests without one are in, as orders before them were. */
+const MONEY_FACTS = ['currency', 'distinctAmounts', 'attemptedAmount', 'paidAmount'];
+
+/** What is different once the ladder is forgotten. */
+const LADDER_FACTS = ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'waitServed', 'earlyRequests'];
+
+/** That the ladder stands at each of its levels. */
+const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =>
+  compare(LADDER_LEVEL, 'equal', level),
+);
+
+/** Often enough within a year to see every quarter of an hour at which clocks of two time zones differ. */
+const CLOCK_STEP_MS = 45 * 60_000;
+const CLOCK_YEAR = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2027, 0, 1) };
 
 /** The facts that the version after computes differently, as far as the files show it. */
 class FactsApart {
   readonly #suffix: string;
-  readonly #names = new Set<string>();
+  readonly #names: Set<string>;
 
-  constructor(suffix: string) {
-    this.#suffix = suffix;
+  constructor({ version }: ParsedRules, { before: was, after: is }: Place) {
+    this.#suffix = ` in ${version}`;
+    this.#names = new Set([
+      ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
+      ...(was.currency === is.currency ? [] : MONEY_FACTS),
+      ...(was.timeZone === is.timeZone ? [] : CLOCKS.map(({ name }) => name)),
+      ...(was.ladder.resetAfterMs === is.ladder.resetAfterMs ? [] : LADDER_FACTS),
+    ]);
   }
 
   has(name: string): boolean {
@@ -70,10 +173,13 @@ class FactsApart {
     return this.has(ref.name) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
   }
 
+  /** Whether one of these is a fact of the version after alone. */
+  isIn(refs: readonly FactRef[]): boolean {
+    return refs.some(({ label }) => label.endsWith(this.#suffix));
+  }
+
   /** The rules of the version after, in which each conclusion asks for those before it by their new labels. */
   relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
-    const [was, is] = [before.settings.smoothing, after.settings.smoothing];
-    if (was.prior !== is.prior || was.weight !== is.weight) this.#names.add('paymentScore');
     const groups = { ...after.groups, rules: after.groups.rules.map((rule) => this.#within(rule)) };
     if (ordered(before.groups) !== ordered(groups)) this.#names.add('clientGroup');
     const signals = this.#signals(before, after);
@@ -84,6 +190,56 @@ class FactsApart {
     if (this.has('botWeight') || before.signals.threshold !== signals.threshold) this.#names.add('isBot');
     const verdicts = { ...after.verdicts, rules: after.verdicts.rules.map((rule) => this.#within(rule)) };
     return { ...after, facts: after.facts.map((ref) => this.relabelled(ref)), groups, signals, verdicts };
+  }
+
+  condition(condition: Condition): Condition {
+    const relabelling: FoldOf<Condition> = {
+      group: (kind, conditions, { at }) => ({ kind, conditions, at }),
+      not: (part, { at }) => ({ kind: 'not', condition: part, at }),
+      reference: (name, part, { at }) => ({ kind: 'reference', name, condition: part, at }),
+      comparison: (comparison) => ({ ...comparison, fact: this.relabelled(comparison.fact) }),
+    };
+    return foldCondition(condition, relabelling);
+  }
+
+  /** How what the two versions compute differently hangs together, where it is compared. */
+  together({ before: was, after: is }: Place, asked: readonly Comparison[]): readonly Condition[] {
+    const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
+      allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
+    const known: Condition[] = [];
+    if (this.has('currency')) {
+      const own = compare(this.relabelled(CURRENCY), 'equal', is.currency);
+      const unnamed = allOf(compare(CURRENCY, 'equal', was.currency), own);
+      known.push(anyOf(unnamed, alike(asked, ['currency'])));
+    }
+    if (this.has('ladderLevel')) {
+      const resetsMs = Math.min(was.ladder.resetAfterMs, is.ladder.resetAfterMs);
+      const lately = compare(catalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
+      known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
+    }
+    const clocks = CLOCKS.filter(
+      ({ name }) => this.has(name) && asked.some(({ fact }) => fact.name === name),
+    );
+    if (clocks.length > 0) known.push(this.#shownBy(clocks, was.timeZone, is.timeZone));
+    return known;
+  }
+
+  #alike(one: Comparison): Condition {
+    const other = { ...one, fact: this.relabelled(one.fact) };
+    return allOf(implies(one, other), implies(other, one));
+  }
+
+  /** What clocks of two time zones show at the same moment. */
+  #shownBy(clocks: readonly FactRef[], was: string, is: string): Condition {
+    const shown = new Map<string, Condition>();
+    for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
+      const values = clocks.flatMap((ref) => [
+        compare(ref, 'equal', shows(ref, was, now)),
+        compare(this.relabelled(ref), 'equal', shows(ref, is, now)),
+      ]);
+      shown.set(values.map(({ value }) => value).join(), allOf(...values));
+    }
+    return anyOf(...shown.values());
   }
 
   /** A signal that matches in other cases than its namesake gets a name of its own. */
@@ -100,14 +256,12 @@ class FactsApart {
   }
 
   #within<Params>(rule: Rule<Params>): Rule<Params> {
-    const relabelling: FoldOf<Condition> = {
-      group: (kind, conditions, { at }) => ({ kind, conditions, at }),
-      not: (part, { at }) => ({ kind: 'not', condition: part, at }),
-      reference: (name, part, { at }) => ({ kind: 'reference', name, condition: part, at }),
-      comparison: (comparison) => ({ ...comparison, fact: this.relabelled(comparison.fact) }),
-    };
-    return { ...rule, condition: foldCondition(rule.condition, relabelling) };
+    return { ...rule, condition: this.condition(rule.condition) };
   }
+}
+
+function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
+  return fact.kind === 'circumstantial' ? fact.read({ platform: platformName('any'), timeZone, now }) : false;
 }
 
 /** Equal where two lists of groups conclude the same by their form. */
@@ -116,19 +270,4 @@ function ordered({ rules, otherwise }: ParsedRules['groups']): string {
     ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
     otherwise,
   ]);
-}
-
-function conditionsOf({ groups, signals, verdicts }: ParsedRules): readonly Condition[] {
-  return [...groups.rules, ...signals.rules, ...verdicts.rules].map(({ condition }) => condition);
-}
-
-/** What platforms have of their own is left out: examples are payers of a platform that has nothing. */
-function onAnyPlatform(rules: ParsedRules): ParsedRules {
-  return { ...rules, platforms: new Map() };
-}
-
-/** Only what both versions forget alike is a fact of both. */
-function settingsOfBoth({ settings }: ParsedRules, after: ParsedRules): ParsedRules['settings'] {
-  const resetAfterMs = Math.min(settings.ladder.resetAfterMs, after.settings.ladder.resetAfterMs);
-  return { ...settings, ladder: { ...settings.ladder, resetAfterMs } };
 }

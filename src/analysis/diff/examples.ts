@@ -1,27 +1,25 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import type { ClientGroup } from '../../client/client-group.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { FactValue } from '../../facts/fact.ts';
+import { factsNamed } from '../../rules/condition.ts';
 import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
-import type { RuleSet, Verdict } from '../../rules/rule-set.ts';
-import { type BothVersions, layOver } from './both-versions.ts';
-import { OrdinaryPayer } from './ordinary-payer.ts';
-import { type WayToDiffer, waysToDiffer, wayText } from './ways-to-differ.ts';
-
-/** What a rule set says to a payer with these facts. */
-export interface ExampleAnswer {
-  readonly verdict: Verdict;
-  readonly rule: string;
-  readonly clientGroup: ClientGroup;
-  readonly isBot: boolean;
-}
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { type AskedFor, type TwoAnswers, twoAnswers } from './answer.ts';
+import { type BothVersions, layOver, type Place, placesOf } from './both-versions.ts';
+import { OrdinaryPayer, type PayerFacts } from './ordinary-payer.ts';
+import { type WayToDiffer, waysBetween, waysToDiffer } from './ways-to-differ.ts';
 
 /** A payer whom two rule sets answer differently. */
-export interface DiffExample {
+export interface DiffExample extends TwoAnswers {
+  /** What is asked for: a verdict, or a score alone. */
+  readonly request: AskedFor;
   /** By label, only what rules ask and the difference needs; all others are as of an ordinary first request. */
   readonly facts: Readonly<Record<string, FactValue>>;
-  readonly before: ExampleAnswer;
-  readonly after: ExampleAnswer;
+}
+
+export interface DiffExamples {
+  readonly examples: readonly DiffExample[];
+  /** False when time or work was up before every way of differing was decided. */
+  readonly searched: boolean;
 }
 
 const EXAMPLES_MAX = 10;
@@ -29,19 +27,13 @@ const EXAMPLES_MAX = 10;
 const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_000_000 };
 
 /**
- * Payers whom two rule sets answer with another verdict, group or bot flag, one for each way of differing, the
- * simplest first. It is a proof where `searched` is true: nobody else is answered differently at once.
+ * Payers whom two rule sets answer differently, on any platform, one for each way of differing, the simplest first.
+ * It is a proof where `searched` is true: nobody else is answered differently, now or later.
  */
 export function diffExamples(before: RuleSet, after: RuleSet): DiffExamples {
   const search = new ExampleSearch(before, after);
   for (const _asked of search.run());
   return search.found();
-}
-
-export interface DiffExamples {
-  readonly examples: readonly DiffExample[];
-  /** False when time or work was up before every way of differing was decided. */
-  readonly searched: boolean;
 }
 
 /** How long requests may wait behind a search that runs beside them. */
@@ -72,9 +64,6 @@ export async function diffExamplesWithin(
 class ExampleSearch {
   readonly #before: RuleSet;
   readonly #after: RuleSet;
-  readonly #both: BothVersions;
-  readonly #reasoner: Reasoner;
-  readonly #payer: OrdinaryPayer;
   /** By the ways in which their payers are answered differently. */
   readonly #found = new Map<string, DiffExample>();
   readonly #shown = new Set<string>();
@@ -83,22 +72,17 @@ class ExampleSearch {
   constructor(before: RuleSet, after: RuleSet) {
     this.#before = before;
     this.#after = after;
-    this.#both = layOver(before, after);
-    this.#reasoner = new Reasoner(this.#both.knowledge, SEARCH_LIMITS);
-    this.#payer = new OrdinaryPayer(this.#both.asked, before.settings.currency, this.#reasoner);
   }
 
   /** Yields after every step, so that the caller may pause or stop. */
   *run(): Generator<void> {
-    const questions = [...waysToDiffer(this.#both)];
-    this.#reasoner.prepare(questions.flatMap(({ must, mustNot }) => [...must, ...mustNot]));
-    yield* this.#payer.settle();
-    for (const question of questions) {
-      yield;
-      if (this.#shown.has(question.way)) continue;
-      const { kind } = this.#reasoner.find(question.must, question.mustNot);
-      if (kind === 'undecided') this.#undecided = true;
-      if (kind === 'witness') yield* this.#show(question);
+    for (const place of placesOf(this.#before, this.#after)) {
+      const both = layOver(this.#before, this.#after, place);
+      const ways = [...waysToDiffer(both)];
+      for (const request of ['verdict', 'score'] as const) {
+        const asked = ways.filter(({ askedFor }) => askedFor === request);
+        if (asked.length > 0) yield* this.#ask(request, asked, both);
+      }
     }
   }
 
@@ -109,32 +93,46 @@ class ExampleSearch {
     return { examples, searched: !this.#undecided };
   }
 
-  *#show({ must, mustNot }: WayToDiffer): Generator<void> {
-    const facts = yield* this.#payer.nearest(must, mustNot);
-    const before = answer(this.#before, (label) => facts.get(label));
-    const after = answer(this.#after, (label) => facts.get(this.#both.labelAfter(label)));
-    const ways = waysOf(before, after);
+  *#ask(request: AskedFor, ways: readonly WayToDiffer[], both: BothVersions): Generator<void> {
+    // Groups and signals are also concluded for a score, which may be of a client whom nobody knows.
+    const knowledge = both.knowledge(request === 'verdict' ? 'a verdict' : 'any request');
+    const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
+    const conditions = ways.flatMap(({ must, mustNot }) => [...must, ...mustNot]);
+    reasoner.prepare(conditions);
+    const asked = factsNamed([...conditions, ...both.conditions]).filter(
+      ({ fact }) => fact.kind !== 'concluded',
+    );
+    const payer = new OrdinaryPayer(asked, both.place.before.currency, reasoner);
+    yield* payer.settle();
+    for (const { way, must, mustNot } of ways) {
+      yield;
+      if (this.#shown.has(way)) continue;
+      const { kind } = reasoner.find(must, mustNot);
+      if (kind === 'undecided') this.#undecided = true;
+      if (kind !== 'witness') continue;
+      const facts = yield* payer.nearest(must, mustNot);
+      const answers = this.#answers(request, facts, both);
+      // A payer who was found and is answered alike shows nothing.
+      if (answers.differsIn.length === 0) this.#undecided = true;
+      else this.#keep({ request, facts: told(payer.unlike(facts), both.place), ...answers }, both.place);
+    }
+  }
+
+  #keep(example: DiffExample, place: Place): void {
+    const ways = waysBetween(example, place);
     for (const way of ways) this.#shown.add(way);
-    if (ways.length > 0)
-      this.#found.set(ways.join('; '), { facts: this.#payer.unlike(facts), before, after });
+    this.#found.set(ways.join('; '), example);
+  }
+
+  #answers(request: AskedFor, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
+    return twoAnswers(
+      request,
+      { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },
+      { rules: this.#after, settings: place.after, factOf: (label) => facts.get(labelAfter(label)) },
+    );
   }
 }
 
-/** What the rules say, asked as live requests ask them. */
-function answer(rules: RuleSet, factOf: (label: string) => FactValue | undefined): ExampleAnswer {
-  const values = rules.facts.map(({ label }) => factOf(label) ?? false);
-  const { values: concluded, clientGroup, isBot } = conclude(rules, values, false);
-  const { rule, params } = verdictRule(rules, concluded);
-  return { verdict: params.verdict, rule, clientGroup, isBot };
-}
-
-/** How two answers differ, as `waysToDiffer` names it. */
-function waysOf(before: ExampleAnswer, after: ExampleAnswer): readonly string[] {
-  return [
-    ...(before.verdict === after.verdict ? [] : [wayText('verdict', before.rule, after.rule)]),
-    ...(before.clientGroup === after.clientGroup
-      ? []
-      : [wayText('group', before.clientGroup, after.clientGroup)]),
-    ...(before.isBot === after.isBot ? [] : [wayText('bot', String(before.isBot), String(after.isBot))]),
-  ];
+function told(facts: DiffExample['facts'], { platform }: Place): DiffExample['facts'] {
+  return platform === null ? facts : { platform, ...facts };
 }

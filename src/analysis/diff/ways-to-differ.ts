@@ -1,62 +1,218 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { climb, levelsOf, NO_ATTEMPTS } from '../../client/ladder.ts';
+import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
-import type { Condition } from '../../rules/condition.ts';
-import { compare } from '../../rules/proof/facts-by-name.ts';
-import type { ParsedRules, Rule } from '../../rules/rule-set.ts';
-import type { BothVersions } from './both-versions.ts';
-import { conditionText } from './text.ts';
+import type { Condition, FactRef } from '../../rules/condition.ts';
+import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
+import { allOf, anyOf, compare, FactsByName, not } from '../../rules/proof/facts-by-name.ts';
+import type { ParsedRules, Rule, VerdictParams } from '../../rules/rule-set.ts';
+import { type AskedFor, limitsOf, type TwoAnswers } from './answer.ts';
+import type { BothVersions, Place } from './both-versions.ts';
+import { conditionText } from './condition-changes.ts';
 
 /** Whether there is a payer who is answered differently in one way. */
 export interface WayToDiffer {
-  /** `wayText` of what the two versions say. */
+  /** One of `waysBetween` the two answers. */
   readonly way: string;
+  readonly askedFor: AskedFor;
   readonly must: readonly Condition[];
   readonly mustNot: readonly Condition[];
 }
 
-/** Names one way of being answered differently. */
-export function wayText(what: 'verdict' | 'group' | 'bot', before: string, after: string): string {
-  return `${what} ${before} -> ${after}`;
+/** Names the ways in which two answers differ on a platform. */
+export function waysBetween(
+  { before: was, after: is, differsIn }: TwoAnswers,
+  { platform }: Place,
+): readonly string[] {
+  const differs = new Set<string>(differsIn);
+  const isElsewhere = !differs.has('verdict') && (differs.has('wait') || differs.has('ladder'));
+  return [
+    ...(differs.has('verdict') ? [verdictWay(was.rule ?? '', is.rule ?? '', null)] : []),
+    ...(isElsewhere ? [verdictWay(was.rule ?? '', is.rule ?? '', platform)] : []),
+    ...(differs.has('group') ? [groupWay(was.clientGroup, is.clientGroup)] : []),
+    ...(differs.has('bot flag') ? [botWay(was.isBot)] : []),
+    ...(differs.has('score') ? [scoreWay(platform)] : []),
+    ...(differs.has('limits') ? [limitsWay(was.clientGroup, platform)] : []),
+    ...[...new Set(was.heldOut).symmetricDifference(new Set(is.heldOut))],
+  ];
 }
 
+/** What follows from settings is another way on another platform; the others are the same everywhere. */
+const on = (platform: string | null) => (platform === null ? '' : ` on ${platform}`);
+const verdictWay = (was: string, is: string, platform: string | null) =>
+  `verdict ${was} -> ${is}${on(platform)}`;
+const groupWay = (was: string, is: string) => `group ${was} -> ${is}`;
+const botWay = (was: boolean) => `bot ${was}`;
+const limitsWay = (group: string, platform: string | null) => `limits ${group}${on(platform)}`;
+const scoreWay = (platform: string | null) => `score${on(platform)}`;
+
 /**
- * Every way in which two versions may answer one payer differently: by another rule with another verdict,
- * in another group, as a bot or not.
+ * Every way in which two versions may answer one payer differently. An answer also leaves the client where the
+ * ladder has it then; where no answer differs, that does not either, so later answers are alike, too.
  */
-export function* waysToDiffer({ before, after }: BothVersions): Generator<WayToDiffer> {
-  yield* questions(
-    firstMatches(before.verdicts.rules, ({ verdict }) => verdict, before.verdicts.otherwise.verdict),
-    firstMatches(after.verdicts.rules, ({ verdict }) => verdict, after.verdicts.otherwise.verdict),
-    (was, is) => wayText('verdict', was.name, is.name),
-  );
-  yield* questions(
-    firstMatches(before.groups.rules, ({ group }) => group, before.groups.otherwise),
-    firstMatches(after.groups.rules, ({ group }) => group, after.groups.otherwise),
-    (was, is) => wayText('group', was.gives, is.gives),
-  );
-  for (const wasBot of [false, true]) {
-    const must = [botIs(before, wasBot), botIs(after, !wasBot)];
-    yield { way: wayText('bot', String(wasBot), String(!wasBot)), must, mustNot: [] };
+export function* waysToDiffer(both: BothVersions): Generator<WayToDiffer> {
+  yield* verdictWays(both);
+  yield* drawWays(both);
+  yield* groupWays(both, 'verdict');
+  yield* botWays(both, 'verdict');
+  yield* groupWays(both, 'score');
+  yield* botWays(both, 'score');
+  yield* scoreWays(both);
+  yield* limitWays(both);
+}
+
+function* verdictWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  const differs = verdictsDiffer(before, after);
+  for (const was of firstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
+    for (const is of firstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
+      if (excludes(was, is) || excludes(is, was)) continue;
+      const when = differs(was.gives, is.gives);
+      if (when === null) continue;
+      yield {
+        way: verdictWay(was.name, is.name, was.gives.verdict === is.gives.verdict ? place.platform : null),
+        askedFor: 'verdict',
+        must: [...was.must, ...is.must, when],
+        mustNot: [...was.mustNot, ...is.mustNot],
+      };
+    }
   }
+}
+
+/** When two verdicts differ, or leave the client elsewhere on the ladder; null: never. */
+function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
+  const [was, is] = [ladderFacts(before), ladderFacts(after)];
+  const levels = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) => level);
+  // Facts of one label are one fact; otherwise one of the two versions may have forgotten the ladder.
+  const pairs =
+    was.level.label === is.level.label
+      ? levels.map((level) => [level, level] as const)
+      : levels.flatMap(
+          (level) =>
+            [
+              [level, level],
+              [level, 0],
+              [0, level],
+            ] as const,
+        );
+  const at = ([one, other]: readonly [number, number]) =>
+    allOf(compare(was.level, 'equal', one), compare(is.level, 'equal', other));
+  const climbs = ({ settings }: ParsedRules, { ladder }: VerdictParams, level: number) =>
+    climb({ ...NO_ATTEMPTS, level }, levelsOf(settings.ladder, ladder), 0, 0);
+  const waitsDiffer = (one: VerdictParams, other: VerdictParams) =>
+    pairs.flatMap((pair) => {
+      const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
+      if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
+      if (a.waitUntil === b.waitUntil) return [];
+      // What is left of a longer wait hides both.
+      const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
+      return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
+    });
+  const forgotten = pairs.filter(([one, other]) => one !== other).map(at);
+  const openApart = [allOf(was.open, not(is.open)), allOf(is.open, not(was.open))];
+  return (one: VerdictParams, other: VerdictParams): Condition | null => {
+    if (one.verdict !== other.verdict || one.ladder !== other.ladder) return allOf();
+    const when = one.verdict === 'WAIT' ? waitsDiffer(one, other) : forgotten;
+    const left = one.verdict === 'BLOCK' && forgotten.length > 0 ? openApart : [];
+    return when.length + left.length === 0 ? null : anyOf(...when, ...left);
+  };
+}
+
+function ladderFacts({ facts }: ParsedRules) {
+  const known = new FactsByName(facts);
+  return {
+    level: known.plain('ladderLevel'),
+    remaining: known.plain('waitRemainingSeconds'),
+    open: known.is('attemptOpen', true),
+  };
+}
+
+/** A rule that matches is skipped by one version and not by the other. */
+function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
+  for (const way of new Set([...skippedBefore.keys(), ...skippedAfter.keys()])) {
+    const [was, is] = [skippedBefore.get(way) ?? anyOf(), skippedAfter.get(way) ?? anyOf()];
+    if (conditionText(was) === conditionText(is)) continue;
+    yield { way, askedFor: 'verdict', must: [was], mustNot: [is] };
+    yield { way, askedFor: 'verdict', must: [is], mustNot: [was] };
+  }
+}
+
+function* groupWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [concluded(before, 'clientGroup'), concluded(after, 'clientGroup')];
+  if (was.label === is.label) return;
+  for (const one of CLIENT_GROUPS) {
+    for (const other of CLIENT_GROUPS) {
+      if (one === other) continue;
+      const must = [compare(was, 'equal', one), compare(is, 'equal', other)];
+      yield { way: groupWay(one, other), askedFor, must, mustNot: [] };
+    }
+  }
+}
+
+function* botWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [concluded(before, 'isBot'), concluded(after, 'isBot')];
+  if (was.label === is.label) return;
+  for (const wasBot of [false, true]) {
+    const must = [compare(was, 'equal', wasBot), compare(is, 'equal', !wasBot)];
+    yield { way: botWay(wasBot), askedFor, must, mustNot: [] };
+  }
+}
+
+/** Another smoothing gives another score after the first few orders, or where these tell nothing, perhaps later. */
+function* scoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  const [was, is] = [before.settings.smoothing, after.settings.smoothing];
+  if (isDeepStrictEqual(was, is)) return;
+  const known = new FactsByName(before.facts);
+  const counts = firstOrdersScoredApart(was, is);
+  const must =
+    counts === null
+      ? [known.above('finalCount', 0)]
+      : [known.is('paidCount', counts.paid), known.is('unpaidCount', counts.unpaid)];
+  yield { way: scoreWay(place.platform), askedFor: 'score', must, mustNot: [] };
+}
+
+const ORDERS_TRIED_MAX = 50;
+
+function firstOrdersScoredApart(was: Smoothing, is: Smoothing) {
+  for (let final = 1; final <= ORDERS_TRIED_MAX; final++) {
+    for (let paid = final; paid >= 0; paid--) {
+      if (paymentScore(paid, final, was) !== paymentScore(paid, final, is))
+        return { paid, unpaid: final - paid };
+    }
+  }
+  return null;
+}
+
+function* limitWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  for (const group of CLIENT_GROUPS) {
+    const [was, is] = [before, after].map((rules) => limitsOf(rules, rules.settings, group));
+    if (isDeepStrictEqual(was, is)) continue;
+    const must = [before, after].map((rules) => compare(concluded(rules, 'clientGroup'), 'equal', group));
+    yield { way: limitsWay(group, place.platform), askedFor: 'score', must, mustNot: [] };
+  }
+}
+
+function concluded({ facts }: ParsedRules, name: string): FactRef {
+  return new FactsByName(facts).plain(name);
 }
 
 /** A rule, or `otherwise`, that is the first to match: when it matches and none before it does. */
 interface FirstMatch {
   readonly name: string;
-  readonly gives: string;
+  readonly gives: VerdictParams;
   readonly must: readonly Condition[];
   readonly mustNot: readonly Condition[];
 }
 
-function firstMatches<Params>(
-  rules: readonly Rule<Params>[],
-  gives: (params: Params) => string,
-  otherwise: string,
+function firstMatches(
+  rules: readonly Rule<VerdictParams>[],
+  otherwise: VerdictParams,
 ): readonly FirstMatch[] {
   const conditions = rules.map(({ condition }) => condition);
   return [
     ...rules.map(({ name, condition, params }, index) => ({
       name,
-      gives: gives(params),
+      gives: params,
       must: [condition],
       mustNot: conditions.slice(0, index),
     })),
@@ -64,27 +220,8 @@ function firstMatches<Params>(
   ];
 }
 
-function* questions(
-  before: readonly FirstMatch[],
-  after: readonly FirstMatch[],
-  way: (was: FirstMatch, is: FirstMatch) => string,
-): Generator<WayToDiffer> {
-  for (const was of before) {
-    for (const is of after) {
-      if (was.gives === is.gives || excludes(was, is) || excludes(is, was)) continue;
-      yield { way: way(was, is), must: [...was.must, ...is.must], mustNot: [...was.mustNot, ...is.mustNot] };
-    }
-  }
-}
-
 /** What one demands is among what the other rules out: so it mostly is between versions that differ in little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
   const texts = new Set(mustNot.map(conditionText));
   return must.some((condition) => texts.has(conditionText(condition)));
-}
-
-function botIs({ facts }: ParsedRules, wanted: boolean): Condition {
-  const isBot = facts.find(({ name }) => name === 'isBot');
-  if (isBot === undefined) throw new Error('every rule set has the fact isBot');
-  return compare(isBot, 'equal', wanted);
 }

@@ -47,7 +47,7 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
     {
       of: isBot,
       conditions: [
-        implies(facts.is('isBot', true), reached),
+        implies(facts.is('isBot', true), allOf(reached, facts.is('isNewClient', false))),
         implies(allOf(reached, facts.is('isNewClient', false)), facts.is('isBot', true)),
       ],
       relations: [],

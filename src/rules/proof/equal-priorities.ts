@@ -1,6 +1,6 @@
 import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
-import { type ParsedRules, type Rule, withoutHoldout } from '../rule-set.ts';
+import { type ParsedRules, type Rule, type VerdictParams, withoutHoldout } from '../rule-set.ts';
 import { type Example, exampleOf, formatExample } from './example.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
 import { type KnownRules, knowledgeOf } from './relations.ts';
@@ -27,8 +27,8 @@ function sameGroup(a: { readonly group: string }, b: { readonly group: string })
   return a.group === b.group;
 }
 
-function sameVerdict(a: { readonly verdict: string }, b: { readonly verdict: string }): boolean {
-  return a.verdict === b.verdict;
+function sameVerdict(a: VerdictParams, b: VerdictParams): boolean {
+  return a.verdict === b.verdict && a.ladder === b.ladder;
 }
 
 function unclear<Params>(

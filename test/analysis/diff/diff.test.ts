@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { diffRuleSets } from '../../../src/analysis/diff/diff.ts';
+import { diffRuleSets } from '../../../src/analysis/diff/differences.ts';
 import { diffExamples, diffExamplesWithin } from '../../../src/analysis/diff/examples.ts';
 import { type Edit, Workplace } from '../../evidence/backtest/backtest-history.ts';
 
@@ -186,9 +186,9 @@ describe('the difference between two rule sets', () => {
     });
     const [example] = diffExamples(before, after).examples;
     expect(example?.facts['waitRemainingSeconds']).to.be.oneOf([1, 2]);
-    expect([example?.before, example?.after]).to.deep.equal([
-      { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
-      { verdict: 'GET_NEW', rule: 'otherwise', clientGroup: 'NEW', isBot: false },
+    expect([example?.before.text, example?.after.text]).to.deep.equal([
+      'WAIT 300 s by asked-too-early, NEW, no bot',
+      'GET_NEW by otherwise, NEW, no bot',
     ]);
   });
 
@@ -266,8 +266,12 @@ describe('the difference between two rule sets', () => {
     });
     const { examples } = diffExamples(before, after);
     expect(
-      examples.map((example) => [example.facts, example.before.clientGroup, example.after.clientGroup]),
-    ).to.deep.equal([[{ paidCount: 3, paymentScore: 0.9412 }, 'TRUSTED', 'PAYING']]);
+      examples.map((example) => [example.facts, example.before.text, example.after.text]),
+    ).to.deep.include([
+      { paidCount: 3, paymentScore: 0.9412, [`paymentScore in ${after.version}`]: 0.75 },
+      'GET_NEW by otherwise, TRUSTED, no bot, score 0.9412',
+      'GET_NEW by otherwise, PAYING, no bot, score 0.7500',
+    ]);
   });
 
   it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {

@@ -27,10 +27,10 @@ describe('rules diff', () => {
     const { code, stdout } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v12');
     expect(code).to.equal(1);
     expect(stdout.split('\n').slice(0, 7)).to.deep.equal([
-      'Bot signals (bot-signals.yaml)',
+      'bot-signals',
       '  no-javascript: weight 3 -> 4',
       '',
-      'Answered differently, for example (facts not named are those of an ordinary first request)',
+      'Answered differently, for example (facts not named are those of an ordinary first request). Not everything could be decided, so there may be others.',
       '  1. jsOk = false',
       '     p2.v10  GET_NEW by otherwise, NEW, no bot',
       '     p2.v12  BLOCK by bot-blocked, NEW, a bot',
@@ -41,7 +41,9 @@ describe('rules diff', () => {
     const { code, stdout } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v12', '--json');
     expect(code).to.equal(1);
     const printed = JSON.parse(stdout);
-    expect(Object.keys(printed)).to.deep.equal(['before', 'after', 'differences', 'examples']);
+    expect(Object.keys(printed)).to.deep.equal([
+      ...['before', 'after', 'differences', 'examples', 'searched', 'note'],
+    ]);
     expect(printed.differences).to.deep.equal([
       { part: 'bot-signals', name: 'no-javascript', kind: 'changed', text: 'no-javascript: weight 3 -> 4' },
     ]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Static } from 'typebox';
-import type { RuleDiff } from '../../../src/analysis/diff/rule-diffs.ts';
+import type { RuleDiff } from '../../../src/analysis/diff/rule-diff.ts';
 import type { Explanation, RulesAccount } from '../../../src/analysis/explain/explain.ts';
 import type { OutcomeEffect } from '../../../src/client/changes.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';

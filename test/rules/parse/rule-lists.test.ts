@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { diffRuleSets } from '../../../src/analysis/diff/diff.ts';
+import { diffRuleSets } from '../../../src/analysis/diff/differences.ts';
 import { prove } from '../../../src/analysis/prove.ts';
 import { seenText } from '../../../src/rules/condition-text.ts';
 import { traceCondition } from '../../../src/rules/evaluate/trace.ts';

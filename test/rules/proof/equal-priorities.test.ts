@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ParseResult, parse } from '../../../src/rules/parse/parse.ts';
-import { editedFiles, SOUND_VERSION, whole } from '../../rule-fixtures/sound-rules.ts';
+import { editedFiles, problemsOf, SOUND_VERSION, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 
 /** How many rules a file may hold. */
 const RULES = 500;
@@ -30,6 +30,18 @@ const byMethod = (n: number) => `{ all: [{ fact: method, operator: equal, value:
 /** Counts over five hundred windows, every longer one at least as high: each question alone is hard. */
 const byWindow = (n: number) =>
   `{ all: [{ fact: verdicts, params: { window: ${n + 1}s }, operator: greaterThan, value: ${n % 60} }] }`;
+
+describe('two rules of equal priority', () => {
+  it('are refused when they wait on different ladders', () => {
+    const rule = (name: string, ladder: string) =>
+      `  - { name: ${name}, priority: 85, conditions: { all: [{ fact: amount, operator: equal, value: 7 }] }, event: { type: verdict, params: { verdict: WAIT, ${ladder}reason: "R" } } }\n`;
+    const problems = problemsOf({
+      'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { patient: [2m, 10m] }'),
+      'verdicts.yaml': swap('rules:\n', `rules:\n${rule('one', '')}${rule('other', 'ladder: patient, ')}`),
+    });
+    expect(problems.join()).to.contain('"other" and "one" (line 5) both have priority 85');
+  });
+});
 
 describe('many rules of equal priority', () => {
   it('are sound when no two of them can match together', () => {

@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
-import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/rule-difference.ts';
+import { ANSWER_MEMBERS, ASKED_FOR } from '../../../analysis/diff/answer.ts';
+import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/differences.ts';
 import { clientGroup } from '../../../client/client-group.ts';
 import { isBot } from '../../../decision/decision.ts';
 import { factValue } from '../../../facts/fact.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion, verdict } from '../../../rules/rule-set.ts';
-import { choice, list, named, shape, word, yesNo } from '../../../shapes.ts';
+import { choice, count, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { Parameter } from '../../operation/parameters.ts';
 import { BAD_VERSION, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from './rule-version.ts';
@@ -16,11 +17,18 @@ export interface RuleDiffParts {
   readonly desk: RuleDesk;
 }
 
-const ExampleAnswerSchema = shape('What a version answers', {
-  verdict,
-  rule: word('That gave it'),
+const AnswerSchema = shape('What a version answers', {
+  verdict: nullable(verdict),
+  rule: nullable(word('That gave the verdict; null of a score')),
+  waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
+  ladder: nullable(word('Where the client stands on it afterwards; null of a score')),
+  requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
   clientGroup,
   isBot,
+  paymentScore: word('As scores and records have it'),
+  payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
+  heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
+  text: word('All of this, for people'),
 });
 
 export const RuleDiffSchema = named(
@@ -39,20 +47,30 @@ export const RuleDiffSchema = named(
     ),
     examples: list(
       shape('A payer whom the two answer differently', {
+        request: choice(ASKED_FOR, 'What is asked for'),
+        differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
         facts: Type.Record(Type.String(), factValue, {
           description: 'By label; those not named are as of an ordinary first request',
         }),
-        before: ExampleAnswerSchema,
-        after: ExampleAnswerSchema,
+        before: AnswerSchema,
+        after: AnswerSchema,
       }),
-      'One for each way of differing at once, ten at most. Found by search: none does not prove that there is none',
+      'One for each way of differing, ten at most, the simplest first',
     ),
-    searched: yesNo('False: time was up before everything was tried, so there may be further examples'),
+    searched: yesNo(
+      'True: everything was tried, so without examples nobody is answered differently, now or later',
+    ),
+    note: word('For people: what the examples are, or that there are none'),
   }),
 );
 
 const BEFORE = versionParameter('before', 'The version to start from');
 const AFTER = versionParameter('after', 'The version that changes it');
+
+const EXAMPLE_ANSWER = {
+  ...{ requisite: false, clientGroup: 'NEW', isBot: false },
+  ...{ paymentScore: '0.5000', payLimitValue: null, heldOut: [] },
+} as const;
 
 export const DIFF_EXAMPLE = {
   before: 'p2.v10',
@@ -67,12 +85,29 @@ export const DIFF_EXAMPLE = {
   ],
   examples: [
     {
-      facts: { waitRemainingSeconds: 1 },
-      before: { verdict: 'WAIT', rule: 'asked-too-early', clientGroup: 'NEW', isBot: false },
-      after: { verdict: 'GET_NEW', rule: 'otherwise', clientGroup: 'NEW', isBot: false },
+      request: 'verdict',
+      differsIn: ['verdict', 'wait', 'ladder'],
+      facts: { waitRemainingSeconds: 1, ladderLevel: 1 },
+      before: {
+        ...EXAMPLE_ANSWER,
+        verdict: 'WAIT',
+        rule: 'asked-too-early',
+        waitSeconds: 300,
+        ladder: 'level 2',
+        text: 'WAIT 300 s by asked-too-early, NEW, no bot, level 2',
+      },
+      after: {
+        ...EXAMPLE_ANSWER,
+        verdict: 'GET_NEW',
+        rule: 'otherwise',
+        waitSeconds: null,
+        ladder: 'level 1 with an attempt open',
+        text: 'GET_NEW by otherwise, NEW, no bot, level 1 with an attempt open',
+      },
     },
   ],
   searched: true,
+  note: 'Answered differently, for example (facts not named are those of an ordinary first request).',
 } as const;
 
 export const compareRuleFolders = operation({
@@ -81,7 +116,7 @@ export const compareRuleFolders = operation({
   operationId: 'compareRuleFolders',
   summary: 'In what two versions differ',
   description:
-    'By meaning, with payers whom the two answer differently at once: as the command `rules diff` shows them. The search for these is ended after some seconds.',
+    'By meaning, with payers whom the two answer differently: as the command `rules diff` shows them. The search for these is ended after some seconds.',
   tag: 'Rules',
   grant: 'rules',
   parameters: [BEFORE, AFTER],

@@ -14,7 +14,7 @@ describeConsole("the console's page Rules", (tab) => {
     await tab.page.getByRole('status').getByText('ladder level 1: 30s → 40s').waitFor();
     await tab.page.getByText('waitRemainingSeconds = 1', { exact: true }).first().waitFor();
     expect(await tab.page.locator('.examples > li').first().textContent()).to.match(
-      /p2\.v10 .*WAIT asked-too-early .*p2\.v11 .*GET_NEW otherwise/s,
+      /p2\.v10.*WAIT .* by asked-too-early.*p2\.v11.*GET_NEW by otherwise/s,
     );
   });
 
