@@ -1,4 +1,4 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */
@@ -44,8 +44,6 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
 export const word = (description: string) => Type.String({ description });
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
-export const epochMs = (description: string) =>
-  Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 /** The one value that a member has, which tells shapes apart. */
 export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
@@ -63,8 +61,27 @@ export function shape<P extends TProperties>(description: string, properties: P)
   return Type.Object(properties, { description });
 }
 
+/** The names of the members of a shape, in its order. */
+export function membersOf<P extends TProperties>({ properties }: TObject<P>): readonly (string & keyof P)[] {
+  return Object.keys(properties).filter((name): name is string & keyof P => Object.hasOwn(properties, name));
+}
+
 export function list<S extends TSchema>(schema: S, description: string) {
   return Type.Array(schema, { description });
+}
+
+const MOMENT = Symbol('what happens at a moment');
+
+/** A moment in milliseconds since 1970. */
+export function epochMs(description: string) {
+  const schema = Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
+  return Object.assign(schema, { [MOMENT]: description });
+}
+
+/** What happens at a moment that `epochMs` describes; null for what is no moment. */
+export function momentOf(schema: object): string | null {
+  const description: unknown = Reflect.get(schema, MOMENT);
+  return typeof description === 'string' ? description : null;
 }
 
 const NAME = Symbol('name of a shape');

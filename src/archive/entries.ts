@@ -1,20 +1,12 @@
 import { CLIENT_GROUPS, type ClientGroup } from '../client/client-group.ts';
 import { clientKey, decisionId, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { OVERRIDE_GROUPS } from '../client/client-state.ts';
-import type { Ladder } from '../client/ladder.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../client/order.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { FactValue } from '../facts/fact.ts';
-import { isRuleVersion, VERDICTS } from '../rules/rule-set.ts';
 import type { JournalEntry } from '../state/store.ts';
 import { type DuckRow, flagOf, numberOf, textOf, textsOf } from './duck.ts';
-import { factLabel } from './rows.ts';
-import type { TableName } from './tables.ts';
-
-/** A row of the archive is not what was put into it; the message names the column. */
-class RowDamaged extends Error {
-  override readonly name = 'RowDamaged';
-}
+import { RowDamaged } from './record-columns.ts';
+import { DECISION, type TableName } from './tables.ts';
 
 /** The journal entry that a row keeps; null for a row that is none (of an erasure). */
 export function entryOf(table: TableName, row: DuckRow): JournalEntry | null {
@@ -47,68 +39,9 @@ export function entryOf(table: TableName, row: DuckRow): JournalEntry | null {
 
 /** The decision that a row of `decisions` keeps. */
 export function decisionOf(row: DuckRow): Decision {
-  const platform = platformOf(row);
-  const clientIdKey = need(row, 'client_id_key');
-  const seq = needNumber(row, 'seq');
-  const at = needNumber(row, 'decided_at');
-  const ruleVersion = need(row, 'rule_version');
-  if (!isRuleVersion(ruleVersion)) throw new RowDamaged(`rule_version is "${ruleVersion}"`);
-  const waitSeconds = numberOf(row['wait_seconds']);
-  const stickyRequisiteRef = textOf(row['sticky_requisite_ref']);
-  const ladder = textOf(row['ladder']);
-  const waitFloorMs = numberOf(row['wait_floor_ms']);
-  const heldOut = textsOf(row['held_out']);
-  const shares = textsOf(row['held_out_share']) ?? [];
-  return {
-    decisionId: decisionId(clientKey(platform, clientIdKey).hash, seq, at),
-    seq,
-    at,
-    platform,
-    sellPointKey: need(row, 'sell_point_key'),
-    clientIdKey,
-    orderRef: need(row, 'order_ref'),
-    requestId: need(row, 'request_id'),
-    ruleVersion,
-    digest: need(row, 'digest'),
-    arm: oneOf(['active', 'candidate'] as const, row, 'arm'),
-    verdict: oneOf(VERDICTS, row, 'verdict'),
-    ...(waitSeconds === null ? {} : { waitSeconds }),
-    ...(ladder === null ? {} : { ladder }),
-    ...(waitFloorMs === null ? {} : { waitFloorMs }),
-    ...(stickyRequisiteRef === null ? {} : { stickyRequisiteRef }),
-    reason: need(row, 'reason'),
-    isBot: needFlag(row, 'is_bot'),
-    clientGroup: groupOf(row),
-    paymentScore: need(row, 'payment_score'),
-    rule: need(row, 'rule'),
-    signals: textsOf(row['signals']) ?? [],
-    facts: factsOf(row),
-    ...(heldOut === null
-      ? {}
-      : { holdout: heldOut.map((rule, place) => ({ rule, share: Number(shares[place]) })) }),
-    ladderBefore: ladderOf(row, 'ladder_before'),
-    ladderAfter: ladderOf(row, 'ladder_after'),
-  };
-}
-
-function factsOf(row: DuckRow): Readonly<Record<string, FactValue>> {
-  const facts: Record<string, FactValue> = {};
-  for (const [column, cell] of Object.entries(row)) {
-    const label = factLabel(column);
-    const value = typeof cell === 'bigint' ? Number(cell) : cell;
-    if (label === null) continue;
-    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string')
-      facts[label] = value;
-  }
-  return facts;
-}
-
-function ladderOf(row: DuckRow, name: string): Ladder {
-  return {
-    level: needNumber(row, `${name}_level`),
-    attemptOpen: needFlag(row, `${name}_attempt_open`),
-    waitUntil: numberOf(row[`${name}_wait_until`]),
-  };
+  const recorded = DECISION.read(row);
+  const { hash } = clientKey(recorded.platform, recorded.clientIdKey);
+  return { decisionId: decisionId(hash, recorded.seq, recorded.at), ...recorded };
 }
 
 interface Base {

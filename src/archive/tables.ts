@@ -1,22 +1,6 @@
+import { RecordedDecisionSchema } from '../decision/decision.ts';
 import { quoteName } from './duck.ts';
-
-/** A column as Parquet keeps it and as people read it. */
-export interface Column {
-  readonly name: string;
-  /** DuckDB's name of the type. */
-  readonly type: ColumnType;
-  readonly description: string;
-}
-
-export type ColumnType =
-  | 'VARCHAR'
-  | 'VARCHAR[]'
-  | 'BOOLEAN'
-  | 'BIGINT'
-  | 'UBIGINT'
-  | 'DOUBLE'
-  /** Epoch ms on the way in, a UTC time stamp in the file. */
-  | 'TIMESTAMP_MS';
+import { type Column, RecordColumns } from './record-columns.ts';
 
 export interface Table {
   readonly description: string;
@@ -34,20 +18,17 @@ const integer = (name: string, description: string): Column => ({ name, type: 'B
 const time = (name: string, description: string): Column => ({ name, type: 'TIMESTAMP_MS', description });
 
 const PLATFORM = text('platform', 'The tenant');
+const CLIENT_HASH: Column = {
+  name: 'client_hash',
+  type: 'UBIGINT',
+  description: 'The first 64 bits of the sha256 of platform, "/" and client_id_key',
+};
 const CLIENT: readonly Column[] = [
-  {
-    name: 'client_hash',
-    type: 'UBIGINT',
-    description: 'The first 64 bits of the sha256 of platform, "/" and client_id_key',
-  },
+  CLIENT_HASH,
   text('client_id_key', "The caller's identifier of the payer"),
 ];
 
-const ladder = (name: string, when: string): readonly Column[] => [
-  integer(`${name}_level`, `Cooldown level ${when}, 0 before any wait`),
-  flag(`${name}_attempt_open`, `A requisite was granted and not paid, ${when}`),
-  time(`${name}_wait_until`, `When the imposed wait is over, ${when}; null without one`),
-];
+export const DECISION = new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' });
 
 /**
  * What the archive keeps. Times are UTC, units are in the names. The values that the rules saw are further
@@ -58,42 +39,7 @@ export const TABLES = {
     description: 'One answered verdict with all that explains it',
     time: 'decided_at',
     order: ['client_hash', 'seq'],
-    columns: [
-      PLATFORM,
-      time('decided_at', 'When it was decided'),
-      ...CLIENT,
-      integer('seq', 'Number of the decision among those of the client, from 1'),
-      text('sell_point_key', 'The point of sale'),
-      text('order_ref', "The caller's identifier of the order"),
-      text('request_id', 'Of the request, as in the log'),
-      text('rule_version', 'The rule set that decided'),
-      text('digest', 'sha256 over its files'),
-      text('arm', '"candidate" for the canary\'s clients, otherwise "active"'),
-      text('verdict', 'GET_NEW, GET_SAME_STICKY, WAIT or BLOCK'),
-      integer('wait_seconds', 'Only with WAIT'),
-      text('sticky_requisite_ref', 'Only with GET_SAME_STICKY'),
-      text('reason', 'The text of the answer'),
-      flag('is_bot', 'The bot flag of the answer'),
-      text('client_group', 'NEW, STICKY, PAYING, TRUSTED or BLOCKED'),
-      text('payment_score', 'The estimate that an order is paid, four decimals'),
-      text('rule', 'The verdict rule that decided, or "otherwise"'),
-      texts('signals', 'The bot signals that matched'),
-      text(
-        'ladder',
-        'The named ladder that the wait is of; null without WAIT and on the ladder without a name',
-      ),
-      integer(
-        'wait_floor_ms',
-        'How long the wait before was, where the ladder would have given a shorter one',
-      ),
-      texts(
-        'held_out',
-        'Rules that matched and were skipped for this client, like "groups/blocked-by-unpaid-chain"',
-      ),
-      texts('held_out_share', 'The share of the clients that each of them holds out, like "0.02"'),
-      ...ladder('ladder_before', 'before the decision'),
-      ...ladder('ladder_after', 'after it'),
-    ],
+    columns: [CLIENT_HASH, ...DECISION.columns],
   },
   outcomes: {
     description: 'What became of an order, as it was reported',

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { Type } from 'typebox';
 
 declare const platformBrand: unique symbol;
 
@@ -11,6 +12,9 @@ export const PLATFORM_NAME_FORM =
 export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
 
 const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
+
+export const tenant = (description: string) =>
+  Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description });
 
 export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);

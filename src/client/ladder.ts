@@ -1,17 +1,21 @@
+import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
+
 /**
  * The cooldown ladder of one client (interface, section 3.2).
  *
  * An attempt is a verdict that let a requisite be shown. While an attempt stays unpaid, asking again
  * starts a wait; asking before a wait is over starts a longer one.
  */
-export interface Ladder {
-  /** 0 before any wait; otherwise the level of the wait that was last imposed, from 1. */
-  readonly level: number;
-  /** A requisite was granted and no payment has followed yet. */
-  readonly attemptOpen: boolean;
-  /** Epoch ms at which the imposed wait is over; null when no wait was imposed since the last grant. */
-  readonly waitUntil: number | null;
-}
+export const LadderSchema = named(
+  'Ladder',
+  shape('Where a client stands on the cooldown ladder', {
+    level: count('0 before any wait; otherwise the level last imposed'),
+    attemptOpen: yesNo('A requisite was granted and is not paid yet'),
+    waitUntil: nullable(epochMs('When the imposed wait is over; null when none is due since the last grant')),
+  }),
+);
+
+export type Ladder = Shape<typeof LadderSchema>;
 
 export interface LadderSettings {
   /** Wait of level 1, 2, ...; strictly lengthening; the last one repeats. */

@@ -1,10 +1,22 @@
-import type { ClientGroup } from '../client/client-group.ts';
-import type { PlatformName } from '../client/client-key.ts';
-import type { Ladder } from '../client/ladder.ts';
-import type { FactValue } from '../facts/fact.ts';
-import type { RuleVersion, Verdict } from '../rules/rule-set.ts';
-import { yesNo } from '../shapes.ts';
-import type { HeldOut } from './holdout.ts';
+import { Type } from 'typebox';
+import { type ClientGroup, clientGroup } from '../client/client-group.ts';
+import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
+import { LadderSchema } from '../client/ladder.ts';
+import { factValue } from '../facts/fact.ts';
+import { DIGEST_PATTERN, type RuleVersion, ruleVersion, type Verdict, verdict } from '../rules/rule-set.ts';
+import {
+  count,
+  epochMs,
+  list,
+  meaning,
+  membersOf,
+  named,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../shapes.ts';
+import { HeldOutSchema } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
 export type Arm = 'active' | 'candidate';
@@ -14,50 +26,79 @@ export const isBot = yesNo('Bot flag');
 /** The name that a decision carries as its rule when no rule matched. */
 export const OTHERWISE = 'otherwise';
 
+export const paymentScoreText = Type.String({
+  pattern: '^[01]\\.[0-9]{4}$',
+  description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
+});
+export const waitSeconds = Type.Integer({
+  minimum: 1,
+  description: 'Only with WAIT: show a timer, then ask again',
+});
+export const stickyRequisiteRef = word('Only with GET_SAME_STICKY: the requisite to show');
+
 /**
- * One answered verdict with all that explains it; what an answer's ruleVersion and orderRef lead to.
- * Holds no fingerprint, IP or User-Agent, only what the facts say about them.
+ * All that is recorded of a decision, once: the type, the positional record, the columns of the archive, the shape in
+ * the API documents and the client library's record are made from this list. To add a member is to name it here, to
+ * fill it in `decideVerdict`, and to use it.
  */
-export interface Decision {
-  readonly decisionId: string;
-  /** Number of the decision among those of this client, from 1, without gaps. */
-  readonly seq: number;
-  /** Epoch ms. */
-  readonly at: number;
-  readonly platform: PlatformName;
-  readonly sellPointKey: string;
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-  readonly requestId: string;
-  readonly ruleVersion: RuleVersion;
-  /** Digest of the rule set that decided. */
-  readonly digest: string;
-  readonly arm: Arm;
-  readonly verdict: Verdict;
-  /** Only with WAIT. */
-  readonly waitSeconds?: number;
-  /** The named ladder that the wait is of; absent without WAIT, and on the ladder without a name. */
-  readonly ladder?: string;
-  /** How long the wait before was, ms: only where the ladder alone would have given a shorter one. */
-  readonly waitFloorMs?: number;
-  /** Only with GET_SAME_STICKY. */
-  readonly stickyRequisiteRef?: string;
-  readonly reason: string;
-  readonly isBot: boolean;
-  readonly clientGroup: ClientGroup;
-  /** 4 decimals. */
-  readonly paymentScore: string;
-  /** Name of the rule that gave the verdict, or `otherwise`. */
-  readonly rule: string;
-  /** Names of the bot signals that matched. */
-  readonly signals: readonly string[];
-  /** The values that the rules saw, by label: `paidCount`, `verdicts(10m)`. */
-  readonly facts: Readonly<Record<string, FactValue>>;
-  /** The rules that matched and were skipped, because the client is held out of them; absent when there are none. */
-  readonly holdout?: readonly HeldOut[];
-  readonly ladderBefore: Ladder;
-  readonly ladderAfter: Ladder;
-}
+const RECORDED = {
+  seq: Type.Integer({
+    minimum: 1,
+    description: 'Number of the decision among those of this client, from 1 and without gaps',
+  }),
+  at: epochMs('When it was decided'),
+  platform: tenant('Whose client'),
+  sellPointKey: word('Point of sale'),
+  clientIdKey: word('Client'),
+  orderRef: word("The caller's order"),
+  requestId: word('As in X-Request-Id and in the log'),
+  ruleVersion: Type.Unsafe<RuleVersion>(ruleVersion),
+  digest: Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
+  arm: meaning<Arm>(
+    { active: 'the version that decides for all others', candidate: 'the one on trial' },
+    'Which rule set of a rollout decided',
+  ),
+  verdict,
+  waitSeconds: Type.Optional(waitSeconds),
+  ladder: Type.Optional(
+    word('The named ladder that the wait is of; absent without WAIT, and on the ladder without a name'),
+  ),
+  waitFloorMs: Type.Optional(
+    count('How long the wait before was, ms, where the ladder would have given a shorter one'),
+  ),
+  stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
+  reason: word('As answered'),
+  isBot,
+  clientGroup,
+  paymentScore: paymentScoreText,
+  rule: word('The rule that gave the verdict, or "otherwise"'),
+  signals: list(Type.String(), 'The bot signals that matched'),
+  facts: Type.Record(Type.String(), factValue, {
+    description: 'The values that the rules saw, by label, like "verdicts(10m)"',
+  }),
+  holdout: Type.Optional(
+    list(HeldOutSchema, 'Rules that matched and were skipped; absent when there are none'),
+  ),
+  ladderBefore: LadderSchema,
+  ladderAfter: LadderSchema,
+};
+
+/** A decision without its id, which follows from client, number and time. */
+export const RecordedDecisionSchema = shape('One answered verdict with all that explains it', RECORDED);
+
+/** Holds no fingerprint, IP or User-Agent, only what the facts say about them. */
+export const DecisionSchema = named(
+  'Decision',
+  shape('One answered verdict with all that explains it', {
+    decisionId: Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
+    ...RECORDED,
+  }),
+);
+
+export const DECISION_MEMBERS = membersOf(DecisionSchema);
+
+/** What an answer's ruleVersion and orderRef lead to. */
+export type Decision = Shape<typeof DecisionSchema>;
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */
 export interface VerdictAnswer {

@@ -1,15 +1,16 @@
 import { createHmac } from 'node:crypto';
+import { Type } from 'typebox';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { FactValue } from '../facts/fact.ts';
 import type { Holdout, Rule, RuleSet } from '../rules/rule-set.ts';
+import { type Shape, shape, word } from '../shapes.ts';
 
-/** A rule that matched and was skipped, because its client is held out of it. */
-export interface HeldOut {
-  /** Its file and name, like `groups/blocked-by-unpaid-chain`. */
-  readonly rule: string;
-  /** Of the clients, from 0 to 1, as the rule had it. */
-  readonly share: number;
-}
+export const HeldOutSchema = shape('A rule that matched and was skipped: the client is held out of it', {
+  rule: word('Its file and name, like "groups/blocked-by-unpaid-chain"'),
+  share: Type.Number({ description: 'Of the clients, from 0 to 1, as the rule had it' }),
+});
+
+export type HeldOut = Shape<typeof HeldOutSchema>;
 
 /** Whether a client is held out of a rule, named like `groups/blocked-by-unpaid-chain`, that holds out a share. */
 export type IsHeldOut = (rule: string, share: number) => boolean;

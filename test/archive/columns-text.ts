@@ -1,4 +1,5 @@
-import { type Column, TABLE_NAMES, TABLES } from '../../src/archive/tables.ts';
+import type { Column } from '../../src/archive/record-columns.ts';
+import { TABLE_NAMES, TABLES } from '../../src/archive/tables.ts';
 
 /** Tables and columns as src/archive/README.md shows them; a test keeps both the same. */
 export function columnsText(): string {

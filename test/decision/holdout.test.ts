@@ -146,7 +146,7 @@ describe('a holdout', () => {
     const decision = decide(chained(RULES, () => true));
     const { platform, clientIdKey, at } = decision;
     const { cells } = rowOf({ kind: 'verdict', platform, clientIdKey, at, decision });
-    expect(cells).to.deep.include({ held_out: [CHAIN], held_out_share: ['0.1'] });
+    expect(cells).to.deep.include({ holdout_rule: [CHAIN], holdout_share: [0.1] });
   });
 
   it('can be set by a case, which says who is held out', () => {

@@ -47,7 +47,7 @@ export function decisionFor(
     orderRef,
     requestId: `request-${seq}`,
     ruleVersion: ruleVersion('p1.v1'),
-    digest: 'digest',
+    digest: 'd1'.repeat(32),
     arm: 'active',
     verdict: 'GET_NEW',
     reason: 'No reason to hold the payer back.',

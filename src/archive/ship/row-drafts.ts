@@ -3,8 +3,9 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
-import type { ArchiveRow, RowCell } from '../rows.ts';
-import { type Column, type ColumnType, TABLES } from '../tables.ts';
+import type { Column, ColumnType, RowCell } from '../record-columns.ts';
+import type { ArchiveRow } from '../rows.ts';
+import { TABLES } from '../tables.ts';
 
 /** Rows of one table, platform and day, as lines of JSON in a file. */
 export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {

@@ -4,7 +4,8 @@ import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
-import { type Column, type ColumnType, TABLES } from '../tables.ts';
+import type { Column, ColumnType } from '../record-columns.ts';
+import { TABLES } from '../tables.ts';
 import { commonDay } from './compaction.ts';
 import type { RowDraft, RowDrafts } from './row-drafts.ts';
 

@@ -3,7 +3,7 @@ import { decisionId, type PlatformName } from '../../client/client-key.ts';
 import { type Ladder, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
-import type { Decision } from '../decision.ts';
+import { DECISION_MEMBERS, type Decision } from '../decision.ts';
 import { renderReason } from '../reason.ts';
 import { packText, unpackText } from './packed-text.ts';
 import type { RecordShape, ShapeFact, ShapeRule } from './record-shape.ts';
@@ -151,36 +151,32 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   return row;
 }
 
-/** Members that stand in the row itself. */
-type RowMember =
-  | ('decisionId' | 'seq' | 'at' | 'platform' | 'sellPointKey' | 'clientIdKey' | 'orderRef' | 'requestId')
-  | ('ruleVersion' | 'digest' | 'rule' | 'signals' | 'facts' | 'ladderBefore' | 'ladderAfter');
+/** Members that stand in the row itself, or follow from the shape. */
+const ROW_MEMBERS: ReadonlySet<string> = new Set([
+  ...([
+    'decisionId',
+    'seq',
+    'at',
+    'platform',
+    'sellPointKey',
+    'clientIdKey',
+    'orderRef',
+    'requestId',
+  ] as const),
+  ...(['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'] as const),
+] satisfies readonly (keyof Decision)[]);
 
-type OtherMember = Exclude<keyof Decision, RowMember>;
-
-/** All others: each either follows from the row or stands in `rest`. Read by name, which is the fastest way. */
-const OTHER_MEMBERS = Object.entries({
-  arm: (decision) => decision.arm,
-  verdict: (decision) => decision.verdict,
-  waitSeconds: (decision) => decision.waitSeconds,
-  ladder: (decision) => decision.ladder,
-  waitFloorMs: (decision) => decision.waitFloorMs,
-  stickyRequisiteRef: (decision) => decision.stickyRequisiteRef,
-  reason: (decision) => decision.reason,
-  isBot: (decision) => decision.isBot,
-  clientGroup: (decision) => decision.clientGroup,
-  paymentScore: (decision) => decision.paymentScore,
-  holdout: (decision) => decision.holdout,
-} satisfies Readonly<Record<OtherMember, (decision: Partial<Decision>) => unknown>>);
+/** All others: each either follows from the row or stands in `rest`. */
+const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
 /** What does not follow from the row, by name; null when all of it does. */
-function restOf(decision: Decision, derived: Derived): Partial<Decision> | null {
+function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
   let rest: Record<string, unknown> | null = null;
-  for (const [name, read] of OTHER_MEMBERS) {
-    const given = read(decision);
-    if (given === read(derived)) continue;
+  for (const member of OTHER_MEMBERS) {
+    const given = decision[member];
+    if (given === derived[member]) continue;
     rest ??= {};
-    rest[name] = given;
+    rest[member] = given;
   }
   return rest;
 }

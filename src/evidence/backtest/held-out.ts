@@ -71,11 +71,11 @@ export class HeldOutTallies {
 
 /** Whom the recorded decisions held out. */
 export async function recordedHoldouts(duck: Duck): Promise<readonly HeldOutCount[]> {
-  if (!(await columnsOf(duck, 'decisions')).includes('held_out')) return [];
+  if (!(await columnsOf(duck, 'decisions')).includes('holdout_rule')) return [];
   const rows = await duck.rows(`
     SELECT rule, any_value(share) AS share, count(*) AS decisions, count(DISTINCT client_hash) AS clients
-    FROM (SELECT unnest(held_out) AS rule, unnest(held_out_share)::DOUBLE AS share, client_hash
-      FROM decisions WHERE held_out IS NOT NULL)
+    FROM (SELECT unnest(holdout_rule) AS rule, unnest(holdout_share)::DOUBLE AS share, client_hash
+      FROM decisions WHERE holdout_rule IS NOT NULL)
     GROUP BY rule ORDER BY rule`);
   return rows.map((row) => ({
     rule: textOf(row['rule']) ?? '',

@@ -1,7 +1,7 @@
 import { type Duck, quoteName } from '../../archive/duck.ts';
 import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
-import { factColumn, factLabel } from '../../archive/rows.ts';
+import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { clientKey, isPlatformName } from '../../client/client-key.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';

@@ -1,6 +1,6 @@
 import type { ArchiveGap } from '../../archive/archive-log.ts';
 import { type DuckRow, numberOf } from '../../archive/duck.ts';
-import { factLabel } from '../../archive/rows.ts';
+import { factLabel } from '../../archive/record-columns.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';

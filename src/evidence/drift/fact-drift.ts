@@ -1,5 +1,5 @@
 import { type Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
-import { factLabel } from '../../archive/rows.ts';
+import { factLabel } from '../../archive/record-columns.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import { populationStability } from '../../statistics/population-stability.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';

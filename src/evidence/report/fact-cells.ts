@@ -1,5 +1,5 @@
 import { quote, quoteName } from '../../archive/duck.ts';
-import { factColumn } from '../../archive/rows.ts';
+import { factColumn } from '../../archive/record-columns.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

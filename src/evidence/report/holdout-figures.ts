@@ -37,15 +37,15 @@ export async function holdoutFigures(
 ): Promise<ReadonlyMap<string, HeldOrders>> {
   const shares = [...holdoutShares(rules)];
   const tallies = new Map(shares.map(([rule, share]) => [rule, new HeldOrders(share)]));
-  if (shares.length > 0 && (await columnsOf(duck, 'decisions')).includes('held_out'))
+  if (shares.length > 0 && (await columnsOf(duck, 'decisions')).includes('holdout_rule'))
     for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);
   return tallies;
 }
 
 const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, count(*)::DOUBLE AS orders,
     sum(amount)::DOUBLE AS amount
-  FROM (SELECT DISTINCT unnest(held_out) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
-    WHERE held_out IS NOT NULL)
+  FROM (SELECT DISTINCT unnest(holdout_rule) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
+    WHERE holdout_rule IS NOT NULL)
   JOIN orders USING (order_key) WHERE fate <> 'TECHNICAL' GROUP BY ALL`;
 
 const FATES = { PAID: 'paid', UNPAID: 'unpaid', UNKNOWN: 'unknown' } as const;

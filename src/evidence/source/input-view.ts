@@ -1,6 +1,7 @@
 import { Archive } from '../../archive/archive.ts';
 import type { Duck } from '../../archive/duck.ts';
-import { type Column, emptyTable, TABLES } from '../../archive/tables.ts';
+import type { Column } from '../../archive/record-columns.ts';
+import { emptyTable, TABLES } from '../../archive/tables.ts';
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import type { ArchivePlace } from './archive-views.ts';
 import type { Evidence, EvidenceAsk } from './evidence.ts';

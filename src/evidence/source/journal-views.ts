@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Duck, numberOf, quote, quoteName, textsOf } from '../../archive/duck.ts';
-import { factColumn } from '../../archive/rows.ts';
+import { factColumn } from '../../archive/record-columns.ts';
 import { emptyTable } from '../../archive/tables.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import {
@@ -117,8 +117,8 @@ const DECISION_MEMBERS: readonly (readonly [string | Readonly<Record<string, str
   ['wait_floor_ms', 'waitFloorMs', 'BIGINT'],
   [
     {
-      held_out: 'list_transform(decision.holdout, lambda held: held.rule)',
-      held_out_share: 'list_transform(decision.holdout, lambda held: held.share::VARCHAR)',
+      holdout_rule: 'list_transform(decision.holdout, lambda held: held.rule)',
+      holdout_share: 'list_transform(decision.holdout, lambda held: held.share)',
     },
     'holdout',
     'STRUCT(rule VARCHAR, share DOUBLE)[]',

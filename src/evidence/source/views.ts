@@ -1,5 +1,5 @@
 import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
-import { factColumn, factLabel } from '../../archive/rows.ts';
+import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { emptyTable } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { FACTS } from '../../facts/catalogue.ts';

@@ -1,9 +1,8 @@
-import { isBot } from '../../decision/decision.ts';
+import { isBot, stickyRequisiteRef, waitSeconds } from '../../decision/decision.ts';
 import { VerdictBodySchema } from '../../decision/request-bodies.ts';
 import { ruleVersion, verdictWord } from '../../rules/rule-set.ts';
 import type { ScoringService } from '../../service.ts';
 import { named, oneOf, shape, word } from '../../shapes.ts';
-import { stickyRequisiteRef, waitSeconds } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import type { Parameter } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';

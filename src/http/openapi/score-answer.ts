@@ -1,15 +1,14 @@
 import { Type } from 'typebox';
 import { clientGroup } from '../../client/client-group.ts';
-import { isBot } from '../../decision/decision.ts';
+import { isBot, paymentScoreText } from '../../decision/decision.ts';
 import { list, named, shape } from '../../shapes.ts';
-import { paymentScore } from './decision-shapes.ts';
 
 /** The score answer of the interface, section 2.2. */
 export const ScoreAnswerSchema = named(
   'ScoreAnswer',
   shape('Interface, section 2.2', {
     clientGroup,
-    paymentScore,
+    paymentScore: paymentScoreText,
     isBot,
     preferredAcceptorKey: Type.Optional(list(Type.String(), 'Only for STICKY: the acceptors of the binding')),
     payLimitValue: Type.Optional(

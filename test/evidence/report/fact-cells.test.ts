@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { factColumn } from '../../../src/archive/rows.ts';
+import { factColumn } from '../../../src/archive/record-columns.ts';
 import { factCells } from '../../../src/evidence/report/fact-cells.ts';
 import { valuesOf, vectorCodes } from '../../../src/evidence/report/vector-codes.ts';
 import { comparisonsIn } from '../../../src/rules/condition.ts';

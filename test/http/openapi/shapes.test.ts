@@ -5,10 +5,9 @@ import type { Explanation, RulesAccount } from '../../../src/analysis/explain/ex
 import type { OutcomeEffect } from '../../../src/client/changes.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
 import type { Binding, Override } from '../../../src/client/client-state.ts';
-import type { Ladder } from '../../../src/client/ladder.ts';
-import type { Decision, ScoreAnswer, VerdictAnswer } from '../../../src/decision/decision.ts';
+import type { Ladder, LadderSchema } from '../../../src/client/ladder.ts';
+import type { Decision, DecisionSchema, ScoreAnswer, VerdictAnswer } from '../../../src/decision/decision.ts';
 import type { VerdictAnswerSchema } from '../../../src/http/caller/verdict.ts';
-import type { DecisionSchema, LadderSchema } from '../../../src/http/openapi/decision-shapes.ts';
 import type { RulesAccountSchema, RuleTraceSchema } from '../../../src/http/openapi/rules-account-shapes.ts';
 import type { ScoreAnswerSchema } from '../../../src/http/openapi/score-answer.ts';
 import type { BindingSchema } from '../../../src/http/platform/client/binding.ts';

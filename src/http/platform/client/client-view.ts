@@ -2,23 +2,18 @@ import { Type } from 'typebox';
 import { clientGroup } from '../../../client/client-group.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { live } from '../../../client/client-state.ts';
+import { LadderSchema } from '../../../client/ladder.ts';
 import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
-import { isBot } from '../../../decision/decision.ts';
+import { DecisionSchema, isBot, paymentScoreText } from '../../../decision/decision.ts';
 import type { FactValue } from '../../../facts/fact.ts';
 import { factValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
-import {
-  DECISION_EXAMPLE,
-  DecisionSchema,
-  LadderSchema,
-  paymentScore as paymentScoreShape,
-  unreadDecisions,
-} from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE, unreadDecisions } from '../../openapi/decision-shapes.ts';
 import { BindingSchema } from './binding.ts';
 import { OverrideSchema } from './override.ts';
 
@@ -28,7 +23,7 @@ export const ClientSchema = named(
     clientIdKey: word('As the caller chose it'),
     ruleVersion,
     clientGroup,
-    paymentScore: paymentScoreShape,
+    paymentScore: paymentScoreText,
     isBot,
     signals: list(Type.String(), 'The bot signals that match now'),
     firstSeenAt: nullable(epochMs('First contact')),

@@ -1,9 +1,10 @@
 import { whatIfThen } from '../../../analysis/explain/what-if.ts';
+import { DecisionSchema } from '../../../decision/decision.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, nullable, shape, text, word } from '../../../shapes.ts';
-import { DECISION_EXAMPLE, DecisionSchema, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryText } from '../../operation/parameters.ts';

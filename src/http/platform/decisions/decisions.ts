@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from '../../../client/client-key.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
+import { DecisionSchema } from '../../../decision/decision.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../../decision/newest-first.ts';
 import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
@@ -15,7 +16,7 @@ import {
   withUnread,
 } from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
-import { DECISION_EXAMPLE, DecisionSchema, unreadDecisions } from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE, unreadDecisions } from '../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,

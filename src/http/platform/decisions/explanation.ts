@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
+import { LadderSchema } from '../../../client/ladder.ts';
+import { DecisionSchema } from '../../../decision/decision.ts';
 import { list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { searchSteps } from '../../../state/paced-steps.ts';
-import { DECISION_EXAMPLE, DecisionSchema, ladderMembers } from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { DecisionParts } from './decisions.ts';
@@ -13,7 +15,10 @@ const difference = shape('A member that comes out differently', {
   recorded: Type.Unknown({ description: 'What the record says' }),
   rerun: Type.Unknown({ description: 'What the rules say' }),
 });
-const ladderInWords = shape('The ladder, also in words', { ...ladderMembers, words: word('For people') });
+const ladderInWords = shape('The ladder, also in words', {
+  ...LadderSchema.properties,
+  words: word('For people'),
+});
 
 export const ExplanationSchema = named(
   'Explanation',
