@@ -129,7 +129,7 @@ describe('the explanation of a decision', () => {
       { member: 'ladderAfter', recorded: TOO_EARLY.ladderBefore, rerun: TOO_EARLY.ladderAfter },
     ]);
     expect(verification).to.equal(
-      'Asked again with the recorded facts, p2.v10 (digest digest) gives another answer than the one on record.',
+      'Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives another answer than the one on record.',
     );
   });
 
@@ -172,7 +172,7 @@ describe('the explanation of a decision', () => {
     const { rules: account, reproduced, verification } = await explain(other, TOO_EARLY);
     expect({ account, reproduced }).to.deep.equal({ account: null, reproduced: false });
     expect(verification).to.equal(
-      'The rule set that decided, p2.v10 with digest digest, is not here: here is p2.v10 with digest another. Bring its folder back from version control to see its rules.',
+      'The rule set that decided, p2.v10 with digest d1d1d1d1d1d1, is not here: here is p2.v10 with digest another. Bring its folder back from version control to see its rules.',
     );
   });
 
@@ -189,7 +189,7 @@ describe('the text of an explanation', () => {
       `Decision ${TOO_EARLY.decisionId}: WAIT 300 s`,
       '  On 2026-01-01 00:00:39.000 UTC client payer-1 of platform demo asked at shop-1 for order order-1.',
       '  The answer was WAIT 300 s: "Asked 1 s before the wait was over; wait 300 s, cooldown level 2."',
-      '  It came from the rule asked-too-early in p2.v10 (digest digest).',
+      '  It came from the rule asked-too-early in p2.v10 (digest d1d1d1d1d1d1).',
       '',
       'Client group: NEW',
     ]);
@@ -214,7 +214,7 @@ describe('the text of an explanation', () => {
       '  after   level 2; its wait has 300 s to go, until 2026-01-01 00:05:39.000 UTC',
       '',
       'Reproduced: yes',
-      '  Asked again with the recorded facts, p2.v10 (digest digest) gives the same answer.',
+      '  Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives the same answer.',
     ]);
   });
 
@@ -244,7 +244,7 @@ describe('the text of an explanation', () => {
     );
     expect(text.split('\n').slice(-4)).to.deep.equal([
       'Reproduced: no',
-      '  Asked again with the recorded facts, p2.v10 (digest digest) gives another answer than the one on record.',
+      '  Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives another answer than the one on record.',
       '    waitSeconds  on record 30, now 300',
       '    rule         on record "otherwise", now "asked-too-early"',
     ]);
@@ -258,7 +258,7 @@ describe('the text of an explanation', () => {
     );
     expect(text).to.match(/\n {4}waitRemainingSeconds {5,}1\n/);
     expect(text.split('\n').at(-1)).to.equal(
-      '  The rule set that decided, p2.v10 with digest digest, is not here: rules holds p2.v11. Bring its folder back from version control to see its rules.',
+      '  The rule set that decided, p2.v10 with digest d1d1d1d1d1d1, is not here: rules holds p2.v11. Bring its folder back from version control to see its rules.',
     );
   });
 

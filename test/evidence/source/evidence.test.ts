@@ -63,7 +63,7 @@ describe('evidence', () => {
 
   it('has the same decisions and outcomes from an archive and from an exported journal', async () => {
     for (const table of ['decisions', 'outcomes']) {
-      const sql = `SELECT * FROM ${table} ORDER BY ALL`;
+      const sql = `SELECT * FROM ${table} ORDER BY order_ref, client_hash`;
       const [archived, exported] = [
         await rowsOf(all(lived.archive), sql),
         await rowsOf(all(lived.journal), sql),
