@@ -12,8 +12,7 @@ export type AuditAction =
   | 'override'
   | 'list'
   | 'client erased'
-  | 'client repaired'
-  | 'document removed'
+  | 'client rebuilt'
   | 'secret forgotten'
   | 'archive forgotten';
 

@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   audit: async () => (await import('./log/audit.ts')).auditCommand,
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,
   lists: async () => (await import('./lists/lists.ts')).listsCommands,
-  state: async () => (await import('./state/state.ts')).stateCommands,
+  state: async () => (await import('./state.ts')).stateCommands,
   size: async () => (await import('./size.ts')).sizeCommand,
 };
 

@@ -75,6 +75,6 @@ export function parseKnownSecret(raw: string): KnownSecret {
       return { fingerprint, former, since };
   } catch {}
   throw new SecretRefused(
-    `what the store holds as register/${SECRET_REGISTER} cannot be read; "state repair register/${SECRET_REGISTER} --reason TEXT" removes it, and the next node that starts notes its own secret`,
+    `what the store holds as register/${SECRET_REGISTER} cannot be read; "state forget-secret --reason TEXT" removes it, and the next node that starts notes its own secret`,
   );
 }

@@ -43,7 +43,7 @@ export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): D
       return await keyv.get<T>(key(collection, name));
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
-      const text = `the document ${collection}/${name} cannot be read (${cause.message}); "state repair" removes it`;
+      const text = `the document ${collection}/${name} cannot be read (${cause.message}); "state check" says what to do`;
       throw new StoreUnavailable(text, { cause });
     }
   };

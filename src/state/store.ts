@@ -32,7 +32,7 @@ export interface Store {
   /** What people and keys changed. */
   readonly auditLog: AuditLog;
 
-  /** Stored texts as they are, for repairing what cannot be read. */
+  /** Stored texts as they are, for finding and mending what cannot be read. */
   readonly texts: StoredTexts;
 
   /** The records of the shared lists, which every node keeps a copy of. */

@@ -47,7 +47,7 @@ describeOnStores('the secret of the HMACs', (store) => {
     const noted = await store().registers.read('signal-secret');
     await store().registers.compareAndSet('signal-secret', noted, '{"torn');
     expect(String(await refusal(agree(SECOND)))).to.equal(
-      'SecretRefused: what the store holds as register/signal-secret cannot be read; "state repair register/signal-secret --reason TEXT" removes it, and the next node that starts notes its own secret',
+      'SecretRefused: what the store holds as register/signal-secret cannot be read; "state forget-secret --reason TEXT" removes it, and the next node that starts notes its own secret',
     );
   });
 

@@ -944,7 +944,7 @@ function describeUnreadable(opened: () => StoreUnderTest): void {
       const failure = await store.load(client).catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(StoreUnavailable);
       expect(String(failure)).to.match(
-        /^StoreUnavailable: the stored state of the client cannot be read \(.+\); "state repair" mends it, and it can be erased$/,
+        /^StoreUnavailable: the stored state of the client cannot be read \(.+\); "state rebuild" mends it, and it can be erased$/,
       );
       await store.erase(client);
       expect((await store.load(client)).state).to.deep.equal(UNKNOWN_CLIENT);

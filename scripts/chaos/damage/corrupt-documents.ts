@@ -18,7 +18,7 @@ import { loadDuring } from '../traffic/load-during.ts';
 
 const DAMAGED = 'damaged';
 const NONSENSE = '{"torn';
-const REPAIR = ['state', 'repair', '--platform', 'shop', '--client', DAMAGED, '--reason', 'chaos'];
+const REPAIR = ['state', 'rebuild', '--platform', 'shop', '--client', DAMAGED, '--reason', 'chaos'];
 const NOTICE_MS = 3_000;
 
 /** How a store's documents are spoilt behind the back of the service. */
@@ -30,7 +30,7 @@ interface Spoiler {
 /** Something wrote nonsense over the state of one payer, and over what says which version decides. */
 export const corruptDocuments: Scenario = {
   name: 'corrupt-documents',
-  does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, so does a repair, status says so and a rollback repairs the rollout; on SQLite and on Redis',
+  does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, so does rebuilding it, status says so and a rollback repairs the rollout; on SQLite and on Redis',
   limitSeconds: 120,
   run: (run) =>
     onEachStore(

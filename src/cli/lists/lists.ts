@@ -5,7 +5,7 @@ import { suggest } from '../../rules/problem.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
-import { parseReason } from '../state/reason.ts';
+import { parseReason } from '../reason.ts';
 import { parseLifetime } from '../time.ts';
 import { type ImportOptions, importList } from './import.ts';
 import { type ShowOptions, showLists } from './show.ts';

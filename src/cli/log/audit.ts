@@ -17,7 +17,7 @@ export function auditCommand(program: Command): void {
   program
     .command('audit')
     .description(
-      'who changed what, oldest first: keys, rollouts, bindings, overrides, lists, erasures, repairs',
+      'who changed what, oldest first: keys, rollouts, bindings, overrides, lists, erasures, rebuilt clients',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option('--json', 'print one JSON object a line')

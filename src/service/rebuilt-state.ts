@@ -1,5 +1,5 @@
-import { decimalText, moneyText } from '../../client/amount.ts';
-import { repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import { decimalText, moneyText } from '../client/amount.ts';
+import { repeatOutcome, setBinding, setOverride } from '../client/changes.ts';
 import {
   type ClientState,
   deviceToken,
@@ -8,15 +8,15 @@ import {
   touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
-} from '../../client/client-state.ts';
-import { knownHints } from '../../client/hints.ts';
-import { waitRemainingMs } from '../../client/ladder.ts';
-import type { KnownOrder } from '../../client/order.ts';
-import { isGrant, lastWaitAfter } from '../../decision/conclude-verdict.ts';
-import type { Decision } from '../../decision/decision.ts';
-import type { ScoreRequest } from '../../decision/requests.ts';
-import { hintsAfter } from '../../decision/score-hints.ts';
-import type { JournalEntry } from '../../state/store.ts';
+} from '../client/client-state.ts';
+import { knownHints } from '../client/hints.ts';
+import { waitRemainingMs } from '../client/ladder.ts';
+import type { KnownOrder } from '../client/order.ts';
+import { isGrant, lastWaitAfter } from '../decision/conclude-verdict.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { ScoreRequest } from '../decision/requests.ts';
+import { hintsAfter } from '../decision/score-hints.ts';
+import type { JournalEntry } from '../state/store.ts';
 
 /**
  * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep them;

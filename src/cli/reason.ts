@@ -1,4 +1,4 @@
-import { UsageError } from '../exit.ts';
+import { UsageError } from './exit.ts';
 
 const REASON_CHARS_MAX = 1000;
 

@@ -1,0 +1,169 @@
+import type { Command } from 'commander';
+import { actorOfUser } from '../access/actor.ts';
+import { Audit, type AuditAction } from '../access/audit.ts';
+import { ARCHIVE_REGISTER } from '../archive/ship/claim.ts';
+import { clientKey } from '../client/client-key.ts';
+import { exactSystemClock } from '../clock.ts';
+import { rebuildClient } from '../service/rebuild.ts';
+import { SECRET_REGISTER } from '../service/signal-secret.ts';
+import { type Unreadable, unreadableTexts } from '../service/unreadable.ts';
+import { storeClock } from '../state/clock-offset.ts';
+import { EXIT, FindingsError } from './exit.ts';
+import { withOpenStore } from './open-store.ts';
+import { parsePlatform } from './platform-option.ts';
+import { print } from './print.ts';
+import { parseReason } from './reason.ts';
+import { table } from './table.ts';
+import { withDecisions } from './with-decisions.ts';
+
+/** state check, rebuild, forget-secret, forget-archive: what is stored, and what of it cannot be read. */
+export function stateCommands(program: Command): void {
+  const state = program
+    .command('state')
+    .description('what is stored: finds what cannot be read, and rebuilds a client');
+  state
+    .command('check')
+    .description('look at every stored state, document and register; exits 1 when some cannot be read')
+    .option('--json', 'print one JSON object')
+    .action(({ json }: { json?: true }) => check(json === true));
+  state
+    .command('rebuild')
+    .description('make the state of a client that cannot be read anew from what was recorded of the client')
+    .requiredOption('--platform <name>', 'the platform of the client')
+    .requiredOption('--client <clientIdKey>', 'the client')
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print one JSON object')
+    .action(rebuild);
+  forgetCommand(
+    state,
+    'forget-secret',
+    'forget which SIGNAL_SECRET the store was begun with, when it is lost: sharing counts start afresh with the next one',
+    SECRET,
+  );
+  forgetCommand(
+    state,
+    'forget-archive',
+    'forget which folder is the archive of the store, when it is lost: the next node that ships begins one anew',
+    ARCHIVE,
+  );
+}
+
+async function check(json: boolean): Promise<void> {
+  let lookedAt = 0;
+  const unreadable = await withOpenStore((store) =>
+    Array.fromAsync(
+      unreadableTexts(store, () => {
+        lookedAt += 1;
+      }),
+    ),
+  );
+  if (unreadable.length > 0) process.exitCode = EXIT.findings;
+  const rows = unreadable.map((one) => ({ ...one, name: `${one.kind}/${one.name}`, remedy: remedyOf(one) }));
+  if (json) {
+    const told = rows.map(({ name, client, why, remedy }) => ({
+      name,
+      platform: client?.platform ?? null,
+      clientIdKey: client?.clientIdKey ?? null,
+      why,
+      remedy,
+    }));
+    print(JSON.stringify({ lookedAt, unreadable: told }));
+  } else if (rows.length === 0) print(`All ${lookedAt} stored texts can be read.`);
+  else {
+    print(
+      table(
+        ['NAME', 'WHY', 'WHAT TO DO'],
+        rows.map(({ name, why, remedy }) => [name, why, remedy]),
+      ),
+    );
+    print(`${rows.length} of ${lookedAt} stored texts cannot be read.`);
+  }
+}
+
+function remedyOf({ kind, name, client }: Unreadable): string {
+  if (kind === 'client')
+    return client === null
+      ? 'no record names the client; restore a backup, or state rebuild when the log says who it is'
+      : `state rebuild --platform ${client.platform} --client ${client.clientIdKey} --reason TEXT`;
+  if (kind === 'document') return 'remove it from the store, see "When something fails" in OPERATING.md';
+  if (name === SECRET_REGISTER) return 'state forget-secret --reason TEXT';
+  return name === ARCHIVE_REGISTER ? 'state forget-archive --reason TEXT' : 'rules rollback --reason TEXT';
+}
+
+interface RebuildOptions {
+  readonly platform: string;
+  readonly client: string;
+  readonly reason: string;
+  readonly json?: true;
+}
+
+async function rebuild(options: RebuildOptions): Promise<void> {
+  const client = clientKey(parsePlatform(options.platform), options.client);
+  const reason = parseReason(options.reason);
+  const rebuilt = await withDecisions((decisions, store) => {
+    const audit = new Audit(store.auditLog, storeClock(exactSystemClock, store));
+    return rebuildClient({ store, decisions, audit }, client, actorOfUser(), reason);
+  });
+  if (rebuilt === null)
+    throw new FindingsError(
+      `the state of ${options.client} is not there, or it can be read; "state check" lists what cannot`,
+    );
+  const { why, entries, complete } = rebuilt;
+  const since = rebuilt.since === null ? null : new Date(rebuilt.since).toISOString();
+  if (options.json === true) print(JSON.stringify({ why, entries, since, complete }));
+  else {
+    print(`It could not be read: ${why}`);
+    print(`It is rebuilt from ${entries} recorded ${entries === 1 ? 'entry' : 'entries'}.`);
+    if (!complete)
+      print(
+        `What happened before ${since ?? 'now'} is not recorded any more, and counts no more: look at bindings and overrides.`,
+      );
+  }
+}
+
+/** What a store notes once and holds on to, so that nothing else is taken for it. */
+interface Noted {
+  readonly register: string;
+  readonly action: AuditAction;
+  readonly absent: string;
+  readonly forgotten: string;
+}
+
+const SECRET: Noted = {
+  register: SECRET_REGISTER,
+  action: 'secret forgotten',
+  absent: 'no SIGNAL_SECRET is noted in this store',
+  forgotten:
+    'The next node that starts notes its own SIGNAL_SECRET. Nodes that run go on with theirs: restart them with it.',
+};
+
+const ARCHIVE: Noted = {
+  register: ARCHIVE_REGISTER,
+  action: 'archive forgotten',
+  absent: 'no archive is noted in this store',
+  forgotten:
+    'The next node that ships makes its ARCHIVE_DIR the archive of this store, with what the journal still holds. What only the archive before held is not found any more.',
+};
+
+function forgetCommand(state: Command, name: string, description: string, noted: Noted): void {
+  state
+    .command(name)
+    .description(description)
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print {forgotten}')
+    .action(async ({ reason, json }: { reason: string; json?: true }) => {
+      await forget(noted, parseReason(reason));
+      print(json === true ? JSON.stringify({ forgotten: noted.register }) : noted.forgotten);
+    });
+}
+
+async function forget({ register, action, absent }: Noted, reason: string): Promise<void> {
+  await withOpenStore(async (store, clock) => {
+    const place = { kind: 'register', name: register } as const;
+    const found = await store.texts.read(place);
+    if (found === null || !(await store.texts.replace(place, found.stamp, null)))
+      throw new FindingsError(absent);
+    const nothing = { platform: null, subject: null, before: null, after: null };
+    await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, ...nothing, reason });
+  });
+}

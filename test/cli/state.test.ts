@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { startService } from '../service/running-service.ts';
+import { scoring } from './scoring.ts';
+
+describe('state check and state rebuild', () => {
+  const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: 'off' };
+  const { hash } = clientKey(platformName('shop'), 'payer-1');
+  const rebuild = (client: string, reason: string) =>
+    scoring(['state', 'rebuild', '--platform', 'shop', '--client', client, '--reason', reason], env);
+
+  before(async () => {
+    const store = openSqliteStore(env.DATA_DIR);
+    const service = await startService({ store });
+    const shop = await service.tenant('shop');
+    await shop.verdict({ clientIdKey: 'payer-1' });
+    await shop.override('payer-1', 'BLOCKED');
+    await service.stop();
+    const place = { kind: 'client', name: hash } as const;
+    const found = await store.texts.read(place);
+    await store.texts.replace(place, found?.stamp ?? '', '[99]');
+    await store.close();
+  });
+
+  it('show what cannot be read, why and what to do, and mend it', async () => {
+    const check = await scoring(['state', 'check'], env);
+    expect(check.exitCode).to.equal(1);
+    expect(check.stdout).to.match(
+      new RegExp(
+        `client/${hash}  client state has format 99; this version reads format \\d+  state rebuild --platform shop --client payer-1 --reason TEXT\n1 of \\d+ stored texts cannot be read\\.\n$`,
+      ),
+    );
+    const rebuilt = await rebuild('payer-1', 'disk failed');
+    expect([rebuilt.exitCode, rebuilt.stderr]).to.deep.equal([0, '']);
+    expect(rebuilt.stdout).to.match(
+      /^It could not be read: client state has format 99; this version reads format \d+\nIt is rebuilt from 2 recorded entries\.\n$/,
+    );
+    const audit = await scoring(['audit'], env);
+    expect(audit.stdout).to.match(
+      /client rebuilt {2}shop payer-1: \{"sha256":"[0-9a-f]{64}","bytes":4\} -> \{"sha256":"[0-9a-f]{64}","bytes":\d+\} {2}"disk failed"\n$/,
+    );
+    const after = await scoring(['state', 'check'], env);
+    expect([after.exitCode, after.stdout]).to.deep.equal([0, 'All 3 stored texts can be read.\n']);
+  });
+
+  it('say what they may be asked', async () => {
+    const [readable, blank] = await Promise.all([rebuild('nobody', 'x'), rebuild('nobody', ' ')]);
+    expect([readable.exitCode, readable.stderr]).to.deep.equal([
+      1,
+      'error: the state of nobody is not there, or it can be read; "state check" lists what cannot\n',
+    ]);
+    expect([blank.exitCode, blank.stderr]).to.deep.equal([
+      2,
+      'error: --reason must say why, in 1 to 1000 characters\n',
+    ]);
+  });
+});

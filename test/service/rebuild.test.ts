@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { Audit } from '../../src/access/audit.ts';
+import { DecisionLookup } from '../../src/archive/read/decision-lookup.ts';
+import { type ClientKey, clientKey, platformName } from '../../src/client/client-key.ts';
+import { type RebuiltClient, rebuildClient } from '../../src/service/rebuild.ts';
+import { type Unreadable, unreadableTexts } from '../../src/service/unreadable.ts';
+import type { TextPlace } from '../../src/state/health/stored-texts.ts';
+import type { Store } from '../../src/state/store.ts';
+import { endOfJournal } from '../state/read-journal.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { type RunningService, startService } from './running-service.ts';
+import type { Tenant } from './tenant.ts';
+
+const NONSENSE = '{"torn';
+
+describeOnStores('what cannot be read in a store', (store) => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService({ store: store() });
+    shop = await service.tenant('shop');
+  });
+  after(() => service?.stop());
+
+  const unreadable = (): Promise<readonly Unreadable[]> =>
+    Array.fromAsync(unreadableTexts(store(), () => undefined));
+
+  it('is nothing where everything can be read', async () => {
+    await shop.verdict({ clientIdKey: 'sound' });
+    expect(await unreadable()).to.deep.equal([]);
+  });
+
+  it('of a client is rebuilt to what it was, from what was recorded of it', async () => {
+    const client = await liveALittle('lived');
+    const { state } = await store().load(client);
+    await spoil(store(), placeOf(client));
+    expect((await shop.verdict({ clientIdKey: 'lived' })).status).to.equal(503);
+    const rebuilt = await rebuild(client);
+    expect(rebuilt?.why).to.match(/JSON/);
+    expect(rebuilt).to.include({ entries: 6, complete: true });
+    expect((await store().load(client)).state).to.deep.equal(state);
+    expect((await shop.verdict({ clientIdKey: 'lived' })).status).to.equal(200);
+  });
+
+  it('and was rebuilt is one entry of the audit, with what was there and what is there now, and goes with its client', async () => {
+    const client = await liveALittle('audited');
+    await spoil(store(), placeOf(client));
+    await rebuild(client);
+    const [entry, ...others] = await rebuildsOf('audited');
+    expect(others).to.deep.equal([]);
+    expect(entry).to.include({
+      who: 'user ann on ops-1',
+      action: 'client rebuilt',
+      platform: 'shop',
+      reason: 'a disk failed',
+    });
+    expect(entry?.before).to.deep.equal({
+      sha256: 'df69e53c15430119f9e2b31a69e020149b7a2e1575ad72c21677583a1be2510c',
+      bytes: NONSENSE.length,
+    });
+    expect(entry?.after).to.have.all.keys('sha256', 'bytes');
+    await shop.ask('DELETE', 'clients/audited');
+    expect(await rebuildsOf('audited')).to.deep.equal([]);
+  });
+
+  it('is found among all that can, with whose it is', async () => {
+    const client = await liveALittle('found');
+    await spoil(store(), placeOf(client));
+    const found = await unreadable();
+    expect(found.map(({ kind, client: whose }) => [kind, whose])).to.deep.equal([['client', client]]);
+    await shop.ask('DELETE', 'clients/found');
+    expect(await unreadable()).to.deep.equal([]);
+  });
+
+  it('is rebuilt without giving a decision number twice, also when the journal holds nothing of the client', async () => {
+    const client = await liveALittle('forgotten');
+    await store().trimJournal((await endOfJournal(store())) ?? '', {
+      journalEntries: 0,
+      decisionsHotMs: 24 * 3_600_000,
+    });
+    await spoil(store(), placeOf(client));
+    expect(await rebuild(client)).to.deep.include({ entries: 0, since: null });
+    expect((await store().load(client)).state.seq).to.equal(2);
+    await shop.verdict({ clientIdKey: 'forgotten' });
+    expect((await store().decisionsOfClient(client, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
+  });
+
+  it('is neither what can be read nor what is not there: both stay as they are', async () => {
+    const client = await liveALittle('readable');
+    const before = await store().texts.read(placeOf(client));
+    expect(await rebuild(client)).to.equal(null);
+    expect(await store().texts.read(placeOf(client))).to.deep.equal(before);
+    expect(await rebuild(clientKey(platformName('shop'), 'nobody'))).to.equal(null);
+  });
+
+  it('may be a rollout', async () => {
+    await store().registers.compareAndSet('rollout', null, NONSENSE);
+    const found = await unreadable();
+    expect(found).to.deep.equal([
+      { kind: 'register', name: 'rollout', why: 'it holds no rollout', client: null },
+    ]);
+  });
+
+  /** Six entries: a score, two verdicts, an outcome, a binding and a decision by a person. */
+  async function liveALittle(clientIdKey: string): Promise<ClientKey> {
+    await shop.score({ clientIdKey, fingerprint: `device-of-${clientIdKey}` });
+    for (const orderRef of ['order-1', 'order-2']) {
+      await shop.verdict({ clientIdKey, orderRef });
+      service.clock.moveSeconds(5);
+    }
+    await shop.outcome(clientIdKey, 'order-1', 'UNPAID');
+    await shop.bind(clientIdKey);
+    await shop.override(clientIdKey, 'TRUSTED');
+    return clientKey(platformName('shop'), clientIdKey);
+  }
+
+  function rebuild(client: ClientKey): Promise<RebuiltClient | null> {
+    const audit = new Audit(store().auditLog, service.clock.now);
+    const parts = { store: store(), decisions: new DecisionLookup(store(), null), audit };
+    return rebuildClient(parts, client, 'user ann on ops-1', 'a disk failed');
+  }
+
+  async function rebuildsOf(clientIdKey: string) {
+    const { entries } = await new Audit(store().auditLog, service.clock.now).read(null, 1000);
+    return entries.filter(({ action, subject }) => action === 'client rebuilt' && subject === clientIdKey);
+  }
+});
+
+function placeOf({ hash }: ClientKey): TextPlace {
+  return { kind: 'client', name: hash };
+}
+
+/** Puts nonsense in the place of a stored text, as a failing disk or another program would. */
+async function spoil({ texts }: Store, place: TextPlace, text = NONSENSE): Promise<void> {
+  const found = await texts.read(place);
+  expect(await texts.replace(place, found?.stamp ?? '', text)).to.equal(true);
+}
