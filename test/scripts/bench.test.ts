@@ -1,15 +1,7 @@
 import { expect } from 'chai';
-import {
-  type Figure,
-  joinRuns,
-  judge,
-  median,
-  medianRatio,
-  ratiosFirst,
-} from '../../scripts/bench/figure.ts';
-import { figureTable, formatNumber } from '../../scripts/bench/figure-table.ts';
+import { type Figure, joinRuns, judge, median, medianRatio } from '../../scripts/bench/figure.ts';
+import { figureTable } from '../../scripts/bench/figure-table.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
-import { measureRules, ruleSetOf } from '../../scripts/bench/measures/rules.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };
 const RATIO: Figure = { part: 'cost', name: 'service / floor', value: 5, unit: 'x', target: null };
@@ -36,21 +28,6 @@ describe('the bench', () => {
     expect(judge({ ...SPEED, value: Number.NaN })).to.equal('MISS');
   });
 
-  it('puts ratios first and keeps the order otherwise', () => {
-    expect(ratiosFirst([TIME, RATIO, SPEED])).to.deep.equal([RATIO, TIME, SPEED]);
-  });
-
-  it('prints one aligned table', () => {
-    expect(figureTable([TIME, RATIO, SPEED])).to.equal(
-      [
-        'part    figure           measured        target',
-        'cost    service / floor         5  x',
-        'rules   30 rules             1.23  us      <= 3  pass',
-        'sqlite  verdicts            4,322  /s  >= 5,000  MISS',
-      ].join('\n'),
-    );
-  });
-
   it('gives the median of several runs, judges by it, and shows how far they lie apart', () => {
     const runs = [2, 4, 3].map((value) => [{ ...TIME, value }, RATIO]);
     expect(joinRuns(runs)[0]).to.deep.equal({ ...TIME, value: 3, runs: [2, 4, 3] });
@@ -62,11 +39,6 @@ describe('the bench', () => {
       ].join('\n'),
     );
     expect(joinRuns([[TIME]])).to.deep.equal([TIME]);
-  });
-
-  it('writes small numbers with more digits than large ones', () => {
-    const numbers = [0.12345, 1.2345, 12.345, 123.45, 12_345, 4, Number.NaN];
-    expect(numbers.map(formatNumber)).to.deep.equal(['0.123', '1.23', '12.3', '123', '12,345', '4', 'n/a']);
   });
 
   it('takes the middle of an odd number, the mean of the middle two of an even one', () => {
@@ -90,19 +62,5 @@ describe('the bench', () => {
       '',
     ];
     expect(clientCommands(lines)).to.equal(2);
-  });
-
-  it('makes rule sets of the size it says', () => {
-    expect([10, 30].map((size) => ruleSetOf(size).verdicts.rules.length)).to.deep.equal([10, 30]);
-  });
-
-  it('measures rules, compiled and in the engine', async () => {
-    const figures = await measureRules({ ruleCounts: [10, 30], sampleMs: 1 });
-    expect(figures.every(({ value }) => value > 0)).to.equal(true);
-    expect(figures.map(({ name }) => name)).to.include.members([
-      '10 rules, json-rules-engine / compiled',
-      '30 rules, compiled',
-      '30 rules, json-rules-engine',
-    ]);
   });
 });

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { examplePayments } from '../../scripts/example-data/example-payments.ts';
 import { parseRecordedPayment } from '../../scripts/replay/recorded-payments.ts';
-import { runNode } from '../processes/node-process.ts';
-import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
-const SCRIPT = join(import.meta.dirname, '..', '..', 'scripts', 'example-data.ts');
 const PAYMENTS = examplePayments(1);
 
 describe('example payments', () => {
@@ -37,27 +33,5 @@ describe('example payments', () => {
     expect(Math.max(...clientsOf('ip'))).to.equal(8);
     const names = PAYMENTS.map(({ clientIdKey, fingerprint }) => `${clientIdKey} ${fingerprint}`);
     expect(names.every((name) => /^payer-\d+ device-\d+$/.test(name))).to.equal(true);
-  });
-});
-
-describe('npm run example-data', () => {
-  it('writes the file and says what is in it', async () => {
-    const file = join(temporaryDirectory(), 'payments.ndjson');
-    const { exitCode, stdout } = await runNode([SCRIPT, file], { env: {} });
-    expect(exitCode).to.equal(0);
-    expect(stdout).to.equal(`${file}: 2777 payments of 810 payers, all made up (seed 1).\n`);
-    expect(readFileSync(file, 'utf8')).to.equal(PAYMENTS.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  });
-
-  it('refuses a seed that is no number, and a place where it cannot write, with exit code 2', async () => {
-    const file = join(temporaryDirectory(), 'no-folder', 'payments.ndjson');
-    const seed = await runNode([SCRIPT, file, '--seed', 'x'], { env: {} });
-    expect(seed.exitCode).to.equal(2);
-    expect(seed.stderr).to.equal(
-      'error: --seed must be a whole number of up to nine digits, like 1, not "x"\n',
-    );
-    const folder = await runNode([SCRIPT, file], { env: {} });
-    expect(folder.exitCode).to.equal(2);
-    expect(folder.stderr).to.match(/no-folder\/payments\.ndjson cannot be written: ENOENT/);
   });
 });

@@ -69,11 +69,6 @@ describe('a load of the bench', () => {
     expect(p99Ms).to.be.at.least(p50Ms);
   });
 
-  it('by autocannon keeps to its rate', async () => {
-    const { requests } = await load(50);
-    expect(requests).to.be.within(1, 100);
-  });
-
   it('by autocannon counts what is not answered 2xx as failed', async () => {
     status = 503;
     const { requests, failures } = await load(50);

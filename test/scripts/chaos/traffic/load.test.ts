@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { lostSteps, outage } from '../../../../scripts/chaos/accidents/failover.ts';
-import { readAnswer } from '../../../../scripts/chaos/traffic/keep-alive.ts';
 import { percentile, type Sample } from '../../../../scripts/chaos/traffic/load.ts';
 import { doubled, lost, type Recorded } from '../../../../scripts/chaos/traffic/records.ts';
 import { clientKey, platformName } from '../../../../src/client/client-key.ts';
@@ -78,21 +77,5 @@ describe('what a load is held against', () => {
     expect(percentile([3, 1, 2], 50)).to.equal(2);
     expect(percentile([3, 1, 2], 100)).to.equal(3);
     expect(percentile([], 50)).to.be.NaN;
-  });
-});
-
-describe('an answer on a connection', () => {
-  const bytes = Buffer.from('HTTP/1.1 503 No\r\nX-Decision-Id: a.1\r\nContent-Length: 4\r\n\r\n"\u00e9"');
-
-  it('is read when it is whole', () => {
-    const answer = readAnswer(bytes);
-    expect(answer?.status).to.equal(503);
-    expect(answer?.headers.get('x-decision-id')).to.equal('a.1');
-    expect(answer?.body).to.equal('"\u00e9"');
-  });
-
-  it('is awaited while it is not', () => {
-    for (let length = 0; length < bytes.length; length++)
-      expect(readAnswer(bytes.subarray(0, length))).to.equal(null);
   });
 });
