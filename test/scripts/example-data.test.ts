@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { examplePayments } from '../../scripts/example-data/example-payments.ts';
 import { parseRecordedPayment } from '../../scripts/replay/recorded-payments.ts';

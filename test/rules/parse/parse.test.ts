@@ -29,129 +29,94 @@ function refuses(bad: BadRules): void {
 }
 
 /** What stands near to something that is refused, and is sound. */
-const ACCEPTED: readonly { readonly title: string; readonly files: Readonly<Record<string, Edit>> }[] = [
-  {
-    title: 'two rules of equal priority that no payer can match both',
-    files: { 'groups.yaml': swap('priority: 90', 'priority: 100') },
+const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
+  'two rules of equal priority that no payer can match both': {
+    'groups.yaml': swap('priority: 90', 'priority: 100'),
   },
-  {
-    title: 'the highest value that a fact can have',
-    files: { 'bot-signals.yaml': swap('value: 60 }', 'value: 64 }') },
+  'the highest value that a fact can have': { 'bot-signals.yaml': swap('value: 60 }', 'value: 64 }') },
+  'a whole number written with a fraction of zero': {
+    'bot-signals.yaml': swap('value: 60 }', 'value: 60.0 }'),
   },
-  {
-    title: 'a whole number written with a fraction of zero',
-    files: { 'bot-signals.yaml': swap('value: 60 }', 'value: 60.0 }') },
+  '"in" with a list of one': {
+    'groups.yaml': swap(
+      'fact: overrideGroup, operator: equal, value: BLOCKED',
+      'fact: overrideGroup, operator: in, value: [BLOCKED]',
+    ),
   },
-  {
-    title: '"in" with a list of one',
-    files: {
-      'groups.yaml': swap(
-        'fact: overrideGroup, operator: equal, value: BLOCKED',
-        'fact: overrideGroup, operator: in, value: [BLOCKED]',
+  'the longest window': {
+    'bot-signals.yaml': swap(
+      'fact: earlyRequests, params: { window: 10m }',
+      'fact: earlyRequests, params: { window: 24h }',
+    ),
+  },
+  'the client group in bot-signals.yaml': {
+    'bot-signals.yaml': swap(
+      'fact: jsOk, operator: equal, value: false',
+      'fact: clientGroup, operator: equal, value: NEW',
+    ),
+  },
+  'a threshold that only all signals together reach': {
+    'bot-signals.yaml': swap('threshold: 4', 'threshold: 33'),
+  },
+  'weights of 0.7 and 0.1 for a threshold of 0.8, which doubles miss by a hair': {
+    'bot-signals.yaml': whole(
+      [
+        'threshold: 0.8',
+        'rules:',
+        '  - name: first',
+        '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
+        '    event: { type: signal, params: { weight: 0.7 } }',
+        '  - name: second',
+        '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
+        '    event: { type: signal, params: { weight: 0.1 } }',
+        '',
+      ].join('\n'),
+    ),
+  },
+  'GET_SAME_STICKY with the binding demanded on both ways of an "any"': {
+    'verdicts.yaml': swap(
+      '      all:\n        - { fact: bindingFitsMethod, operator: equal, value: true }',
+      '      any:\n        - all: [{ fact: bindingFitsMethod, operator: equal, value: true }]\n        - { fact: hasBinding, operator: equal, value: true }',
+    ),
+  },
+  'GET_SAME_STICKY with the binding demanded by a named condition': {
+    'verdicts.yaml': edits(
+      swap(
+        'rules:\n',
+        'conditions:\n  bound: { all: [{ fact: hasBinding, operator: equal, value: true }] }\nrules:\n',
       ),
-    },
-  },
-  {
-    title: 'the longest window',
-    files: {
-      'bot-signals.yaml': swap(
-        'fact: earlyRequests, params: { window: 10m }',
-        'fact: earlyRequests, params: { window: 24h }',
-      ),
-    },
-  },
-  {
-    title: 'the client group in bot-signals.yaml',
-    files: {
-      'bot-signals.yaml': swap(
-        'fact: jsOk, operator: equal, value: false',
-        'fact: clientGroup, operator: equal, value: NEW',
-      ),
-    },
-  },
-  {
-    title: 'a threshold that only all signals together reach',
-    files: { 'bot-signals.yaml': swap('threshold: 4', 'threshold: 33') },
-  },
-  {
-    title: 'weights of 0.7 and 0.1 for a threshold of 0.8, which doubles miss by a hair',
-    files: {
-      'bot-signals.yaml': whole(
-        [
-          'threshold: 0.8',
-          'rules:',
-          '  - name: first',
-          '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
-          '    event: { type: signal, params: { weight: 0.7 } }',
-          '  - name: second',
-          '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
-          '    event: { type: signal, params: { weight: 0.1 } }',
-          '',
-        ].join('\n'),
-      ),
-    },
-  },
-  {
-    title: 'GET_SAME_STICKY with the binding demanded on both ways of an "any"',
-    files: {
-      'verdicts.yaml': swap(
+      swap(
         '      all:\n        - { fact: bindingFitsMethod, operator: equal, value: true }',
-        '      any:\n        - all: [{ fact: bindingFitsMethod, operator: equal, value: true }]\n        - { fact: hasBinding, operator: equal, value: true }',
+        '      condition: bound',
       ),
-    },
+    ),
   },
-  {
-    title: 'GET_SAME_STICKY with the binding demanded by a named condition',
-    files: {
-      'verdicts.yaml': edits(
-        swap(
-          'rules:\n',
-          'conditions:\n  bound: { all: [{ fact: hasBinding, operator: equal, value: true }] }\nrules:\n',
-        ),
-        swap(
-          '      all:\n        - { fact: bindingFitsMethod, operator: equal, value: true }',
-          '      condition: bound',
-        ),
+  'a named condition used twice, and one that names another': {
+    'groups.yaml': edits(
+      swap(
+        'rules:\n',
+        'conditions:\n  paid: { not: { condition: unpaid } }\n  unpaid: { all: [{ fact: paidCount, operator: equal, value: 0 }] }\nrules:\n',
       ),
-    },
-  },
-  {
-    title: 'a named condition used twice, and one that names another',
-    files: {
-      'groups.yaml': edits(
-        swap(
-          'rules:\n',
-          'conditions:\n  paid: { not: { condition: unpaid } }\n  unpaid: { all: [{ fact: paidCount, operator: equal, value: 0 }] }\nrules:\n',
-        ),
-        swap(
-          '        - { fact: hasBinding, operator: equal, value: true }',
-          '        - condition: paid\n        - condition: paid',
-        ),
+      swap(
+        '        - { fact: hasBinding, operator: equal, value: true }',
+        '        - condition: paid\n        - condition: paid',
       ),
-    },
+    ),
   },
-  {
-    title: 'smoothing that leaves the score as it is with the first payment',
-    files: { 'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.25, weight: 2 }') },
+  'smoothing that leaves the score as it is with the first payment': {
+    'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.25, weight: 2 }'),
   },
-  {
-    title: 'a resetAfter one second longer than the longest wait',
-    files: { 'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 1801s') },
+  'a resetAfter one second longer than the longest wait': {
+    'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 1801s'),
   },
-  {
-    title: 'a rule without a description',
-    files: { 'groups.yaml': swap('    description: At least one paid order.\n', '') },
+  'a rule without a description': { 'groups.yaml': swap('    description: At least one paid order.\n', '') },
+  'no limits file where no platform enables scoring limits': {
+    'limits.yaml': () => null,
+    'ruleset.yaml': swap('scoringLimits: true', 'scoringLimits: false'),
   },
-  {
-    title: 'no limits file where no platform enables scoring limits',
-    files: { 'limits.yaml': () => null, 'ruleset.yaml': swap('scoringLimits: true', 'scoringLimits: false') },
-  },
-  { title: 'a document marker at the start', files: { 'ladder.yaml': (sound) => `---\n${sound}` } },
-  {
-    title: 'lines that end as on Windows',
-    files: { 'groups.yaml': (sound) => sound.replaceAll('\n', '\r\n') },
-  },
-];
+  'a document marker at the start': { 'ladder.yaml': (sound) => `---\n${sound}` },
+  'lines that end as on Windows': { 'groups.yaml': (sound) => sound.replaceAll('\n', '\r\n') },
+};
 
 /** Texts that break things when they stand in the wrong place. */
 const TROUBLE = [
@@ -245,7 +210,7 @@ describe('parsing a rule set', () => {
   describe('refuses files with', () => refuses(BAD_FILES));
 
   describe('accepts', () => {
-    for (const { title, files } of ACCEPTED) {
+    for (const [title, files] of Object.entries(ACCEPTED)) {
       it(title, () => {
         expect(problemsOf(files)).to.deep.equal([]);
       });
