@@ -156,6 +156,13 @@ export class AccessKeys {
     return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
   }
 
+  /** Whether the key with this id may still do this, for work that lasts longer than the request that asked for it. */
+  async isGranted(id: string, operation: Operation): Promise<boolean> {
+    const known = this.#cache.get(id) ?? (await this.#read(id));
+    if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return false;
+    return grants(known.record, operation);
+  }
+
   async #read(id: string): Promise<KnownKey | 'unknown'> {
     const known = await this.#documents.get<AccessKey>(COLLECTION, id).then(knownKey, (error: unknown) => {
       const lastRead = this.#lastRead.get(id);

@@ -71,6 +71,7 @@ export class Turns {
     } finally {
       this.#underWay.giveBack(owner);
       this.#allUnderWay--;
+      this.#toEnd(owner);
       this.#letNext();
     }
   }
@@ -99,11 +100,18 @@ export class Turns {
     await promise.finally(() => signal?.removeEventListener('abort', leave));
   }
 
-  /** At the end of the row when some of the owner's are left: the other owners come first. */
   #leave(owner: string, turn: () => void): void {
     const others = this.#waiting.get(owner)?.filter((one) => one !== turn) ?? [];
-    this.#waiting.delete(owner);
     if (others.length > 0) this.#waiting.set(owner, others);
+    else this.#waiting.delete(owner);
+  }
+
+  /** An owner who has had a turn comes after all who wait. */
+  #toEnd(owner: string): void {
+    const own = this.#waiting.get(owner);
+    if (own === undefined) return;
+    this.#waiting.delete(owner);
+    this.#waiting.set(owner, own);
   }
 
   #letNext(): void {
@@ -113,6 +121,7 @@ export class Turns {
     const [turn] = next === undefined ? [] : (this.#waiting.get(next) ?? []);
     if (next === undefined || turn === undefined) return;
     this.#leave(next, turn);
+    this.#toEnd(next);
     this.#begin(next);
     turn();
   }

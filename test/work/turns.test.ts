@@ -43,8 +43,8 @@ describe('turns', () => {
   it('do not let one owner wait for the many works of another', async () => {
     const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 8 });
     for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
-    await end('a1', 'a2', 'b1', 'a3');
-    expect(begun).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
+    await end('a1', 'b1', 'a2', 'a3');
+    expect(begun).to.deep.equal(['a1', 'b1', 'a2', 'a3']);
   });
 
   it('refuse what would be too many waiting of one owner, and of that one alone', async () => {
@@ -54,8 +54,8 @@ describe('turns', () => {
     expect([turns.isFull('a'), turns.isFull('b')]).to.deep.equal([true, false]);
     expect(await ask('a3')).to.be.instanceOf(TooManyTurns);
     ask('b1');
-    await end('a1', 'a2', 'b1');
-    expect(begun).to.deep.equal(['a1', 'a2', 'b1']);
+    await end('a1', 'b1', 'a2');
+    expect(begun).to.deep.equal(['a1', 'b1', 'a2']);
   });
 
   it('refuse what cannot begin at once where nothing may wait', async () => {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type AccessKey, INSTALLATION } from '../../access/access-keys.ts';
+import { type AccessKey, AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
 import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Store } from '../../state/store.ts';
+import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceWorks } from './desk-process.ts';
-import { type EvidenceJob, isUnderWay, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
+import { type EvidenceJob, isUnderWay, KEY_ENDED, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
 import type { EvidenceFolders, EvidenceResult, EvidenceTask, EvidenceWork } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
 
@@ -39,7 +40,6 @@ export class NoArchive extends Error {
 
 interface Entry {
   job: EvidenceJob;
-  readonly asker: EvidenceAsker;
   /** A rule set that lies in no folder stays in the memory of this node, for as long as the work takes. */
   readonly draft: DraftText | null;
   readonly stopping: AbortController;
@@ -53,11 +53,20 @@ const LIMITS = {
   givesWay: 'to everybody',
 } as const;
 
-/** One is worked on at a time, and this many may wait for it. */
-export const WAITING_MAX = 4;
+/** Of one platform, besides the one that is worked on. */
+export const PLATFORM_WAITING_MAX = 3;
 
-/** Of one platform, with the one that is worked on: a platform that asks for much leaves room for the others. */
-export const PLATFORM_JOBS_MAX = 3;
+/** Of all platforms; each may hold a draft of a megabyte. */
+export const ALL_WAITING_MAX = 32;
+
+/** One is worked on at a time, and the platforms have it in turns; the owner of the installation always comes next. */
+const TURNS = {
+  atOnceMax: 1,
+  ownerMax: 1,
+  waitingMax: PLATFORM_WAITING_MAX,
+  allWaitingMax: ALL_WAITING_MAX,
+  first: { owner: INSTALLATION, kept: 0 },
+} as const;
 
 /** The same question within this time is answered with what was worked out before. */
 const FRESH_MS = 10 * 60_000;
@@ -71,14 +80,17 @@ const PROCESS = new URL('./desk-process.ts', import.meta.url);
 export class EvidenceDesk {
   readonly shelf: JobShelf;
   readonly #parts: EvidenceDeskParts;
-  readonly #entries: Entry[] = [];
+  readonly #keys: AccessKeys;
+  readonly #turns = new Turns(TURNS);
+  /** What is under way, and its end. */
+  readonly #entries = new Map<Entry, Promise<void>>();
   readonly #process = new WorkElsewhere<EvidenceWorks>(PROCESS, LIMITS);
-  #working: Promise<void> | null = null;
   #closed = false;
 
   constructor(parts: EvidenceDeskParts) {
     this.#parts = parts;
     this.shelf = new JobShelf(parts.store.documents, parts.clock);
+    this.#keys = new AccessKeys(parts.store.documents, parts.clock);
   }
 
   /**
@@ -86,17 +98,18 @@ export class EvidenceDesk {
    * where it lies in no folder. Throws EvidenceDeskBusy or NoArchive.
    */
   async ask(asker: EvidenceAsker, task: EvidenceTask, draft: DraftText | null = null): Promise<EvidenceJob> {
+    const { id: keyId, platform } = asker;
     const now = this.#parts.clock();
-    const before = await this.#before(asker, task, now);
+    const before = await this.#before(platform, task, now);
     if (before !== null) return before;
     this.#archiveDir();
-    const own = this.#entries.filter((entry) => entry.asker.platform === asker.platform);
-    if (this.#closed || this.#entries.length > WAITING_MAX || own.length >= PLATFORM_JOBS_MAX)
-      throw new EvidenceDeskBusy(`${this.#entries.length} are under way`);
+    if (this.#closed || this.#turns.isFull(platform))
+      throw new EvidenceDeskBusy(`${this.#entries.size} are under way`);
     const job: EvidenceJob = {
       jobId: randomUUID().slice(0, 13),
+      platform,
       task,
-      keyId: asker.id,
+      keyId,
       state: 'waiting',
       askedAt: now,
       startedAt: null,
@@ -105,27 +118,25 @@ export class EvidenceDesk {
       progress: null,
       trouble: null,
     };
-    const entry: Entry = { job, asker, draft, stopping: new AbortController() };
-    this.#entries.push(entry);
-    await this.shelf.add(asker.platform, job).catch((error: unknown) => {
-      // It would have no end, and keep its place for ever.
-      this.#drop(entry);
-      throw error;
-    });
-    this.#working ??= this.#workAll();
+    const entry: Entry = { job, draft, stopping: new AbortController() };
+    const kept = this.shelf.add(job);
+    this.#entries.set(entry, this.#live(entry, kept));
+    await kept;
     return job;
   }
 
   /** Stops what is under way, on whichever node, and forgets what is over. */
-  async remove({ platform }: EvidenceAsker, { jobId, state }: EvidenceJob): Promise<void> {
-    if (!isUnderWay({ state })) return this.shelf.remove(platform, jobId);
+  async remove(job: EvidenceJob): Promise<void> {
+    const { jobId, platform } = job;
+    if (!isUnderWay(job)) return this.shelf.remove(job);
     await this.shelf.cancel(jobId);
     // It may have been kept since the job was read.
-    await this.shelf.removeResult(platform, jobId);
-    this.#entries.find(({ job }) => job.jobId === jobId)?.stopping.abort();
+    await this.shelf.removeResult(job);
+    const entry = [...this.#entries.keys()].find((one) => one.job.jobId === jobId);
+    entry?.stopping.abort(CANCELLED);
     // It may have ended since it was read; its node looks once more after that, before nobody does.
     const now = await this.shelf.get(platform, jobId);
-    if (now?.state === 'done') await this.shelf.remove(platform, jobId);
+    if (now?.state === 'done') await this.shelf.remove(now);
   }
 
   /**
@@ -135,29 +146,24 @@ export class EvidenceDesk {
   async forgetOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION])) {
       const backtests = (await this.shelf.list(keeper)).filter(({ task }) => task.kind === 'backtest');
-      for (const job of backtests) await this.remove({ id: job.keyId, platform: keeper }, job);
+      for (const job of backtests) await this.remove(job);
     }
   }
 
   /** Stops all work; resolves when nothing of it is left. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { stopping } of this.#entries) stopping.abort();
-    await this.#working;
+    for (const { stopping } of this.#entries.keys()) stopping.abort(NODE_GONE);
+    await Promise.all(this.#entries.values());
     await this.#process.close();
   }
 
-  async #before(asker: EvidenceAsker, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
+  async #before(platform: PlatformName, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
     const question = JSON.stringify(task);
-    const jobs = await this.shelf.list(asker.platform);
+    const jobs = await this.shelf.list(platform);
     const isFresh = ({ state, endedAt }: EvidenceJob) =>
       isUnderWay({ state }) || (state === 'done' && now - (endedAt ?? 0) < FRESH_MS);
     return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
-  }
-
-  #drop(entry: Entry): void {
-    const place = this.#entries.indexOf(entry);
-    if (place !== -1) this.#entries.splice(place, 1);
   }
 
   async #folders(): Promise<EvidenceFolders> {
@@ -171,48 +177,50 @@ export class EvidenceDesk {
     throw new NoArchive('there is no archive on this node');
   }
 
-  async #workAll(): Promise<void> {
-    const beat = setInterval(() => this.#beat().catch(this.#untold), SEEN_EVERY_MS);
-    for (let [entry] = this.#entries; entry !== undefined; [entry] = this.#entries) {
-      await this.#work(entry);
-      this.#drop(entry);
+  /** From its waiting to its end. */
+  async #live(entry: Entry, kept: Promise<void>): Promise<void> {
+    const { stopping, job } = entry;
+    const { signal } = stopping;
+    const beat = setInterval(() => this.#beat(entry).catch(this.#untold), SEEN_EVERY_MS);
+    // What the store did not take gives its place back at once.
+    kept.catch((error: unknown) => stopping.abort(error));
+    try {
+      await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
+    } catch (error) {
+      entry.job = { ...entry.job, ...endOf(error, signal) };
     }
     clearInterval(beat);
-    this.#working = null;
+    await kept.then(() => this.#settle(entry)).catch(() => {});
+    this.#entries.delete(entry);
   }
 
   async #work(entry: Entry): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock, signalSecret: holdoutSecret } = this.#parts;
     const { draft } = entry;
-    const { task, jobId } = entry.job;
     const { signal } = entry.stopping;
     entry.job = { ...entry.job, state: 'running', startedAt: clock() };
+    await this.#tell(entry);
     const onProgress = (progress: EvidenceJob['progress']) => {
       entry.job = { ...entry.job, progress };
     };
-    try {
-      await this.#tell(entry);
-      const { signalSecret: holdoutSecret } = this.#parts;
-      const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
-      const result = await this.#process.run('answer', work, { onProgress, signal });
-      entry.job = { ...entry.job, state: await this.#keep(entry, result) };
-    } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
-      if (this.#closed) entry.job = { ...entry.job, state: 'failed', trouble: NODE_GONE };
-      else if (signal.aborted) entry.job = { ...entry.job, state: 'cancelled' };
-      else entry.job = { ...entry.job, state: 'failed', trouble };
-    }
-    entry.job = { ...entry.job, endedAt: clock() };
-    await this.#tell(entry).catch(this.#untold);
+    const { task } = entry.job;
+    const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
+    const result = await this.#process.run('answer', work, { onProgress, signal });
+    entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
+  }
+
+  async #settle(entry: Entry): Promise<void> {
+    entry.job = { ...entry.job, endedAt: this.#parts.clock() };
+    await this.shelf.settle(entry.job).catch(this.#untold);
     await this.#lookBack(entry).catch(this.#untold);
-    await this.shelf.forgetCancellation(jobId).catch(this.#untold);
+    await this.shelf.forgetCancellation(entry.job.jobId).catch(this.#untold);
   }
 
   /** Whoever cancels a job does so before removing its result: what is kept behind that is removed here. */
-  async #keep({ asker: { platform }, job: { jobId } }: Entry, result: EvidenceResult) {
-    await this.shelf.keepResult(platform, jobId, result);
-    if (!(await this.shelf.isCancelled(jobId))) return 'done';
-    await this.shelf.removeResult(platform, jobId);
+  async #keep(job: EvidenceJob, result: EvidenceResult) {
+    await this.shelf.keepResult(job, result);
+    if (!(await this.shelf.isCancelled(job.jobId))) return 'done';
+    await this.shelf.removeResult(job);
     return 'cancelled';
   }
 
@@ -223,20 +231,28 @@ export class EvidenceDesk {
     await this.#tell(entry);
   }
 
-  /** Tells of every job that this node is still at it, and hears whether another node was asked to stop it. */
-  async #beat(): Promise<void> {
-    for (const entry of [...this.#entries]) {
-      if (await this.shelf.isCancelled(entry.job.jobId)) entry.stopping.abort();
-      if (isUnderWay(entry.job)) await this.#tell(entry);
-    }
+  /** Says that this node is still at it, and hears whether another was asked to stop it, or its key has ended. */
+  async #beat(entry: Entry): Promise<void> {
+    const { jobId, keyId } = entry.job;
+    if (await this.shelf.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
+    if (!(await this.#keys.isGranted(keyId, 'rules'))) entry.stopping.abort(KEY_ENDED);
+    if (isUnderWay(entry.job)) await this.#tell(entry);
   }
 
   async #tell(entry: Entry): Promise<void> {
     entry.job = { ...entry.job, seenAt: this.#parts.clock() };
-    await this.shelf.put(entry.asker.platform, entry.job);
+    await this.shelf.put(entry.job);
   }
 
   readonly #untold = (error: unknown): void => {
     this.#parts.onTrouble('what evidence comes to cannot be kept in the store', error);
   };
+}
+
+const CANCELLED = 'cancelled';
+
+/** What becomes of a job that did not come to its end by itself. */
+function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
+  if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
+  return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };
 }

@@ -1,3 +1,4 @@
+import type { PlatformName } from '../../client/client-key.ts';
 import type { EvidenceProgress } from './desk-process.ts';
 import type { EvidenceTask } from './evidence-task.ts';
 
@@ -8,6 +9,8 @@ export type JobState = (typeof JOB_STATES)[number];
 /** Something that is worked out, as every node may read it. Times are epoch ms. */
 export interface EvidenceJob {
   readonly jobId: string;
+  /** Whose it is. */
+  readonly platform: PlatformName;
   readonly task: EvidenceTask;
   /** The key that asked, by its id. */
   readonly keyId: string;
@@ -29,6 +32,8 @@ export const SEEN_EVERY_MS = 1_000;
 const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE = 'the node that worked on it was stopped; ask again';
+
+export const KEY_ENDED = 'the access key that asked was revoked or has expired; ask again with another';
 
 /** The job as it is by now: one whose node fell silent has failed. */
 export function jobAt(job: EvidenceJob, now: number): EvidenceJob {

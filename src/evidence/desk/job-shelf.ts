@@ -1,3 +1,4 @@
+import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { Documents } from '../../state/documents.ts';
 import { type EvidenceJob, isUnderWay, jobAt } from './evidence-job.ts';
@@ -12,6 +13,12 @@ const RESULT_BYTES_MAX = 2 * 1024 * 1024;
 const CANCELLATION_KEPT_MS = 3_600_000;
 const CANCELLATIONS = 'evidence-cancellations';
 
+/** Where the jobs are that are under way; a node that ended took none of its own out. */
+const UNDER_WAY = 'evidence-under-way';
+const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
+
+type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
+
 /** Jobs of the whole installation with their results, in the store that all nodes share. */
 export class JobShelf {
   readonly #documents: Documents;
@@ -22,49 +29,76 @@ export class JobShelf {
     this.#clock = clock;
   }
 
-  /** Newest first. */
+  /** The platform's own, newest first. */
   async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
     const now = this.#clock();
     return jobs.map((job) => jobAt(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
   }
 
+  /** What a platform may see: its own, and as the owner of the installation whatever is under way. Newest first. */
+  async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+    const own = await this.list(platform);
+    if (!isInstallation(platform)) return own;
+    const places = await this.#documents.list<JobPlace>(UNDER_WAY);
+    const others = places.filter((place) => place.platform !== platform);
+    const jobs = await Promise.all(others.map((place) => this.#get(place)));
+    const underWay = jobs.filter((job) => job !== null).filter(isUnderWay);
+    return [...own, ...underWay].toSorted((a, b) => b.askedAt - a.askedAt);
+  }
+
+  /** Null unless the platform may see it. */
   async get(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
+    const own = await this.#get({ platform, jobId });
+    if (own !== null || !isInstallation(platform)) return own;
+    const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
+    return place === undefined ? null : this.#get(place);
+  }
+
+  async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {
     const job = await this.#documents.get<EvidenceJob>(jobsOf(platform), jobId);
     return job === undefined ? null : jobAt(job, this.#clock());
   }
 
   /** Keeps a new job, and lets those go that are too old or too many. */
-  async add(platform: PlatformName, job: EvidenceJob): Promise<void> {
-    await this.put(platform, job);
+  async add(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    const { platform, jobId } = job;
+    await this.#documents.set<JobPlace>(UNDER_WAY, jobId, { platform, jobId }, UNDER_WAY_KEPT_MS);
     const old = (await this.list(platform)).filter(
       (one, place) => !isUnderWay(one) && (place >= JOBS_KEPT_MAX || one.askedAt < this.#clock() - KEPT_MS),
     );
-    for (const { jobId } of old) await this.remove(platform, jobId);
+    for (const one of old) await this.remove(one);
   }
 
-  put(platform: PlatformName, job: EvidenceJob): Promise<void> {
-    return this.#documents.set(jobsOf(platform), job.jobId, job);
+  put(job: EvidenceJob): Promise<void> {
+    return this.#documents.set(jobsOf(job.platform), job.jobId, job);
   }
 
-  async remove(platform: PlatformName, jobId: string): Promise<void> {
-    await this.removeResult(platform, jobId);
-    await this.#documents.delete(jobsOf(platform), jobId);
+  /** It is over, and only its platform sees it from now on. */
+  async settle(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    await this.#documents.delete(UNDER_WAY, job.jobId);
   }
 
-  removeResult(platform: PlatformName, jobId: string): Promise<void> {
+  async remove(job: JobPlace): Promise<void> {
+    await this.removeResult(job);
+    await this.#documents.delete(jobsOf(job.platform), job.jobId);
+  }
+
+  removeResult({ platform, jobId }: JobPlace): Promise<void> {
     return this.#documents.delete(resultsOf(platform), jobId);
   }
 
   /** Throws when it is larger than what is kept. */
-  async keepResult(platform: PlatformName, jobId: string, result: EvidenceResult): Promise<void> {
+  async keepResult({ platform, jobId }: JobPlace, result: EvidenceResult): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
     await this.#documents.set(resultsOf(platform), jobId, result);
   }
 
   /** Null unless the job is done. */
-  async result(platform: PlatformName, jobId: string): Promise<EvidenceResult | null> {
+  async result({ platform, jobId }: JobPlace): Promise<EvidenceResult | null> {
     return (await this.#documents.get<EvidenceResult>(resultsOf(platform), jobId)) ?? null;
   }
 

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { INSTALLATION } from '../../../src/access/access-keys.ts';
+import { AccessKeys, INSTALLATION } from '../../../src/access/access-keys.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import {
+  ALL_WAITING_MAX,
+  type EvidenceAsker,
   EvidenceDesk,
   EvidenceDeskBusy,
-  PLATFORM_JOBS_MAX,
-  WAITING_MAX,
+  PLATFORM_WAITING_MAX,
 } from '../../../src/evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../src/evidence/desk/evidence-job.ts';
 import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
@@ -20,7 +21,7 @@ import { Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
-const SHOP = { id: 'key-1', platform: platformName('shop') };
+const SHOP = platformName('shop');
 
 describe('the evidence desk', () => {
   let lived: LivedEvidence;
@@ -35,6 +36,12 @@ describe('the evidence desk', () => {
 
   describeOnStores('with its jobs in the store', (store) => {
     let now = Date.UTC(2026, 0, 1);
+    const issue = async (platform: PlatformName): Promise<EvidenceAsker> =>
+      (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], null)).record;
+    let shop: EvidenceAsker;
+    beforeEach(async () => {
+      shop = await issue(SHOP);
+    });
     const open = (of: Store = store()) => {
       const onTrouble = (message: string) => expect.fail(message);
       return new EvidenceDesk({
@@ -42,7 +49,7 @@ describe('the evidence desk', () => {
         rulesDir: place.rulesDir,
         signalSecret: 'a secret that holds nobody out here',
         store: of,
-        clock: () => now,
+        clock: () => now++,
         onTrouble,
       });
     };
@@ -51,9 +58,9 @@ describe('the evidence desk', () => {
       const rules = { ruleVersion: version, digest };
       return { kind: 'report', rules, by: null, platform: null, from, to: null };
     };
-    const over = async (desk: EvidenceDesk, { jobId }: EvidenceJob): Promise<EvidenceJob> => {
+    const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {
-        const job = await desk.shelf.get(SHOP.platform, jobId);
+        const job = await desk.shelf.get(platform, jobId);
         if (job === null || job.endedAt !== null) return job ?? expect.fail('the job is gone');
         await sleep(50);
       }
@@ -61,43 +68,102 @@ describe('the evidence desk', () => {
 
     it('works a report out in a process of its own, and gives what the report itself gives', async () => {
       const desk = open();
-      const asked = await desk.ask(SHOP, task(0));
+      const asked = await desk.ask(shop, task(0));
       expect(asked.state).to.equal('waiting');
       const done = await over(desk, asked);
       expect([done.state, done.trouble]).to.deep.equal(['done', null]);
       const expected = await withEvidence(all(lived.archive), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
-      expect(await desk.shelf.result(SHOP.platform, asked.jobId)).to.deep.equal(expected);
-      expect((await open().ask(SHOP, task(0))).jobId).to.equal(asked.jobId);
+      expect(await desk.shelf.result(asked)).to.deep.equal(expected);
+      expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
-      expect((await desk.ask(SHOP, task(0))).jobId).not.to.equal(asked.jobId);
+      expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
       await desk.close();
     });
+
+    /** A desk that begins a job and does nothing of it until it is told to. */
+    const stalled = () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const unshippedErasures: Store['unshippedErasures'] = async (...asked) => {
+        await promise;
+        return store().unshippedErasures(...asked);
+      };
+      return { desk: open(storeWith(store(), { unshippedErasures })), goOn: resolve };
+    };
+    const fill = async (desk: EvidenceDesk, asker: EvidenceAsker, from: number, count: number) => {
+      const jobs = [];
+      for (let place = 0; place < count; place++) jobs.push(await desk.ask(asker, task(from + place)));
+      return jobs;
+    };
+    const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
 
     it('lets some of a platform wait for the one under way, and each can be stopped from another node', async () => {
-      const desk = open();
-      const jobs = [];
-      for (let place = 0; place < PLATFORM_JOBS_MAX; place++)
-        jobs.push(await desk.ask(SHOP, task(100 + place)));
-      const refused = await desk.ask(SHOP, task(99)).catch((error: unknown) => error);
-      expect(refused).to.be.instanceOf(EvidenceDeskBusy);
+      const { desk, goOn } = stalled();
+      const [first, ...waiting] = await fill(desk, shop, 100, 1 + PLATFORM_WAITING_MAX);
+      expect(await refusal(desk.ask(shop, task(99)))).to.be.instanceOf(EvidenceDeskBusy);
       const other = open();
-      for (const job of jobs.slice(1)) await other.remove(SHOP, job);
-      const ends = await Promise.all(jobs.map((job) => over(desk, job)));
-      const cancelled = Array(PLATFORM_JOBS_MAX - 1).fill('cancelled');
-      expect(ends.map(({ state }) => state)).to.deep.equal(['done', ...cancelled]);
+      for (const job of waiting) await other.remove(job);
+      const cancelled = await Promise.all(waiting.map((job) => over(desk, job)));
+      expect(cancelled.map(({ state }) => state)).to.deep.equal(waiting.map(() => 'cancelled'));
+      goOn();
+      expect((await over(desk, first ?? expect.fail('no job'))).state).to.equal('done');
       await desk.close();
     });
 
-    it('keeps places for the other platforms, as long as there are any', async () => {
-      const desk = open();
-      for (let place = 0; place < PLATFORM_JOBS_MAX; place++) await desk.ask(SHOP, task(300 + place));
-      for (let place = PLATFORM_JOBS_MAX; place <= WAITING_MAX; place++)
-        await desk.ask({ id: 'key-2', platform: platformName('other') }, task(300 + place));
-      const third = { id: 'key-3', platform: platformName('third') };
-      const refused = await desk.ask(third, task(399)).catch((error: unknown) => error);
-      expect(refused).to.be.instanceOf(EvidenceDeskBusy);
+    it('takes turns by platform: one that asks much holds up itself', async () => {
+      const { desk, goOn } = stalled();
+      const [first, second] = await fill(desk, shop, 1000, 2);
+      const [neighbours] = await fill(desk, await issue(platformName('neighbour')), 1100, 1);
+      goOn();
+      const begun = [];
+      for (const job of [first, neighbours, second])
+        begun.push((await over(desk, job ?? expect.fail('no job'))).startedAt ?? 0);
+      expect(begun).to.deep.equal(begun.toSorted());
+      await desk.close();
+    });
+
+    it('always has a place for the owner of the installation, who comes next, and may see and stop what is under way', async () => {
+      const { desk, goOn } = stalled();
+      const owner = await issue(INSTALLATION);
+      const [held] = await fill(desk, shop, 2000, 1 + PLATFORM_WAITING_MAX);
+      for (let place = 0; place < ALL_WAITING_MAX - PLATFORM_WAITING_MAX; place++)
+        await desk.ask(await issue(platformName(`shop-${place}`)), task(2100 + place));
+      const late = await issue(platformName('late'));
+      expect(await refusal(desk.ask(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
+      const own = await desk.ask(owner, task(2300));
+      const seen = await open().shelf.seenBy(INSTALLATION);
+      expect(seen).to.have.length(2 + ALL_WAITING_MAX);
+      const { jobId } = held ?? expect.fail('no job');
+      expect(await open().shelf.get(late.platform, jobId)).to.equal(null);
+      const found = (await open().shelf.get(INSTALLATION, jobId)) ?? expect.fail('not found');
+      expect([found.platform, found.keyId, found.state]).to.deep.equal([SHOP, shop.id, 'running']);
+      await open().remove(found);
+      goOn();
+      expect((await over(desk, found)).state).to.equal('cancelled');
+      const owned = await over(desk, own);
+      expect(owned.state).to.equal('done');
+      await desk.close();
+      const others = (await desk.shelf.list(SHOP)).filter(({ task: { from } }) => (from ?? 0) > 2000);
+      const before = others.filter(
+        ({ startedAt }) => startedAt !== null && startedAt < (owned.startedAt ?? 0),
+      );
+      expect([others.length, before]).to.deep.equal([3, []]);
+      expect((await desk.shelf.seenBy(INSTALLATION)).map(({ platform }) => platform)).to.deep.equal([
+        INSTALLATION,
+      ]);
+    });
+
+    it('ends a job, waiting or under way, when its key is revoked', async () => {
+      const { desk, goOn } = stalled();
+      const key = await issue(SHOP);
+      const jobs = await fill(desk, key, 3000, 2);
+      await new AccessKeys(store().documents, () => now).revoke(key.id);
+      const [first, second] = jobs.map((job) => over(desk, job));
+      const trouble = 'the access key that asked was revoked or has expired; ask again with another';
+      expect(await second).to.include({ state: 'failed', trouble, startedAt: null });
+      goOn();
+      expect(await first).to.include({ state: 'failed', trouble });
       await desk.close();
     });
 
@@ -105,40 +171,40 @@ describe('the evidence desk', () => {
       const desk = open();
       const add = desk.shelf.add.bind(desk.shelf);
       desk.shelf.add = () => Promise.reject(new Error('NOREPLICAS'));
-      for (let times = 0; times <= WAITING_MAX; times++) {
-        const failed = await desk.ask(SHOP, task(400)).catch((error: unknown) => String(error));
+      for (let times = 0; times <= 1 + PLATFORM_WAITING_MAX; times++) {
+        const failed = await desk.ask(shop, task(400)).catch((error: unknown) => String(error));
         expect(failed).to.equal('Error: NOREPLICAS');
       }
       desk.shelf.add = add;
-      expect((await desk.ask(SHOP, task(400))).state).to.equal('waiting');
+      expect((await desk.ask(shop, task(400))).state).to.equal('waiting');
       await desk.close();
     });
 
     it('says of work whose node was stopped that it must be asked for again', async () => {
       const desk = open();
-      const job = await desk.ask(SHOP, task(200));
+      const job = await desk.ask(shop, task(200));
       await desk.close();
       const ended = await over(desk, job);
       expect([ended.state, ended.trouble]).to.deep.equal([
         'failed',
         'the node that worked on it was stopped; ask again',
       ]);
-      await desk.shelf.put(SHOP.platform, { ...job, jobId: 'silent', state: 'running' });
+      await desk.shelf.put({ ...job, jobId: 'silent', state: 'running' });
       now += 30_001;
-      expect((await desk.shelf.get(SHOP.platform, 'silent'))?.state).to.equal('failed');
+      expect((await desk.shelf.get(SHOP, 'silent'))?.state).to.equal('failed');
     });
 
     it('fails with words when the rule set is not the one that was asked about', async () => {
       const desk = open();
       const other = { ...task(300), rules: { ...task(300).rules, digest: 'ab'.repeat(32) } };
-      const ended = await over(desk, await desk.ask(SHOP, other));
+      const ended = await over(desk, await desk.ask(shop, other));
       expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
       await desk.close();
     });
 
     it('drops what may name orders of an erased client, its own and that of the installation, and nothing else', async () => {
       const desk = open();
-      const [known] = await desk.shelf.list(SHOP.platform);
+      const [known] = await desk.shelf.list(SHOP);
       const report = known ?? expect.fail('no job');
       const { kind: _report, by: _by, ...asked } = task(400);
       const backtest = {
@@ -149,22 +215,23 @@ describe('the evidence desk', () => {
         outcomes: 'granted',
       } as const;
       const other = platformName('other-shop');
-      for (const platform of [SHOP.platform, INSTALLATION, other]) {
-        await desk.shelf.add(platform, { ...report, jobId: 'report', state: 'done', askedAt: now });
-        await desk.shelf.add(platform, {
+      for (const platform of [SHOP, INSTALLATION, other]) {
+        await desk.shelf.add({ ...report, platform, jobId: 'report', state: 'done', askedAt: now });
+        await desk.shelf.add({
           ...report,
+          platform,
           task: backtest,
           jobId: 'backtest',
           state: 'done',
           askedAt: now,
         });
       }
-      await desk.forgetOrders(SHOP.platform);
+      await desk.forgetOrders(SHOP);
       const kept = async (platform: PlatformName) =>
         (await desk.shelf.list(platform))
           .map(({ jobId }) => jobId)
           .filter((id) => /^(report|backtest)$/.test(id));
-      expect(await kept(SHOP.platform)).to.deep.equal(['report']);
+      expect(await kept(SHOP)).to.deep.equal(['report']);
       expect(await kept(INSTALLATION)).to.deep.equal(['report']);
       expect(await kept(other)).to.have.members(['report', 'backtest']);
     });
@@ -175,16 +242,16 @@ describe('the evidence desk', () => {
         ...documents,
         set: async (collection, name, ...rest) => {
           if (collection.startsWith('evidence-results')) {
-            const job = await desk.shelf.get(SHOP.platform, name);
-            await open().remove(SHOP, job ?? expect.fail('the job is gone'));
+            const job = await desk.shelf.get(SHOP, name);
+            await open().remove(job ?? expect.fail('the job is gone'));
           }
           await documents.set(collection, name, ...rest);
         },
       };
       const desk = open(storeWith(store(), { documents: stopping }));
-      const ended = await over(desk, await desk.ask(SHOP, task(500)));
+      const ended = await over(desk, await desk.ask(shop, task(500)));
       expect(ended.state).to.equal('cancelled');
-      expect(await desk.shelf.result(SHOP.platform, ended.jobId)).to.equal(null);
+      expect(await desk.shelf.result(ended)).to.equal(null);
       await desk.close();
     });
 
@@ -193,29 +260,29 @@ describe('the evidence desk', () => {
       const stopping: typeof documents = {
         ...documents,
         set: async (collection, name, value, ...rest) => {
-          const running = await desk.shelf.get(SHOP.platform, name);
+          const running = await desk.shelf.get(SHOP, name);
           const isDone = JSON.stringify(value).includes('"state":"done"');
-          if (running?.state === 'running' && isDone) await open().remove(SHOP, running);
+          if (running?.state === 'running' && isDone) await open().remove(running);
           await documents.set(collection, name, value, ...rest);
         },
       };
       const desk = open(storeWith(store(), { documents: stopping }));
-      const { jobId } = await desk.ask(SHOP, task(499));
-      const stateNow = async () => (await desk.shelf.get(SHOP.platform, jobId))?.state;
+      const { jobId } = await desk.ask(shop, task(499));
+      const stateNow = async () => (await desk.shelf.get(SHOP, jobId))?.state;
       await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
-      expect(await desk.shelf.result(SHOP.platform, jobId)).to.equal(null);
+      expect(await desk.shelf.result({ platform: SHOP, jobId })).to.equal(null);
       await desk.close();
     });
 
     it('keeps 40 jobs of a platform, and none of them for another', async () => {
       const desk = open();
-      const [before] = await desk.shelf.list(SHOP.platform);
+      const [before] = await desk.shelf.list(SHOP);
       const old = before ?? expect.fail('no job');
       for (let place = 0; place < 45; place++) {
         now += 1000;
-        await desk.shelf.add(SHOP.platform, { ...old, jobId: `job-${place}`, askedAt: now });
+        await desk.shelf.add({ ...old, jobId: `job-${place}`, askedAt: now });
       }
-      const kept = await desk.shelf.list(SHOP.platform);
+      const kept = await desk.shelf.list(SHOP);
       expect([kept.length, kept[0]?.jobId, kept.at(-1)?.jobId]).to.deep.equal([40, 'job-44', 'job-5']);
       expect(await desk.shelf.list(platformName('another'))).to.deep.equal([]);
     });

@@ -29,13 +29,14 @@ export const listEvidence = operation({
   path: '/v1/platform/evidence',
   operationId: 'listEvidence',
   summary: 'What was worked out of late',
-  description: 'Jobs of this platform on all nodes, with how far they are.',
+  description:
+    'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
   tag: 'Evidence',
   grant: 'rules',
   answers: jsonAnswer('Newest first', EvidenceJobListSchema, { jobs: [JOB_EXAMPLE] }),
   refusals: [],
   answer: async ({ key }, { evidence }: EvidenceParts) => ({
-    jobs: (await evidence.shelf.list(key.platform)).map(shownJob),
+    jobs: (await evidence.shelf.seenBy(key.platform)).map(shownJob),
   }),
 });
 
@@ -57,7 +58,7 @@ export const readEvidence = operation({
     const job = await requiredJob(ctx, key, parts);
     // It is kept a moment before its job is done, and who saw it then would cancel the job where it should be forgotten.
     const isDone = job.state === 'done';
-    const result = isDone ? await parts.evidence.shelf.result(key.platform, job.jobId) : null;
+    const result = isDone ? await parts.evidence.shelf.result(job) : null;
     return { job: shownJob(job), result };
   },
 });
@@ -68,14 +69,14 @@ export const removeEvidence = operation({
   operationId: 'removeEvidence',
   summary: 'Stop a job, or forget what it came to',
   description:
-    'One that is under way ends within a second or two, on whichever node; one that is over is forgotten.',
+    'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
   tag: 'Evidence',
   grant: 'rules',
   parameters: [JOB_ID],
   answers: DONE,
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, key }, parts: EvidenceParts) => {
-    await parts.evidence.remove(key, await requiredJob(ctx, key, parts));
+    await parts.evidence.remove(await requiredJob(ctx, key, parts));
   },
 });
 

@@ -3,10 +3,10 @@ import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import {
+  ALL_WAITING_MAX,
   EvidenceDeskBusy,
   NoArchive,
-  PLATFORM_JOBS_MAX,
-  WAITING_MAX,
+  PLATFORM_WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceTask, NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
@@ -37,7 +37,7 @@ const DESK_BUSY = refusal(
   'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
   () =>
     unavailable(
-      `This node works evidence out one piece at a time, and lets ${WAITING_MAX} wait, of one platform ${PLATFORM_JOBS_MAX} with the one that is under way. Try again when one of them is done, or cancel one.`,
+      `This node works evidence out one piece at a time, for the platforms in turns, and lets ${PLATFORM_WAITING_MAX} of a platform wait, ${ALL_WAITING_MAX} of all. Try again when one of them is done, or cancel one.`,
     ),
 );
 

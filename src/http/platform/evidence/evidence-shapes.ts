@@ -23,6 +23,7 @@ export const EvidenceJobSchema = named(
   'EvidenceJob',
   shape('Something that is worked out from the archive', {
     jobId: word('Leads to it, and to its result, for seven days'),
+    platform: word('Whose it is; * is the owner of the installation'),
     kind: choice(TASK_KINDS, 'What it is'),
     rules: nullable(ruleSet),
     against: nullable(ruleSet),
@@ -65,6 +66,7 @@ export const OpenedEvidenceSchema = named(
 
 export const JOB_EXAMPLE = {
   jobId: '0b7c61ff-3a0e',
+  platform: 'shop',
   kind: 'report',
   rules: { ruleVersion: 'p2.v11', digest: DIGEST_EXAMPLE },
   against: null,
