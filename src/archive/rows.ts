@@ -1,7 +1,7 @@
 import { clientKey, clientNumber } from '../client/client-key.ts';
-import type { JournalEntry } from '../state/store.ts';
+import type { JournalEntry } from '../state/journal/entry.ts';
 import type { Cells, RowCell } from './record-columns.ts';
-import { DECISION, type TableName } from './tables.ts';
+import { RECORDS, type TableName } from './tables.ts';
 
 /** One row on its way into a segment. */
 export interface ArchiveRow {
@@ -15,67 +15,29 @@ export interface ArchiveRow {
 /** The row that keeps an entry. */
 export function rowOf(entry: JournalEntry): ArchiveRow {
   const { platform, clientIdKey, at } = entry;
-  const client: Cells = {
-    platform,
-    client_hash: clientNumber(clientKey(platform, clientIdKey).hash),
-    client_id_key: clientIdKey,
-  };
+  const cells: Cells = { client_hash: clientNumber(clientKey(platform, clientIdKey).hash) };
+  return { table: writeCells(entry, cells), platform, at, cells };
+}
+
+/** Gives the table that the cells belong to. */
+function writeCells(entry: JournalEntry, cells: Cells): TableName {
   switch (entry.kind) {
     case 'verdict':
-      DECISION.write(entry.decision, client);
-      return { table: 'decisions', platform, at, cells: client };
+      RECORDS.decisions.write(entry.decision, cells);
+      return 'decisions';
     case 'score':
-      return { table: 'scores', platform, at, cells: { ...client, ...scoreCells(entry) } };
-    case 'outcome': {
-      const { outcome, cause, occurredAt } = entry.order;
-      const cells = { reported_at: at, order_ref: entry.orderRef, outcome, cause, occurred_at: occurredAt };
-      return { table: 'outcomes', platform, at, cells: { ...client, ...cells } };
-    }
-    case 'binding': {
-      const cells = {
-        changed_at: at,
-        requisite_ref: entry.binding?.requisiteRef ?? null,
-        acceptor_keys: entry.binding?.acceptorKeys ?? null,
-        method: entry.binding?.method ?? null,
-        expires_at: entry.binding?.expiresAt ?? null,
-      };
-      return { table: 'bindings', platform, at, cells: { ...client, ...cells } };
-    }
-    case 'override': {
-      const cells = {
-        changed_at: at,
-        override_group: entry.override?.group ?? null,
-        reason: entry.override?.reason ?? null,
-        decided_by: entry.override?.by ?? null,
-        expires_at: entry.override?.expiresAt ?? null,
-      };
-      return { table: 'overrides', platform, at, cells: { ...client, ...cells } };
-    }
+      RECORDS.scores.write(entry, cells);
+      return 'scores';
+    case 'outcome':
+      RECORDS.outcomes.write(entry, cells);
+      return 'outcomes';
+    case 'binding':
+      RECORDS.bindings.write(entry, cells);
+      return 'bindings';
+    case 'override':
+      RECORDS.overrides.write(entry, cells);
+      return 'overrides';
     default:
       return entry satisfies never;
   }
-}
-
-type ScoreEntry = Extract<JournalEntry, { readonly kind: 'score' }>;
-
-function scoreCells({ at, request, answer, ruleVersion }: ScoreEntry): Readonly<Record<string, RowCell>> {
-  return {
-    scored_at: at,
-    sell_point_key: request.sellPointKey,
-    method: request.method,
-    amount: request.amount,
-    currency: request.currency,
-    fingerprint: request.fingerprint,
-    ip: request.ip,
-    js_ok: request.jsOk,
-    honeypot_triggered: request.honeypotTriggered,
-    user_agent_present: request.userAgentPresent,
-    user_agent_is_automated: request.userAgentIsAutomated,
-    rule_version: ruleVersion,
-    client_group: answer.clientGroup,
-    payment_score: answer.paymentScore,
-    is_bot: answer.isBot,
-    preferred_acceptor_key: answer.preferredAcceptorKey ?? null,
-    pay_limit_value: answer.payLimitValue ?? null,
-  };
 }

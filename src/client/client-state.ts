@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { meaning } from '../shapes.ts';
+import { Type } from 'typebox';
+import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -23,14 +24,17 @@ export interface VerdictEvent {
   readonly ip: string | null;
 }
 
-/** The requisite that the platform bound this client to. */
-export interface Binding {
-  readonly requisiteRef: string;
-  readonly acceptorKeys: readonly string[];
-  /** Null fits every method. */
-  readonly method: string | null;
-  readonly expiresAt: number | null;
-}
+export const BindingSchema = named(
+  'Binding',
+  shape('The requisite that a client is bound to', {
+    requisiteRef: word('Answered as stickyRequisiteRef'),
+    acceptorKeys: list(Type.String(), 'Answered as preferredAcceptorKey'),
+    method: nullable(word('The only method it fits; null: all')),
+    expiresAt: nullable(epochMs('When it ends; null: never')),
+  }),
+);
+
+export type Binding = Shape<typeof BindingSchema>;
 
 export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const;
 
@@ -41,14 +45,18 @@ export const overrideGroup = meaning<OverrideGroup>(
   'The group that the client is put into',
 );
 
-/** A person's decision about this client, which the rules put before what they count. */
-export interface Override {
-  readonly group: OverrideGroup;
-  readonly reason: string;
-  readonly by: string;
-  readonly at: number;
-  readonly expiresAt: number | null;
-}
+export const OverrideSchema = named(
+  'Override',
+  shape("A person's decision about a client, which the rules put before what they count", {
+    group: overrideGroup,
+    reason: word('Why'),
+    by: word('Who'),
+    at: epochMs('When it was made'),
+    expiresAt: nullable(epochMs('When it ends; null: never')),
+  }),
+);
+
+export type Override = Shape<typeof OverrideSchema>;
 
 /** All that the service knows about one payer of one platform. Times are epoch ms. */
 export interface ClientState {

@@ -1,3 +1,6 @@
+import { Type } from 'typebox';
+import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
 export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'trap' | 'userAgent' | 'automated';
 
@@ -33,25 +36,31 @@ export interface Hints {
   readonly asked: readonly AskedScore[];
 }
 
-/** HMACs of one device. */
-export interface FormerDevice {
-  readonly fingerprint: string | null;
-  readonly ip: string | null;
-}
+const fingerprint = nullable(word('HMAC of the fingerprint; null when none was sent'));
+const ip = nullable(word("HMAC of the payer's address; null when none was sent"));
 
-/** What one score says about the device and the page; null and false say nothing. */
-export interface ScoreHints {
-  readonly fingerprint: string | null;
-  readonly ip: string | null;
-  /** Shortened HMACs of the networks around the IP; absent without one. */
-  readonly networks?: readonly string[];
-  /** While the secret of the HMACs is being changed: the same device under the secret before. */
-  readonly former?: FormerDevice;
-  readonly jsOk: boolean | null;
-  readonly honeypotTriggered: boolean;
-  readonly userAgentPresent: boolean;
-  readonly userAgentIsAutomated: boolean;
-}
+export const ScoreHintsSchema = shape('What one score says about the device and the page', {
+  fingerprint,
+  ip,
+  networks: Type.Optional(
+    list(Type.String(), 'Shortened HMACs of the networks around the address; absent without one'),
+  ),
+  former: Type.Optional(
+    shape('While the secret of the HMACs is being changed: the same device under the secret before', {
+      fingerprint,
+      ip,
+    }),
+  ),
+  jsOk: nullable(yesNo('The page ran JavaScript; null when nobody said')),
+  honeypotTriggered: yesNo('A trap field was filled in'),
+  userAgentPresent: yesNo('A User-Agent was sent'),
+  userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
+});
+
+export type ScoreHints = Shape<typeof ScoreHintsSchema>;
+
+/** HMACs of one device. */
+export type FormerDevice = Pick<ScoreHints, 'fingerprint' | 'ip'>;
 
 /** What is known of the payer's device and page at a moment. */
 export interface KnownHints {

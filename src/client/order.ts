@@ -1,4 +1,4 @@
-import { meaning } from '../shapes.ts';
+import { epochMs, meaning, nullable, type Shape, shape } from '../shapes.ts';
 
 /** The final result of an order. */
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
@@ -26,14 +26,13 @@ export const outcomeCause = meaning<OutcomeCause>(
   'Why it is unpaid',
 );
 
-/** The result of an order as the platform reports it. */
-export interface OrderOutcome {
-  readonly outcome: Outcome;
-  /** Always null with PAID. */
-  readonly cause: OutcomeCause | null;
-  /** Epoch ms at which the order became final. */
-  readonly occurredAt: number;
-}
+export const OrderOutcomeSchema = shape('The result of an order as the platform reports it', {
+  outcome,
+  cause: nullable(outcomeCause),
+  occurredAt: epochMs('When the order became final, as reported'),
+});
+
+export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
 
 /** A report as it comes in; null: it does not say when. */
 export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occurredAt: number | null };

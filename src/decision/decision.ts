@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type ClientGroup, clientGroup } from '../client/client-group.ts';
+import { clientGroup } from '../client/client-group.ts';
 import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
 import { LadderSchema } from '../client/ladder.ts';
 import { factValue } from '../facts/fact.ts';
@@ -122,13 +122,21 @@ export function verdictAnswer(decision: Decision): VerdictAnswer {
   };
 }
 
-/** The score answer of the interface (section 2.2). */
-export interface ScoreAnswer {
-  readonly clientGroup: ClientGroup;
-  readonly paymentScore: string;
-  readonly isBot: boolean;
-  /** Only for STICKY. */
-  readonly preferredAcceptorKey?: readonly string[];
-  /** Only when the platform enables scoring limits: items like `EUR:250.00`. */
-  readonly payLimitValue?: readonly string[];
-}
+/** The score answer of the interface, section 2.2. */
+export const ScoreAnswerSchema = named(
+  'ScoreAnswer',
+  shape('Interface, section 2.2', {
+    clientGroup,
+    paymentScore: paymentScoreText,
+    isBot,
+    preferredAcceptorKey: Type.Optional(list(Type.String(), 'Only for STICKY: the acceptors of the binding')),
+    payLimitValue: Type.Optional(
+      list(
+        Type.String({ pattern: '^[A-Z0-9]{3,4}:[0-9]+(\\.[0-9]+)?$' }),
+        'Only when the platform enables scoring limits: the most to be paid at once, by currency, like "EUR:250.00"',
+      ),
+    ),
+  }),
+);
+
+export type ScoreAnswer = Shape<typeof ScoreAnswerSchema>;

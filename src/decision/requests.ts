@@ -1,21 +1,28 @@
 import { isbot } from 'isbot';
-import type { ScoreHints } from '../client/hints.ts';
+import { ScoreHintsSchema } from '../client/hints.ts';
+import { nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Arm } from './decision.ts';
 import { networkKeys, networkOf } from './network.ts';
 import type { ScoreBody, VerdictBody } from './request-bodies.ts';
 
-/** What both operations say of a payment. */
-export interface PaymentRequest {
-  readonly sellPointKey: string;
-  readonly method: string;
-  /** A decimal-string. */
-  readonly amount: string;
-  /** Null means the platform's currency. */
-  readonly currency: string | null;
-}
+const PAYMENT = {
+  sellPointKey: word('Point of sale'),
+  method: word('The payment method that was selected'),
+  amount: word('A decimal number'),
+  currency: nullable(word("Null for the platform's own")),
+};
+
+const PaymentSchema = shape('What both operations say of a payment', PAYMENT);
+
+export type PaymentRequest = Shape<typeof PaymentSchema>;
 
 /** A score request (interface, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
-export interface ScoreRequest extends PaymentRequest, ScoreHints {}
+export const ScoreRequestSchema = shape('What a score was asked with', {
+  ...PAYMENT,
+  ...ScoreHintsSchema.properties,
+});
+
+export type ScoreRequest = Shape<typeof ScoreRequestSchema>;
 
 /** A verdict request (interface, section 2.3). */
 export interface AskedVerdict extends PaymentRequest {

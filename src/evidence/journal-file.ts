@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { isJsonObject } from '../files/json-object.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
-import type { JournalRecord } from '../state/store.ts';
+import type { JournalRecord } from '../state/journal/entry.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends Error {

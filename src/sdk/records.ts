@@ -409,7 +409,7 @@ export interface OutcomeResult {
   readonly result: OutcomeEffect;
 }
 
-/** A person's decision about a client */
+/** A person's decision about a client, which the rules put before what they count */
 export interface Override {
   readonly group: 'BLOCKED' | 'TRUSTED';
   readonly reason: string;

@@ -16,7 +16,7 @@ import { isGrant, lastWaitAfter } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { ScoreRequest } from '../decision/requests.ts';
 import { hintsAfter } from '../decision/score-hints.ts';
-import type { JournalEntry } from '../state/store.ts';
+import type { JournalEntry } from '../state/journal/entry.ts';
 
 /**
  * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep them;

@@ -1,16 +1,16 @@
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import type { Binding, ClientState, Override } from '../client/client-state.ts';
-import type { KnownOrder, OrderOutcome } from '../client/order.ts';
-import type { Decision, ScoreAnswer, VerdictAnswer } from '../decision/decision.ts';
+import type { ClientState } from '../client/client-state.ts';
+import type { KnownOrder } from '../client/order.ts';
+import type { Decision, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { RecordShape } from '../decision/record/record-shape.ts';
-import type { ScoreRequest } from '../decision/requests.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord } from './journal/entry.ts';
 import type { ListLog } from './lists/list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
@@ -178,44 +178,6 @@ export interface SightingsAsk {
   /** Note the client on its device first: a verdict counts, a score does not. */
   readonly record: boolean;
 }
-
-interface EntryBase {
-  readonly at: number;
-  readonly platform: PlatformName;
-  readonly clientIdKey: string;
-}
-
-/** One accepted input, with what was decided. */
-export type JournalEntry =
-  | (EntryBase & {
-      readonly kind: 'score';
-      readonly request: ScoreRequest;
-      readonly ruleVersion: string;
-      readonly answer: ScoreAnswer;
-    })
-  | (EntryBase & { readonly kind: 'verdict'; readonly decision: Decision })
-  | (EntryBase & {
-      readonly kind: 'outcome';
-      readonly orderRef: string;
-      /** The outcome that holds from now on. */
-      readonly order: OrderOutcome;
-      /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
-      readonly report?: OrderOutcome;
-    })
-  | (EntryBase & { readonly kind: 'binding'; readonly binding: Binding | null })
-  | (EntryBase & { readonly kind: 'override'; readonly override: Override | null });
-
-/** A client was erased: whoever keeps journal entries elsewhere removes those about it, too. */
-export interface ErasureEntry {
-  readonly kind: 'erasure';
-  readonly at: number;
-  readonly platform: PlatformName;
-  /** `clientNumber` of the client's hash. */
-  readonly clientNumber: string;
-}
-
-/** What the journal tells in its order. */
-export type JournalRecord = JournalEntry | ErasureEntry;
 
 export interface JournalPage {
   readonly entries: readonly JournalRecord[];

@@ -12,7 +12,7 @@ import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service.ts';
-import type { JournalEntry } from '../../src/state/store.ts';
+import type { JournalEntry } from '../../src/state/journal/entry.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { START_MS } from './movable-clock.ts';

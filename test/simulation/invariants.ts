@@ -6,7 +6,7 @@ import type { OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
-import type { JournalEntry } from '../../src/state/store.ts';
+import type { JournalEntry } from '../../src/state/journal/entry.ts';
 import { naiveOutcome, naivePayments, type ToldOrder } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';

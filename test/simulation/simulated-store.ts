@@ -7,12 +7,12 @@ import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
+import type { ErasureEntry } from '../../src/state/journal/entry.ts';
 import type { ListLog, ListRecord } from '../../src/state/lists/list-log.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,
   type ClientJournal,
-  type ErasureEntry,
   type JournalPage,
   type LoadAlso,
   RETENTION,

@@ -5,16 +5,10 @@ import type { Decision } from '../../src/decision/decision.ts';
 import { decisionOf, encodeDecision, isRow, parseRecord } from '../../src/decision/record/decision-record.ts';
 import { type RecordShape, readShape } from '../../src/decision/record/record-shape.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
+import type { JournalEntry, JournalRecord } from '../../src/state/journal/entry.ts';
 import { journalText, parseJournalText, verdictEntry } from '../../src/state/journal/text.ts';
 import { answerOf, readSnapshot } from '../../src/state/snapshot.ts';
-import type {
-  Change,
-  JournalEntry,
-  JournalRecord,
-  LoadAlso,
-  SightingsAsk,
-  Snapshot,
-} from '../../src/state/store.ts';
+import type { Change, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
 
 /** All that is kept of one client, each thing as the text that the real stores keep. */
 interface StoredClient {

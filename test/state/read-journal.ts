@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { JournalRecord, Store } from '../../src/state/store.ts';
+import type { JournalRecord } from '../../src/state/journal/entry.ts';
+import type { Store } from '../../src/state/store.ts';
 
 /** Everything after a cursor, in pages. */
 export async function readAll(store: Store, after: string | null, pageLength: number) {

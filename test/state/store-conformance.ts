@@ -13,13 +13,8 @@ import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
-import {
-  type JournalEntry,
-  type JournalRecord,
-  type Store,
-  StoreUnavailable,
-  UnknownCursor,
-} from '../../src/state/store.ts';
+import type { JournalEntry, JournalRecord } from '../../src/state/journal/entry.ts';
+import { type Store, StoreUnavailable, UnknownCursor } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,

@@ -3,8 +3,9 @@ import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
+import type { JournalEntry } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
-import type { JournalEntry, Store } from '../../state/store.ts';
+import type { Store } from '../../state/store.ts';
 import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';

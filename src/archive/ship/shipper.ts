@@ -1,4 +1,5 @@
-import type { ErasureEntry, JournalEntry, JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
+import type { ErasureEntry, JournalEntry } from '../../state/journal/entry.ts';
+import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';

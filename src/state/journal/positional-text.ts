@@ -1,7 +1,7 @@
 import type { ClientGroup } from '../../client/client-group.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { OrderOutcome } from '../../client/order.ts';
-import type { JournalEntry } from '../store.ts';
+import type { JournalEntry } from './entry.ts';
 
 type Entry<Kind extends JournalEntry['kind']> = Extract<JournalEntry, { readonly kind: Kind }>;
 

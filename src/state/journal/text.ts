@@ -1,5 +1,6 @@
 import type { Decision } from '../../decision/decision.ts';
-import type { ErasureEntry, JournalEntry, JournalGap, JournalRecord } from '../store.ts';
+import type { JournalGap } from '../store.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord } from './entry.ts';
 import { outcomeText, parsePositionalText, scoreText } from './positional-text.ts';
 
 /** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */

@@ -1,7 +1,8 @@
 import type { ClientKey } from '../../client/client-key.ts';
+import type { JournalEntry } from '../journal/entry.ts';
 import { journalKey, partitionOf } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
-import type { ClientJournal, JournalEntry } from '../store.ts';
+import type { ClientJournal } from '../store.ts';
 import type { JournalParts } from './journal.ts';
 import { RedisScript } from './script.ts';
 

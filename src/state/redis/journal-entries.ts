@@ -1,5 +1,5 @@
+import type { JournalEntry, JournalRecord } from '../journal/entry.ts';
 import { type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
-import type { JournalEntry, JournalRecord } from '../store.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import type { JournalRow } from './journal.ts';
 

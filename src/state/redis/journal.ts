@@ -1,15 +1,9 @@
 import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
+import type { ErasureEntry, JournalRecord } from '../journal/entry.ts';
 import { gapWith, type LostVerdict, parseErasure, widerGap } from '../journal/text.ts';
 import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
-import {
-  type ErasureEntry,
-  type JournalGap,
-  type JournalPage,
-  type JournalRecord,
-  type KeptAfterShipping,
-  RETENTION,
-} from '../store.ts';
+import { type JournalGap, type JournalPage, type KeptAfterShipping, RETENTION } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import type { JournalEntries } from './journal-entries.ts';
 import { RedisScript } from './script.ts';

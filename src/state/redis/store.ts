@@ -8,13 +8,13 @@ import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
+import type { ErasureEntry } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
 import {
   type Change,
   type ClientJournal,
-  type ErasureEntry,
   type JournalPage,
   type KeptAfterShipping,
   type LoadAlso,

@@ -1,8 +1,8 @@
+import type { JournalRecord } from '../journal/entry.ts';
 import { gapWith, type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
 import {
   type JournalGap,
   type JournalPage,
-  type JournalRecord,
   type KeptAfterShipping,
   RETENTION,
   UnknownCursor,

@@ -7,6 +7,7 @@ import type { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
+import type { ErasureEntry } from '../journal/entry.ts';
 import { journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
@@ -16,7 +17,6 @@ import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
 import {
   type Change,
   type ClientJournal,
-  type ErasureEntry,
   type JournalPage,
   type KeptAfterShipping,
   type LoadAlso,

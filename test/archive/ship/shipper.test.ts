@@ -6,8 +6,9 @@ import { AnotherArchive, ARCHIVE_REGISTER } from '../../../src/archive/ship/clai
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
 import type { ClientKey } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';
+import type { JournalEntry, JournalRecord } from '../../../src/state/journal/entry.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import type { JournalEntry, JournalRecord, Store } from '../../../src/state/store.ts';
+import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';

@@ -4,16 +4,11 @@ import type { RuleDiff } from '../../../src/analysis/diff/rule-diff.ts';
 import type { Explanation, RulesAccount } from '../../../src/analysis/explain/explain.ts';
 import type { OutcomeEffect } from '../../../src/client/changes.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
-import type { Binding, Override } from '../../../src/client/client-state.ts';
-import type { Ladder, LadderSchema } from '../../../src/client/ladder.ts';
-import type { Decision, DecisionSchema, ScoreAnswer, VerdictAnswer } from '../../../src/decision/decision.ts';
+import type { VerdictAnswer } from '../../../src/decision/decision.ts';
 import type { VerdictAnswerSchema } from '../../../src/http/caller/verdict.ts';
 import type { RulesAccountSchema, RuleTraceSchema } from '../../../src/http/openapi/rules-account-shapes.ts';
-import type { ScoreAnswerSchema } from '../../../src/http/openapi/score-answer.ts';
-import type { BindingSchema } from '../../../src/http/platform/client/binding.ts';
 import type { ClientHistorySchema, viewOfHistory } from '../../../src/http/platform/client/client-history.ts';
 import type { ClientSchema, viewOfClient } from '../../../src/http/platform/client/client-view.ts';
-import type { OverrideSchema } from '../../../src/http/platform/client/override.ts';
 import type { DecisionListSchema } from '../../../src/http/platform/decisions/decisions.ts';
 import type { ExplanationSchema } from '../../../src/http/platform/decisions/explanation.ts';
 import type { LastHourSchema } from '../../../src/http/platform/last-hour.ts';
@@ -51,12 +46,7 @@ type ClientView = Omit<ReturnType<typeof viewOfClient>, 'facts'>;
 
 // The compiler refuses this file when a schema and the type of the code part ways.
 const SHAPES: {
-  readonly scoreAnswer: Same<Static<typeof ScoreAnswerSchema>, ScoreAnswer>;
   readonly verdictAnswer: Static<typeof VerdictAnswerSchema> extends VerdictAnswer ? true : false;
-  readonly ladder: Same<Static<typeof LadderSchema>, Ladder>;
-  readonly decision: Same<Static<typeof DecisionSchema>, Decision>;
-  readonly binding: Same<Static<typeof BindingSchema>, Binding>;
-  readonly override: Same<Static<typeof OverrideSchema>, Override>;
   readonly outcomeEffect: Same<Static<typeof OutcomeResultSchema>['result'], OutcomeEffect>;
   readonly client: Same<Omit<Static<typeof ClientSchema>, 'facts'>, ClientView>;
   readonly history: Same<Static<typeof ClientHistorySchema>, ReturnType<typeof viewOfHistory>>;
@@ -72,12 +62,7 @@ const SHAPES: {
   readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
   readonly ruleDiff: Same<Static<typeof RuleDiffSchema>, RuleDiff>;
 } = {
-  scoreAnswer: true,
   verdictAnswer: true,
-  ladder: true,
-  decision: true,
-  binding: true,
-  override: true,
   outcomeEffect: true,
   client: true,
   history: true,

@@ -3,8 +3,8 @@ import { array, assert, boolean, constantFrom, integer, option, property, record
 import { CLIENT_GROUPS } from '../../../src/client/client-group.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { OUTCOMES } from '../../../src/client/order.ts';
+import type { JournalEntry } from '../../../src/state/journal/entry.ts';
 import { journalText, parseJournalText } from '../../../src/state/journal/text.ts';
-import type { JournalEntry } from '../../../src/state/store.ts';
 
 const at = integer({ min: 0, max: 4_000_000_000_000 });
 const maybe = option(string());

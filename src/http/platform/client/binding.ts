@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import { BindingSchema } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
-import { epochMs, instant, key, list, named, nullable, shape, word } from '../../../shapes.ts';
+import { instant, key } from '../../../shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { type AuditParts, audited } from './audited.ts';
@@ -17,16 +18,6 @@ const BindingBodySchema = Type.Object({
   method: Type.Optional(key('The only method that the binding fits; absent: all')),
   expiresAt: Type.Optional(instant),
 });
-
-export const BindingSchema = named(
-  'Binding',
-  shape('The requisite that a client is bound to', {
-    requisiteRef: word('Answered as stickyRequisiteRef'),
-    acceptorKeys: list(Type.String(), 'Answered as preferredAcceptorKey'),
-    method: nullable(word('The only method it fits; null: all')),
-    expiresAt: nullable(epochMs('When it ends; null: never')),
-  }),
-);
 
 export const bindClient = clientOperation({
   method: 'put',

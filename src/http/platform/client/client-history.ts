@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
+import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
 import type { OrderOutcome } from '../../../client/order.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
-import { DecisionSchema } from '../../../decision/decision.ts';
+import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import { always, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../../../shapes.ts';
-import type { ClientJournal, JournalEntry } from '../../../state/store.ts';
+import type { JournalEntry } from '../../../state/journal/entry.ts';
+import type { ClientJournal } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { ScoreAnswerSchema } from '../../openapi/score-answer.ts';
-import { BindingSchema } from './binding.ts';
-import { OverrideSchema } from './override.ts';
 
 const at = epochMs('When it was accepted');
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { clientGroup } from '../../../client/client-group.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
-import { live } from '../../../client/client-state.ts';
+import { BindingSchema, live, OverrideSchema } from '../../../client/client-state.ts';
 import { LadderSchema } from '../../../client/ladder.ts';
 import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
@@ -14,8 +14,6 @@ import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, unreadDecisions } from '../../openapi/decision-shapes.ts';
-import { BindingSchema } from './binding.ts';
-import { OverrideSchema } from './override.ts';
 
 export const ClientSchema = named(
   'Client',

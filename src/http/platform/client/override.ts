@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { OVERRIDE_GROUPS, overrideGroup } from '../../../client/client-state.ts';
+import { OVERRIDE_GROUPS, OverrideSchema, overrideGroup } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import type { ScoringService } from '../../../service.ts';
-import { epochMs, instant, key, named, nullable, shape, text, word } from '../../../shapes.ts';
+import { instant, key, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
@@ -19,17 +19,6 @@ const OverrideBodySchema = Type.Object({
   by: key('Who decided it'),
   expiresAt: Type.Optional(instant),
 });
-
-export const OverrideSchema = named(
-  'Override',
-  shape("A person's decision about a client", {
-    group: overrideGroup,
-    reason: word('Why'),
-    by: word('Who'),
-    at: epochMs('When it was made'),
-    expiresAt: nullable(epochMs('When it ends; null: never')),
-  }),
-);
 
 export const overrideClient = clientOperation({
   method: 'put',

@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import { type PlatformName, tenant } from '../../client/client-key.ts';
+import { BindingSchema, OverrideSchema } from '../../client/client-state.ts';
+import { OrderOutcomeSchema } from '../../client/order.ts';
+import { DecisionSchema, ScoreAnswerSchema } from '../../decision/decision.ts';
+import { ScoreRequestSchema } from '../../decision/requests.ts';
+import { ruleVersion } from '../../rules/rule-set.ts';
+import { always, epochMs, nullable, type Shape, shape, word } from '../../shapes.ts';
+
+const platform = tenant('The tenant');
+const clientIdKey = word("The caller's identifier of the payer");
+const orderRef = word("The caller's order");
+
+export const ScoreEntrySchema = shape('One answered score request', {
+  kind: always('score'),
+  at: epochMs('When it was answered'),
+  platform,
+  clientIdKey,
+  request: ScoreRequestSchema,
+  ruleVersion,
+  answer: ScoreAnswerSchema,
+});
+
+export const VerdictEntrySchema = shape('One answered verdict request', {
+  kind: always('verdict'),
+  at: epochMs('When it was decided'),
+  platform,
+  clientIdKey,
+  decision: DecisionSchema,
+});
+
+export const OutcomeEntrySchema = shape('What became of an order, as it was reported', {
+  kind: always('outcome'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  orderRef,
+  /** The outcome that holds from now on. */
+  order: OrderOutcomeSchema,
+  /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
+  report: Type.Optional(OrderOutcomeSchema),
+});
+
+export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {
+  kind: always('binding'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  binding: nullable(BindingSchema),
+});
+
+export const OverrideEntrySchema = shape('A person decided about a client, or lifted that', {
+  kind: always('override'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  override: nullable(OverrideSchema),
+});
+
+export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
+export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
+
+/** One accepted input, with what was decided. */
+export type JournalEntry =
+  | ScoreEntry
+  | Shape<typeof VerdictEntrySchema>
+  | OutcomeEntry
+  | Shape<typeof BindingEntrySchema>
+  | Shape<typeof OverrideEntrySchema>;
+
+/** A client was erased: whoever keeps journal entries elsewhere removes those about it, too. */
+export interface ErasureEntry {
+  readonly kind: 'erasure';
+  readonly at: number;
+  readonly platform: PlatformName;
+  /** `clientNumber` of the client's hash. */
+  readonly clientNumber: string;
+}
+
+/** What the journal tells in its order. */
+export type JournalRecord = JournalEntry | ErasureEntry;
