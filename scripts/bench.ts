@@ -16,7 +16,6 @@ import { measureGrowth } from './bench/measures/growth.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules, RULE_COUNTS } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
-import { measureSizing } from './bench/measures/sizing.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 
 const PARTS = [
@@ -28,7 +27,6 @@ const PARTS = [
   'archive',
   'backtest',
   'orders',
-  'sizing',
   'shipping',
 ] as const;
 
@@ -44,7 +42,6 @@ interface Effort {
   readonly sharing: number;
   readonly decisions: number;
   readonly searched: number;
-  readonly sizedPayers: number;
   readonly shippingRounds: number;
 }
 
@@ -58,7 +55,6 @@ const FULL: Effort = {
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
-  sizedPayers: 10_000,
 };
 
 const QUICK: Effort = {
@@ -71,7 +67,6 @@ const QUICK: Effort = {
   decisions: 50_000,
   searched: 100_000,
   shippingRounds: 1,
-  sizedPayers: 2000,
 };
 
 interface Options {
@@ -144,7 +139,6 @@ async function measure(
     cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
     sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
-    sizing: () => measureSizing({ payers: effort.sizedPayers, onProgress }),
     cluster: () => measureCluster({ ...effort, tool, dataDir, onProgress }),
     archive: () => measureArchive(made),
     backtest: () => measureBacktest(made),

@@ -61,7 +61,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'sizing', 'work', 'workers/peers.ts', 'statistics'],
+  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'workers/peers.ts', 'statistics'],
   ['key-length.ts'],
 ];
 

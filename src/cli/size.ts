@@ -1,27 +1,48 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Needs, sizing, type Workload } from '../sizing/sizing.ts';
 import { print } from './print.ts';
 import { table } from './table.ts';
 
-interface SizeOptions {
-  readonly verdictsPerSecond: number;
-  readonly peak: number;
-  readonly days: number;
-  readonly payers?: number;
-  readonly scores: number;
-  readonly outcomes: number;
-  readonly idempotent: number;
-  readonly daysHot: number;
-  readonly daysArchived: number;
-  readonly masterGb: number;
-  readonly json?: true;
-}
+/**
+ * What one of each costs: a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes;
+ * measured by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that scripts/bench/README.md names.
+ */
+const EACH = {
+  /** Of the processes that answer, on a machine that nothing else used; scores and outcomes were not measured apart. */
+  serviceMicros: { verdict: 130, key: 0, score: 115, outcome: 115 },
+  /** Of redis-server that has enough to do: asked for one thing at a time it takes up to four times as long for each. */
+  redisMicros: { verdict: 32, key: 20, score: 48, outcome: 36 },
+  shippingMicros: { verdict: 48, key: 0, score: 17, outcome: 17 },
+  /** Between the service and Redis, both ways. */
+  network: { verdict: 1250, key: 1300, score: 1340, outcome: 1750 },
+  /** In segments of ten thousand rows or more. */
+  archive: { verdict: 65, key: 0, score: 50, outcome: 54 },
+  journal: { verdict: 100, key: 0, score: 320, outcome: 230 },
+} as const;
 
-/** A payer who comes back asks so often within the time that is looked at, unless it is said how many payers there are. */
-const VERDICTS_A_PAYER = 3;
+/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. A payer who asked once takes half of that. */
+const KEPT = { payer: 497, notes: 205, note: 61.6, device: 311, decision: 626.4, idempotencyKey: 186.8 };
 
 const DAY_SECONDS = 86_400;
-const GB = 1e9;
+const JOURNAL_ENTRIES_KEPT = 100_000;
+const JOURNAL_ENTRIES_MAX = 1_000_000;
+
+/** Over so many masters the 64 partitions spread evenly. */
+const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
+
+/** Cores at the peak: half idle, so that answers stay fast and one of two may fail. While behind, shipping rests as long as it works. */
+const BUSY_SHARE = 0.5;
+
+/** A rewrite of the append-only file copies what changes meanwhile. */
+const FILLED_SHARE = 0.6;
+
+/** The options, by their names. */
+interface Load
+  extends Readonly<Record<'verdictsPerSecond' | 'peak' | 'days' | 'scores' | 'outcomes', number>> {
+  readonly payers?: number;
+  readonly idempotent: number;
+  readonly daysHot: number;
+  readonly masterGb: number;
+}
 
 /** size: what an installation on Redis needs for a load. */
 export function sizeCommand(program: Command): void {
@@ -36,121 +57,93 @@ export function sizeCommand(program: Command): void {
     .option('--outcomes <n>', 'outcomes a verdict', notNegative, 1)
     .option('--idempotent <n>', 'share of verdicts with an Idempotency-Key', share, 1)
     .option('--days-hot <n>', 'DECISIONS_HOT; 90 without an archive', positive, 7)
-    .option('--days-archived <n>', 'ARCHIVE_KEEP', positive, 400)
     .option('--master-gb <n>', 'memory of the machine of one Redis master, GB', positive, 32)
     .option('--json', 'print one JSON object')
-    .action((options: SizeOptions) => {
-      const workload = workloadOf(options);
-      const needs = sizing(workload);
-      print(options.json ? JSON.stringify({ workload, needs }) : inWords(workload, needs));
+    .action(({ json, ...load }: Load & { readonly json?: true }) => {
+      const payers = load.payers ?? Math.round((load.verdictsPerSecond * DAY_SECONDS * load.days) / 3);
+      const needs = needsOf({ ...load, payers });
+      const told = Object.fromEntries(needs.map(([name, value]) => [name, value]));
+      print(json ? JSON.stringify({ load: { ...load, payers }, needs: told }) : inWords(load, payers, needs));
     });
 }
 
-function workloadOf(options: SizeOptions): Workload {
-  const { verdictsPerSecond, days } = options;
-  return {
-    verdictsPerSecond,
-    days,
-    peakFactor: options.peak,
-    payers: options.payers ?? Math.round((verdictsPerSecond * DAY_SECONDS * days) / VERDICTS_A_PAYER),
-    scoresPerVerdict: options.scores,
-    outcomesPerVerdict: options.outcomes,
-    idempotentShare: options.idempotent,
-    daysHot: options.daysHot,
-    daysArchived: options.daysArchived,
-    masterBytes: options.masterGb * GB,
+/** Its name for programs, the figure, its unit, and what it is. */
+type Need = readonly [name: string, value: number | null, unit: '' | 'B' | '%' | 'min', words: string];
+
+function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
+  const { verdictsPerSecond, payers, days, peak } = load;
+  const work = { verdict: 1, key: load.idempotent, score: load.scores, outcome: load.outcomes };
+  const each = (what: keyof typeof EACH) => {
+    const { verdict, key, score, outcome } = EACH[what];
+    return verdict + work.key * key + work.score * score + work.outcome * outcome;
   };
-}
-
-function inWords(workload: Workload, needs: Needs): string {
-  const { verdictsPerSecond, peakFactor, days, payers } = workload;
-  const { service, redis, archiveBytes, limits } = needs;
-  const rows = [
-    [
-      'service, cores',
-      decimal(service.busyCores),
-      `${service.cores}`,
-      'busy at the peak; planned: half idle',
-    ],
-    ['Redis, cores', decimal(redis.busyCores), `${redis.mastersForCpu}`, 'one a master'],
-    ...Object.entries(redis.bytes).map(([what, bytes]) => [
-      `Redis memory, ${WORDS[what] ?? what}`,
-      size(bytes),
-      '',
-      '',
-    ]),
-    [
-      'Redis masters',
-      '',
-      mastersText(redis),
-      `${redis.mastersForMemory} for memory, ${redis.mastersForCpu} for CPU`,
-    ],
-    ['Redis disk, all masters', '', size(redis.diskBytes), 'append-only files before a rewrite'],
-    ['network to Redis, a second', size(redis.networkBytesPerSecond), '', 'at the peak, both ways'],
-    ['archive, disk', '', size(archiveBytes), `after ${Math.min(days, workload.daysArchived)} days`],
-    [
-      'shipping process',
-      `${decimal(100 * limits.shippingShare)} %`,
-      '',
-      'of what one thread ships, on average',
-    ],
-    ['archive may be away', '', duration(limits.archiveAwaySeconds), 'then journal entries are lost to it'],
-  ];
+  const within = (aVerdict: number, kept: number) =>
+    verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
+  const entries = 1 + load.scores + load.outcomes;
+  // Answers that have ended are looked for when a payer has 64 notes more.
+  const notes = within(work.outcome, 90) + Math.min(within(work.key, 90), 32 * payers + within(work.key, 1));
+  const ofPayers = payers * KEPT.payer + Math.min(payers, notes) * KEPT.notes + notes * KEPT.note;
+  const devices = Math.min(payers, within(work.score, 7)) * KEPT.device;
+  const decisions = within(1, load.daysHot) * KEPT.decision;
+  const keys = within(work.key, 1) * KEPT.idempotencyKey;
+  const journal = (JOURNAL_ENTRIES_KEPT * each('journal')) / entries;
+  const memory = ofPayers + devices + decisions + keys + journal;
+  const service = (peak * verdictsPerSecond * each('serviceMicros')) / 1e6;
+  const redis = (peak * verdictsPerSecond * each('redisMicros')) / 1e6;
+  const forCpu = Math.ceil(redis / BUSY_SHARE);
+  const forMemory = Math.ceil(memory / (load.masterGb * 1e9 * FILLED_SHARE));
+  const masters = EVEN_MASTERS.find((some) => some >= Math.max(forCpu, forMemory)) ?? null;
+  const shipping = (verdictsPerSecond * each('shippingMicros')) / 1e6 / BUSY_SHARE;
+  const network = peak * verdictsPerSecond * each('network');
+  const away = JOURNAL_ENTRIES_MAX / (verdictsPerSecond * entries) / 60;
   return [
-    `${whole(verdictsPerSecond)} verdicts a second on average, ${whole(verdictsPerSecond * peakFactor)} at the peak; ${whole(payers)} payers after ${days} days.`,
-    '',
-    table(['what', 'used', 'to plan', ''], rows, { right: [1, 2] }),
-    '',
-    'Replicas of Redis come on top: each as much memory and disk again. CPU is of the machine that scripts/bench/README.md',
-    'names; npm run bench -- --parts cost,sizing measures yours.',
-  ].join('\n');
+    ['serviceBusyCores', service, '', 'service: cores busy at the peak'],
+    ['serviceCores', Math.ceil(service / BUSY_SHARE), '', 'service: cores to plan, half of them idle then'],
+    ['redisBusyCores', redis, '', 'Redis: cores busy at the peak, one a master'],
+    ['payersBytes', ofPayers, 'B', 'Redis memory: payers'],
+    ['devicesBytes', devices, 'B', 'Redis memory: devices, 7 days'],
+    ['decisionsBytes', decisions, 'B', 'Redis memory: hot decisions'],
+    ['idempotencyKeysBytes', keys, 'B', 'Redis memory: Idempotency-Keys, a day'],
+    ['journalBytes', journal, 'B', 'Redis memory: the journal'],
+    ['memoryBytes', memory, 'B', 'Redis memory: in all'],
+    ['mastersForMemory', forMemory, '', 'Redis: masters that the memory takes'],
+    ['mastersForCpu', forCpu, '', 'Redis: masters that the cores take'],
+    ['masters', masters, '', 'Redis: masters to plan'],
+    ['diskBytes', 2 * memory, 'B', 'Redis: disk, append-only files before a rewrite'],
+    ['networkBytesPerSecond', network, 'B', 'network a second at the peak, both ways'],
+    ['archiveBytes', within(1, days) * each('archive'), 'B', `archive: disk after ${days} days`],
+    ['shippingPercent', 100 * shipping, '%', 'shipping: of what one process ships, on average'],
+    ['archiveAwayMinutes', away, 'min', 'the archive may be away before journal entries are lost to it'],
+  ];
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  payers: 'payers',
-  devices: 'devices, 7 days',
-  decisions: 'hot decisions',
-  idempotencyKeys: 'Idempotency-Keys, a day',
-  journal: 'the journal',
-  total: 'in all',
-};
+function inWords({ verdictsPerSecond, peak, days }: Load, payers: number, needs: readonly Need[]): string {
+  const text = (value: number | null, unit: Need[2]) =>
+    value === null ? 'more than 64: several clusters' : figure(value, unit);
+  const rows = needs.map(([, value, unit, words]) => [words, text(value, unit)]);
+  return `${figure(verdictsPerSecond)} verdicts a second on average, ${figure(verdictsPerSecond * peak)} at the peak; ${figure(payers)} payers after ${days} days.
 
-function mastersText({ masters }: Needs['redis']): string {
-  return masters === null ? 'more than 64: several clusters' : String(masters);
+${table(['what', 'figure'], rows, { right: [1] })}
+
+Each replica of Redis takes the same memory and disk again. CPU is of the machine that scripts/bench/README.md
+names; npm run bench -- --parts cost and node scripts/memory.ts measure yours.`;
 }
 
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en');
+function figure(value: number, unit: Need[2] = ''): string {
+  if (unit === '' && value >= 10) return Math.round(value).toLocaleString('en');
+  const step = unit === 'B' ? Math.min(5, Math.floor(Math.log10(Math.max(1, value)) / 3)) : 0;
+  const text = (value / 1000 ** step).toLocaleString('en', { maximumSignificantDigits: step === 0 ? 2 : 3 });
+  return `${text} ${unit === 'B' ? ['B', 'kB', 'MB', 'GB', 'TB', 'PB'][step] : unit}`.trimEnd();
 }
 
-function decimal(value: number): string {
-  return value.toLocaleString('en', { maximumSignificantDigits: 2 });
-}
+const positive = numberBetween('above 0', Number.MIN_VALUE);
+const notNegative = numberBetween('such as 1000 or 0.5', 0);
+const share = numberBetween('from 0 to 1', 0, 1);
 
-function size(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  return `${(bytes / 1000 ** step).toLocaleString('en', { maximumSignificantDigits: 3 })} ${units[step]}`;
-}
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
-}
-
-function positive(text: string): number {
-  const value = notNegative(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError('It must be a number above 0.');
-}
-
-function share(text: string): number {
-  const value = notNegative(text);
-  if (value <= 1) return value;
-  throw new InvalidArgumentError('It must be a number from 0 to 1.');
-}
-
-function notNegative(text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a number, such as 1000 or 0.5.');
+function numberBetween(form: string, min: number, max = Number.MAX_VALUE): (text: string) => number {
+  return (text) => {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a number ${form}.`);
+  };
 }
