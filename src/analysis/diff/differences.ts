@@ -2,15 +2,16 @@ import type { LadderSettings } from '../../client/ladder.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
 import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
-import type {
-  GroupParams,
-  Holdout,
-  ParsedRules,
-  PlatformSettings,
-  Rule,
-  RuleList,
-  SignalParams,
-  VerdictParams,
+import {
+  type GroupParams,
+  type Holdout,
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type RuleList,
+  type SignalParams,
+  settingsOf,
+  type VerdictParams,
 } from '../../rules/rule-set.ts';
 import { conditionChanges, conditionText, plainCondition, reasonText } from './condition-changes.ts';
 
@@ -60,19 +61,14 @@ function valueChange(
 /** Everything in which two rule sets differ, part by part. */
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
-    ...settingsDifferences(before.settings, after.settings, 'settings', ''),
-    ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'ladder', ''),
+    ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
+    ...textDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
     ...platformDifferences(before, after),
-    ...limitDifferences(before, after),
+    ...textDifferences('limits', limitTexts(before), limitTexts(after)),
     ...listDifferences(before, after),
     ...new RulesDiff<GroupParams>('groups', groupParams).differences(before.groups.rules, after.groups.rules),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
-    ...valueChange(
-      'bot-signals',
-      'threshold',
-      String(before.signals.threshold),
-      String(after.signals.threshold),
-    ),
+    ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
     ...new RulesDiff<SignalParams>('bot-signals', signalParams).differences(
       before.signals.rules,
       after.signals.rules,
@@ -231,116 +227,54 @@ function named<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
   return namedConditions(rules.map(({ condition }) => condition));
 }
 
-/** How the settings differ; `prefix` names the platform that they are of, if of one. */
-function settingsDifferences(
-  before: PlatformSettings,
-  after: PlatformSettings,
-  part: DiffPart,
-  prefix: string,
-): readonly RuleDifference[] {
-  return [
-    ...valueChange(part, `${prefix}currency`, before.currency, after.currency),
-    ...valueChange(part, `${prefix}timeZone`, before.timeZone, after.timeZone),
-    ...valueChange(
-      part,
-      `${prefix}smoothing prior`,
-      String(before.smoothing.prior),
-      String(after.smoothing.prior),
-    ),
-    ...valueChange(
-      part,
-      `${prefix}smoothing weight`,
-      String(before.smoothing.weight),
-      String(after.smoothing.weight),
-    ),
-    ...valueChange(part, `${prefix}scoringLimits`, String(before.scoringLimits), String(after.scoringLimits)),
-  ];
-}
+/** What one version says of settings, levels or limits, by names for people. */
+type Texts = ReadonlyMap<string, string>;
 
-/** How the ladders differ, the one without a name and the named ones. */
-function ladderDifferences(
-  before: LadderSettings,
-  after: LadderSettings,
-  part: DiffPart,
-  prefix: string,
-): readonly RuleDifference[] {
-  const names = new Set([...Object.keys(before.ladders), ...Object.keys(after.ladders)]);
-  return [
-    ...levelDifferences(before.levelsMs, after.levelsMs, part, `${prefix}ladder`),
-    ...[...names].flatMap((name) =>
-      levelDifferences(
-        before.ladders[name] ?? [],
-        after.ladders[name] ?? [],
-        part,
-        `${prefix}ladder "${name}"`,
-      ),
-    ),
-    ...valueChange(
-      part,
-      `${prefix}ladder resetAfter`,
-      durationText(before.resetAfterMs),
-      durationText(after.resetAfterMs),
-    ),
-  ];
-}
-
-function levelDifferences(
-  beforeMs: readonly number[],
-  afterMs: readonly number[],
-  part: DiffPart,
-  ladder: string,
-): readonly RuleDifference[] {
-  const levels = Math.max(beforeMs.length, afterMs.length);
-  return Array.from({ length: levels }, (_, index) =>
-    valueChange(
-      part,
-      `${ladder} level ${index + 1}`,
-      durationText(beforeMs[index]),
-      durationText(afterMs[index]),
-    ),
-  ).flat();
-}
-
-function durationText(ms: number | undefined): string | null {
-  return ms === undefined ? null : formatDuration(ms);
-}
-
-/** Which platforms were added and removed, and how a platform that stayed differs. */
-function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
-  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
-  return [...names].flatMap((name) => {
-    const was = before.platforms.get(name);
-    const is = after.platforms.get(name);
-    const prefix = `platform "${name}" `;
-    const found = [
-      ...settingsDifferences(was ?? before.settings, is ?? after.settings, 'platforms', prefix),
-      ...ladderDifferences(
-        (was ?? before.settings).ladder,
-        (is ?? after.settings).ladder,
-        'platforms',
-        prefix,
-      ),
-    ];
-    // What a platform only inherits is reported once, as a change of the settings.
-    const inherited = new Set(
-      [
-        ...settingsDifferences(before.settings, after.settings, 'platforms', prefix),
-        ...ladderDifferences(before.settings.ladder, after.settings.ladder, 'platforms', prefix),
-      ].map(({ text }) => text),
-    );
-    return found.filter(({ text }) => !inherited.has(text));
-  });
-}
-
-function limitDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
-  const was = limitTexts(before);
-  const is = limitTexts(after);
-  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name) =>
-    valueChange('limits', name, was.get(name) ?? null, is.get(name) ?? null),
+function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) =>
+    valueChange(part, name, before.get(name) ?? null, after.get(name) ?? null),
   );
 }
 
-function limitTexts({ limits }: ParsedRules): ReadonlyMap<string, string> {
+/** `prefix` names the platform that they are of, if of one. */
+function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
+  const { currency, timeZone, smoothing, scoringLimits } = settings;
+  const texts = { currency, timeZone, ...smoothingTexts(smoothing), scoringLimits: String(scoringLimits) };
+  return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
+}
+
+function smoothingTexts({ prior, weight }: PlatformSettings['smoothing']) {
+  return { 'smoothing prior': String(prior), 'smoothing weight': String(weight) };
+}
+
+/** The ladder without a name, the named ones, and when they are forgotten. */
+function ladderTexts({ levelsMs, ladders, resetAfterMs }: LadderSettings, prefix = ''): Texts {
+  const named = Object.entries(ladders).map(([name, levels]) => [`ladder "${name}"`, levels] as const);
+  const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
+    ms.map((levelMs, index) => [`${prefix}${ladder} level ${index + 1}`, formatDuration(levelMs)] as const),
+  );
+  return new Map([...levels, [`${prefix}ladder resetAfter`, formatDuration(resetAfterMs)]]);
+}
+
+/** Of each platform that has something of its own in one of the two versions. */
+function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
+  return [...names].flatMap((name) => {
+    const textsOf = (settings: PlatformSettings) => {
+      const prefix = `platform "${name}" `;
+      return new Map([...settingTexts(settings, prefix), ...ladderTexts(settings.ladder, prefix)]);
+    };
+    const changesBetween = (was: PlatformSettings, is: PlatformSettings) =>
+      textDifferences('platforms', textsOf(was), textsOf(is));
+    // What a platform only inherits is reported once, as a change of the settings.
+    const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
+    return changesBetween(settingsOf(before, name), settingsOf(after, name)).filter(
+      ({ text }) => !inherited.has(text),
+    );
+  });
+}
+
+function limitTexts({ limits }: ParsedRules): Texts {
   return new Map(
     [...limits].flatMap(([group, items]) =>
       items.map((item) => {
