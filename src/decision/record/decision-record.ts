@@ -11,10 +11,9 @@ import type { RecordShape, ShapeFact, ShapeRule } from './record-shape.ts';
 /**
  * The stored form of a decision: a format number, then positional JSON under the shape of its rule set. What the
  * shape and the other members say is left out; a member that they do not give stands in `rest` by its
- * name, so that a member which a later version adds needs no new format. A decision without a shape is
- * stored as JSON with all its names, as format 1 stored every one.
+ * name. A decision that does not fit a shape, or has none, is stored as JSON with all its names.
  */
-const FORMAT = '2';
+const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
@@ -52,7 +51,7 @@ export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
   if (text.startsWith('{')) return JSON.parse(text);
   throw new RecordDamaged(
-    `a decision record begins with "${text.slice(0, 1)}"; this version reads formats 1 and ${FORMAT}`,
+    `a decision record begins with "${text.slice(0, 1)}"; this version reads "${FORMAT}" and "{"`,
   );
 }
 

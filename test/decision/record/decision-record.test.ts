@@ -68,7 +68,7 @@ describe('a decision record', () => {
       fc.property(fc.array(asked, { minLength: 1, maxLength: 8 }), (asks) => {
         for (const decision of decisionsOf(asks)) {
           const text = stored(decision);
-          expect(text.startsWith('2[')).to.equal(true);
+          expect(text.startsWith('1[')).to.equal(true);
           expect(read(text)).to.deep.equal(decision);
         }
       }),
@@ -125,9 +125,9 @@ describe('a decision record', () => {
   }
 
   it('of another format is refused', () => {
-    expect(() => parseRecord('3[]')).to.throw(
+    expect(() => parseRecord('2[]')).to.throw(
       RecordDamaged,
-      'a decision record begins with "3"; this version reads formats 1 and 2',
+      'a decision record begins with "2"; this version reads "1" and "{"',
     );
   });
 
