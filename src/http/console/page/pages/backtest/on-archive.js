@@ -55,6 +55,8 @@ function NewBacktest() {
   </section>`;
 }
 
+const COLUMNS = ['asked', 'platform', 'version', 'against', 'how', 'state'];
+
 function OfLate() {
   const answer = useAnswer(EVIDENCE_JOBS, 5000);
   const listed = (/** @type {EvidenceJobList} */ { jobs }) => {
@@ -63,7 +65,8 @@ function OfLate() {
       return html`<p class="faint">
         None yet. Results are kept for seven days, at an address of their own.
       </p>`;
-    return html`<${Table} name="Backtests of late" columns=${['asked', 'version', 'against', 'how', 'state']}>
+    // The owner of the installation sees what is under way of other platforms, too.
+    return html`<${Table} name="Backtests of late" columns=${COLUMNS}>
       ${backtests.map((job) => html`<${Row} key=${job.jobId} job=${job} />`)}
     <//>`;
   };
@@ -74,10 +77,11 @@ function OfLate() {
 }
 
 /** @param {{ job: EvidenceJob }} props */
-function Row({ job: { jobId, askedAt, rules, against, mode, state } }) {
+function Row({ job: { jobId, platform, askedAt, rules, against, mode, state } }) {
   const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
   return html`<tr>
     <td class="when"><a href=${`#/backtest/${jobId}`}>${dateTime(askedAt)}</a></td>
+    <td>${platform}</td>
     <td>${rules?.ruleVersion}</td>
     <td>${against?.ruleVersion ?? 'what was recorded'}</td>
     <td>${mode}</td>
