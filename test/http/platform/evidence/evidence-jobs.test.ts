@@ -6,6 +6,7 @@ import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import type { SweepReport } from '../../../../src/evidence/sweep/sweep.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
+import { until } from '../../../servers/until.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
@@ -139,6 +140,26 @@ describe('POST /v1/platform/evidence', () => {
     const all = await worked<Report>(asked, owner);
     expect(all.decisions).to.be.above(300);
     expect((await shop.ask('GET', `evidence/${asked.jobId}`)).status).to.equal(404);
+  });
+
+  it('shows the owner of the installation what is under way of a platform, and stops it for him', async () => {
+    const owner = new Tenant(seeded, seeded.operatorKey);
+    const ask = (value: string) =>
+      shop.ask<ShownJob>('POST', 'evidence/sweep', {
+        version: 'p2.v10',
+        vary: [`ladder.levels[0]=${value}`],
+      });
+    // Behind the first two the third one waits.
+    const [, , third] = [await ask('20s,25s'), await ask('21s,26s'), await ask('22s,27s')];
+    const address = `evidence/${third.body.jobId}`;
+    const { body: seen } = await owner.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+    const shown = seen.jobs.map(({ jobId, platform }) => `${jobId} of ${platform}`);
+    expect(shown).to.include(`${third.body.jobId} of shop`);
+    expect((await owner.ask('DELETE', address)).status).to.equal(204);
+    const cancelled = async () =>
+      (await shop.ask<{ job: ShownJob }>('GET', address)).body.job.state === 'cancelled';
+    await until('it is cancelled', cancelled);
+    expect((await owner.ask('GET', address)).status).to.equal(404);
   });
 
   it('forgets what is over when it is asked to', async () => {
