@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type PlatformName, tenant } from '../../client/client-key.ts';
+import { tenant } from '../../client/client-key.ts';
 import { BindingSchema, OverrideSchema } from '../../client/client-state.ts';
 import { OrderOutcomeSchema } from '../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../decision/decision.ts';
@@ -68,14 +68,17 @@ export type JournalEntry =
   | Shape<typeof BindingEntrySchema>
   | Shape<typeof OverrideEntrySchema>;
 
-/** A client was erased: whoever keeps journal entries elsewhere removes those about it, too. */
-export interface ErasureEntry {
-  readonly kind: 'erasure';
-  readonly at: number;
-  readonly platform: PlatformName;
-  /** `clientNumber` of the client's hash. */
-  readonly clientNumber: string;
-}
+export const ErasureEntrySchema = shape(
+  'A client was erased: whoever keeps journal entries elsewhere removes those about it, too',
+  {
+    kind: always('erasure'),
+    at: epochMs('When the platform asked for it'),
+    platform,
+    clientNumber: word('`clientNumber` of its hash'),
+  },
+);
+
+export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
 
 /** What the journal tells in its order. */
 export type JournalRecord = JournalEntry | ErasureEntry;

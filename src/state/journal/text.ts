@@ -1,7 +1,14 @@
 import type { Decision } from '../../decision/decision.ts';
+import { Positional } from '../positional.ts';
 import type { JournalGap } from '../store.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord } from './entry.ts';
-import { outcomeText, parsePositionalText, scoreText } from './positional-text.ts';
+import {
+  BindingEntrySchema,
+  ErasureEntrySchema,
+  OutcomeEntrySchema,
+  OverrideEntrySchema,
+  ScoreEntrySchema,
+} from './entry.ts';
 
 /** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
 export interface VerdictReference {
@@ -17,35 +24,58 @@ export interface LostVerdict {
   readonly at: number;
 }
 
-/** What a journal entry is stored as. */
+const SCORE = new Positional(ScoreEntrySchema);
+const OUTCOME = new Positional(OutcomeEntrySchema);
+const BINDING = new Positional(BindingEntrySchema);
+const OVERRIDE = new Positional(OverrideEntrySchema);
+const ERASURE = new Positional(ErasureEntrySchema);
+
+/** What a journal entry is stored as: a letter for its kind, then its members by their places. */
 export function journalText(entry: JournalRecord): string {
   switch (entry.kind) {
     case 'verdict':
       // The end of its id says both already.
       return entry.decision.decisionId.slice(entry.decision.decisionId.indexOf('.') + 1);
     case 'score':
-      return scoreText(entry) ?? JSON.stringify(entry);
+      return `s${SCORE.write(entry)}`;
     case 'outcome':
-      return outcomeText(entry);
+      return `o${OUTCOME.write(entry)}`;
+    case 'binding':
+      return `b${BINDING.write(entry)}`;
+    case 'override':
+      return `v${OVERRIDE.write(entry)}`;
+    case 'erasure':
+      return `e${ERASURE.write(entry)}`;
     default:
-      return JSON.stringify(entry);
+      return entry satisfies never;
   }
 }
 
 /** The entry that was written as `text`, or the verdict that it refers to. */
 export function parseJournalText(text: string): JournalRecord | VerdictReference {
-  const [, seq, at] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
-  if (seq !== undefined && at !== undefined) return { seq: Number(seq), at: Number.parseInt(at, 36) };
-  const positional = parsePositionalText(text);
-  if (positional !== null) return positional;
-  const named: JournalRecord = JSON.parse(text);
-  return named;
+  const row = text.slice(1);
+  switch (text[0]) {
+    case 's':
+      return SCORE.read(row);
+    case 'o':
+      return OUTCOME.read(row);
+    case 'b':
+      return BINDING.read(row);
+    case 'v':
+      return OVERRIDE.read(row);
+    case 'e':
+      return ERASURE.read(row);
+    default: {
+      const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
+      if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
+      return { seq: Number(seq), at: Number.parseInt(at, 36) };
+    }
+  }
 }
 
 /** The erasure that `journalText` wrote. */
 export function parseErasure(text: string): ErasureEntry {
-  const erasure: ErasureEntry = JSON.parse(text);
-  return erasure;
+  return ERASURE.read(text.slice(1));
 }
 
 /** The gap left by verdicts without a record, joined with a known one; null without either. */

@@ -93,11 +93,11 @@ describe('a journal entry as it is stored', () => {
       answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
     };
     expect(journalText(asked)).to.equal(
-      's[1795000000000,"shop","payer-1","shop-1","card","25.00",null,"f","i",11,"p2.v10","NEW","0.5000"]',
+      's[1795000000000,"shop","payer-1",[50,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
     );
   });
 
-  it('keeps its names where a score tells more than usual', () => {
+  it('keeps what a score seldom tells behind the rest', () => {
     const former = { fingerprint: 'before', ip: null };
     const entry: JournalEntry = {
       kind: 'score',
@@ -120,6 +120,13 @@ describe('a journal entry as it is stored', () => {
       ruleVersion: 'p2.v10',
       answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
     };
-    expect(parseJournalText(journalText(entry))).to.deep.equal(entry);
+    const text = journalText(entry);
+    expect(text).to.include('"f",null,null,["before"]]');
+    expect(parseJournalText(text)).to.deep.equal(entry);
+    expect(JSON.stringify(parseJournalText(text))).to.equal(JSON.stringify(entry));
+  });
+
+  it('of another form is refused', () => {
+    expect(() => parseJournalText('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
   });
 });

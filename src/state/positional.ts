@@ -1,0 +1,121 @@
+import type { TObject } from 'typebox';
+import { isJsonObject } from '../files/json-object.ts';
+import type { Shape } from '../shapes.ts';
+
+/**
+ * A record by the places of its members, which takes a third of what their names would: all flags as the digits of one
+ * number, then what every record has, then what one may lack, of which nothing stands at the end. What tells shapes
+ * apart is left out. The record comes back with its members in the order of the shape.
+ */
+export class Positional<S extends TObject> {
+  readonly #row: Row;
+
+  constructor(schema: S) {
+    this.#row = rowOf(schema);
+  }
+
+  write(record: Shape<S>): string {
+    return JSON.stringify(this.#row.write(record));
+  }
+
+  read(text: string): Shape<S> {
+    const record = this.#row.read(JSON.parse(text));
+    if (this.#isWhole(record)) return record;
+    throw new TypeError(`no record is stored as ${text}`);
+  }
+
+  /** What `write` wrote is whole. */
+  #isWhole(record: unknown): record is Shape<S> {
+    return record !== null;
+  }
+}
+
+/** JSON Schema as far as records use it. */
+interface Described {
+  readonly type?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Described[];
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly required?: readonly string[];
+}
+
+interface Row {
+  readonly write: (record: unknown) => readonly unknown[] | null;
+  readonly read: (cells: unknown) => Readonly<Record<string, unknown>> | null;
+}
+
+interface Member {
+  readonly name: string;
+  readonly kind: 'constant' | 'flag' | 'record' | 'plain';
+  readonly constant: unknown;
+  readonly row: Row | null;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+}
+
+function rowOf({ properties = {}, required = [] }: Described): Row {
+  const members = Object.entries(properties).map(([name, schema]) =>
+    memberOf(name, schema, required.includes(name)),
+  );
+  const flags = members.filter(({ kind }) => kind === 'flag');
+  const placed = members.filter(({ kind }) => kind === 'record' || kind === 'plain');
+  const cells = [...placed.filter(({ isRequired }) => isRequired), ...placed.filter((m) => !m.isRequired)];
+  const first = flags.length === 0 ? 0 : 1;
+  const places = members.map((member) => ({
+    member,
+    place: member.kind === 'flag' ? flags.indexOf(member) : cells.indexOf(member) + first,
+  }));
+  return {
+    write: (record) => {
+      if (!isJsonObject(record)) return null;
+      const row: unknown[] = flags.length === 0 ? [] : [flagsNumber(flags.map(({ name }) => record[name]))];
+      for (const { name, row: inner } of cells) row.push(inner?.write(record[name]) ?? record[name] ?? null);
+      while (row.at(-1) === null) row.pop();
+      return row;
+    },
+    read: (row) => {
+      if (!Array.isArray(row)) return null;
+      const record: Record<string, unknown> = {};
+      for (const { member, place } of places) {
+        const value = readMember(member, member.kind === 'flag' ? digitOf(row[0], place) : row[place]);
+        if (value !== null || member.isNullable) record[member.name] = value;
+      }
+      return record;
+    },
+  };
+}
+
+function memberOf(name: string, given: Described, isRequired: boolean): Member {
+  const isNullable = given.anyOf?.some(({ type }) => type === 'null') === true;
+  const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
+  const common = { name, isRequired, isNullable, constant: null, row: null };
+  if (schema.enum?.length === 1) return { ...common, kind: 'constant', constant: schema.enum[0] };
+  if (schema.type === 'boolean') return { ...common, kind: 'flag' };
+  if (schema.properties !== undefined) return { ...common, kind: 'record', row: rowOf(schema) };
+  return { ...common, kind: 'plain' };
+}
+
+/** What a member is by its digit or its cell; null where it has neither. */
+function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
+  switch (kind) {
+    case 'constant':
+      return constant;
+    case 'flag':
+      return cell === 0 ? null : cell === 2;
+    case 'record':
+      return row?.read(cell) ?? null;
+    case 'plain':
+      return cell ?? null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A digit to the base of three for each, the first one last: 0 for one that nobody said, 1 for no, 2 for yes. */
+function flagsNumber(flags: readonly unknown[]): number {
+  return flags.reduceRight<number>((sum, flag) => 3 * sum + (flag === true ? 2 : flag === false ? 1 : 0), 0);
+}
+
+function digitOf(flags: unknown, place: number): number {
+  return Math.floor(Number(flags) / 3 ** place) % 3;
+}
