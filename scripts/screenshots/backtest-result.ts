@@ -1,21 +1,20 @@
-import type { ByOutcome, OrderSums } from '../../src/evidence/backtest/aftermath.ts';
-import type { BacktestReport } from '../../src/evidence/backtest/backtest.ts';
-import type { DecisionCount } from '../../src/evidence/backtest/comparison.ts';
-import type { ScoreQuality } from '../../src/evidence/backtest/score-quality.ts';
-import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import type { BacktestReport, OrderSums, ScoreQuality } from '../../src/evidence/backtest/backtest-report.ts';
+import { readable } from '../../src/evidence/result.ts';
+import type { OrderCounts } from '../../src/evidence/result-shapes.ts';
+import type { Shown } from '../../src/evidence/shown.ts';
 import type { ShareInterval } from '../../src/statistics/share-interval.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */
-export function backtestResult(): BacktestReport {
-  const version = 'p2.v11';
-  if (!isRuleVersion(version)) throw new Error('not a version');
+export function backtestResult(): BacktestReport & Shown {
   const none = { GET_NEW: NONE, GET_SAME_STICKY: NONE, WAIT: NONE, BLOCK: NONE };
-  return {
-    ruleVersion: version,
+  return readable({
+    kind: 'backtest',
+    ruleVersion: 'p2.v11',
     digest: 'ab'.repeat(32),
     against: null,
     mode: 'recorded',
     assumption: null,
+    unseen: [],
     journal: {
       decisions: 9_400,
       from: Date.UTC(2026, 0, 1),
@@ -78,7 +77,7 @@ export function backtestResult(): BacktestReport {
     undecidable: { count: 0, facts: [] },
     reproduced: null,
     emptyLists: [],
-  };
+  });
 }
 
 /** With an interval that is about as wide as that many decisions make it. */
@@ -97,14 +96,14 @@ function quality(figures: Pick<ScoreQuality, 'auc' | 'brier' | 'calibrationError
   return { orders: 5_300, ...figures, intervals };
 }
 
-const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
+const NONE = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
 
-function decisions(count: number): DecisionCount {
+function decisions(count: number) {
   return { decisions: count, ...orders(count) };
 }
 
 /** Six of ten are paid, three are not. */
-function orders(count: number): ByOutcome {
+function orders(count: number): OrderCounts {
   const [paid, unpaid] = [Math.floor(0.6 * count), Math.floor(0.3 * count)];
   return { paid, unpaid, unknown: count - paid - unpaid };
 }

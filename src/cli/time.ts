@@ -31,8 +31,3 @@ export function parseLifetime(text: string): number {
   if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
   return ms;
 }
-
-/** `2026-11-21T10:00:00Z`, to the second. */
-export function timeText(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
-}

@@ -21,3 +21,8 @@ function isCalendarDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
+
+/** `2026-11-21T10:00:00Z` of epoch ms, to the second. */
+export function timeText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}

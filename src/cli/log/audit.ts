@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../../access/audit.ts';
+import { timeText } from '../../client/instant.ts';
 import { withOpenStore } from '../open-store.ts';
 import { printableLine } from '../print.ts';
-import { timeText } from '../time.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 
 interface AuditOptions {

@@ -1,3 +1,5 @@
+import { timeText } from '../../client/instant.ts';
+import { shareText } from '../../evidence/shown.ts';
 import type { RolloutStatus } from '../../rollout/change-rollout.ts';
 import type { NodeView } from '../../rollout/fleet.ts';
 import { fatesOf } from '../../rollout/guard.ts';
@@ -5,8 +7,6 @@ import type { Candidate, RolloutEntry } from '../../rollout/rollout.ts';
 import type { TrialView } from '../../rollout/trial-view.ts';
 import { shareInterval } from '../../statistics/share-interval.ts';
 import { table } from '../table.ts';
-import { timeText } from '../time.ts';
-import { shareText } from './evidence/evidence-text.ts';
 
 const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;

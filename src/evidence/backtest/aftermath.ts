@@ -1,48 +1,14 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import type { OrderCounts } from '../result-shapes.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { type AnswerTable, levelOf, verdictIs, verdictPlaceOf } from './answer-table.ts';
+import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
 import type { ClusteredScore } from './score-quality.ts';
 import { type ClusterVerdicts, verdictAt } from './verdict-mix.ts';
 
-/** Orders, or their amounts, by what became of them; `unknown` is not harmless, nobody has said. */
-export interface ByOutcome {
-  readonly paid: number;
-  readonly unpaid: number;
-  readonly unknown: number;
-}
-
-export interface OrderSums {
-  readonly orders: ByOutcome;
-  /** By currency, in its units. */
-  readonly amount: Readonly<Record<string, ByOutcome>>;
-}
-
-/** What one side did to the orders. */
-export interface OrderEffects {
-  /** Answered BLOCK at least once. */
-  readonly blocked: OrderSums;
-  /** Answered WAIT at least once, and never BLOCK. */
-  readonly heldBack: OrderSums;
-  /** Granted no requisite at all. */
-  readonly stopped: OrderSums;
-}
-
-/** What became of those who were told to wait at one level of the ladder. */
-export interface LadderLevelReport {
-  readonly level: number;
-  /** WAIT verdicts of this level. */
-  readonly waits: number;
-  /** Different clients who got one. */
-  readonly clients: number;
-  /** Of these, who asked for a verdict again afterwards. */
-  readonly cameBack: number;
-  /** Of these, who then paid an order that they asked for after the wait. */
-  readonly paid: number;
-}
-
-const NOBODY: ByOutcome = { paid: 0, unpaid: 0, unknown: 0 };
+const NOBODY: OrderCounts = { paid: 0, unpaid: 0, unknown: 0 };
 
 /**
  * What came after the answers of some sides: the AnswerTable joined to the outcomes, by order and by client. An
@@ -140,7 +106,7 @@ export class Aftermath {
        WHERE fate <> 'TECHNICAL' AND ${which} GROUP BY ALL ORDER BY ALL`,
     );
     let orders = NOBODY;
-    const amount: Record<string, ByOutcome> = {};
+    const amount: Record<string, OrderCounts> = {};
     for (const row of rows) {
       const outcome = outcomeOf(row);
       const currency = textOf(row['currency']) ?? '';
@@ -158,7 +124,7 @@ export interface AnsweredPair {
   readonly candidate: ReturnType<AnswerTable['answerOf']>;
   readonly decisions: number;
   /** The decisions by what became of their orders; technical failures are in none of the three. */
-  readonly orders: ByOutcome;
+  readonly orders: OrderCounts;
 }
 
 function answeredOrders(sides: number): string {
@@ -209,11 +175,11 @@ function byOutcome(aggregate: string): string {
     ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
 }
 
-function outcomeCells(row: DuckRow): ByOutcome {
+function outcomeCells(row: DuckRow): OrderCounts {
   return { paid: cell(row, 'paid'), unpaid: cell(row, 'unpaid'), unknown: cell(row, 'unknown') };
 }
 
-function outcomeOf(row: DuckRow): keyof ByOutcome {
+function outcomeOf(row: DuckRow): keyof OrderCounts {
   const fate = textOf(row['fate']);
   return fate === 'PAID' ? 'paid' : fate === 'UNPAID' ? 'unpaid' : 'unknown';
 }

@@ -1,73 +1,17 @@
 import { textOf } from '../../archive/duck.ts';
-import { type RuleSet, type RuleVersion, sharedListsOf } from '../../rules/rule-set.ts';
-import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
+import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
+import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import { Aftermath, type LadderLevelReport, type OrderEffects, type OrderSums } from './aftermath.ts';
+import { Aftermath } from './aftermath.ts';
 import { AnswerTable } from './answer-table.ts';
-import { type AnswerComparison, compare, Examples, type WaitChanges } from './comparison.ts';
-import { type HeldOutCount, HeldOutTallies, recordedHoldouts } from './held-out.ts';
+import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
+import { compare, Examples } from './comparison.ts';
+import { HeldOutTallies, recordedHoldouts } from './held-out.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
-import { type ScoreQuality, scoreQuality } from './score-quality.ts';
-import { type DecisionShares, decisionShares } from './verdict-mix.ts';
-
-/**
- * `recorded`: every decision is made again on the fact values that its record holds.
- * `closed-loop`: the inputs are lived through again from an empty state.
- */
-export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const;
-
-export type BacktestMode = (typeof BACKTEST_MODES)[number];
-
-/** What the two sides did to the orders, and what became of these. */
-export interface OrderComparison {
-  /** All orders that were asked for; those with a technical failure are left out. */
-  readonly all: OrderSums;
-  readonly base: OrderEffects;
-  readonly candidate: OrderEffects;
-}
-
-/**
- * What `rules backtest --json` prints; the member names are stable. The candidate is the rule set that was
- * asked about, the base is what it is compared with.
- */
-export interface BacktestReport extends AnswerComparison, DecisionShares {
-  /** The candidate, and the sha256 of its files. */
-  readonly ruleVersion: RuleVersion;
-  readonly digest: string;
-  /** The base's version; null: what was recorded (in closed-loop: the versions that decided then). */
-  readonly against: RuleVersion | null;
-  readonly mode: BacktestMode;
-  /** Which recorded outcomes happened; null in recorded mode, where all did. */
-  readonly assumption: OutcomeAssumption | null;
-  readonly journal: EvidenceSpan & {
-    /** The versions that decided then. */
-    readonly ruleVersions: readonly string[];
-  };
-  /** WAIT under both, of another length; null in recorded mode, which has no time of its own. */
-  readonly waits: WaitChanges | null;
-  readonly outcomes: OrderComparison;
-  /** The same under the other assumption; null in recorded mode. */
-  readonly otherwise: { readonly assumption: OutcomeAssumption; readonly outcomes: OrderComparison } | null;
-  readonly scores: { readonly base: ScoreQuality; readonly candidate: ScoreQuality };
-  readonly ladder: {
-    readonly base: readonly LadderLevelReport[];
-    readonly candidate: readonly LadderLevelReport[];
-  };
-  /** Whom the rules of each side held out of a rule that matched, as in live traffic. */
-  readonly heldOut: { readonly base: readonly HeldOutCount[]; readonly candidate: readonly HeldOutCount[] };
-  /** Decisions whose records lack a fact that a rule set asks, and the labels of these facts. */
-  readonly undecidable: { readonly count: number; readonly facts: readonly string[] };
-  /**
-   * In closed-loop: verdicts of the base that equal the recorded ones when every recorded outcome happens. Fewer
-   * than `compared` means that the history does not begin at the beginning, or that the base is another rule
-   * set; null when recorded.
-   */
-  readonly reproduced: number | null;
-  /** Shared lists that its rule sets ask about and that nobody was on, because inputs do not tell; in closed-loop alone. */
-  readonly emptyLists: readonly string[];
-}
+import { scoreQuality } from './score-quality.ts';
+import { decisionShares } from './verdict-mix.ts';
 
 /** Decisions that are done, of all. */
 export type OnProgress = (done: number, all: number) => void;
@@ -112,6 +56,7 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
   return {
     ...(await reportOf(ask, evidence, aftermath, examples)),
     assumption: null,
+    unseen: await unseenSettings(ask, evidence),
     waits: null,
     otherwise: null,
     heldOut: {
@@ -122,6 +67,28 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
     reproduced: null,
     emptyLists: [],
   };
+}
+
+/** In what the candidate differs from the other side that facts recorded under that side already have in them. */
+async function unseenSettings(
+  { candidate, against, rulesOf }: Backtest,
+  evidence: Evidence,
+): Promise<readonly string[]> {
+  const bases = against === null ? await rulesAtHand(evidence, rulesOf) : [against];
+  return (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
+    bases.some((base) => JSON.stringify(base.settings[name]) !== JSON.stringify(candidate.settings[name])),
+  );
+}
+
+/** The rule sets that decided, as far as they are at hand: of others nobody can say in which settings they differ. */
+async function rulesAtHand(evidence: Evidence, rulesOf: RulesOfRequest): Promise<readonly RuleSet[]> {
+  return (await evidence.decidingRules()).flatMap((asked) => {
+    try {
+      return [rulesOf(asked)];
+    } catch {
+      return [];
+    }
+  });
 }
 
 type Visit = (
@@ -178,6 +145,7 @@ async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<Back
   return {
     ...(await reportOf(ask, evidence, aftermath, examples)),
     assumption: ask.outcomes,
+    unseen: [],
     waits: examples.waits,
     otherwise: {
       assumption: other,
@@ -243,7 +211,7 @@ async function rulesToLive(
 
 type SameInBothModes = Omit<
   BacktestReport,
-  'assumption' | 'waits' | 'otherwise' | 'heldOut' | 'undecidable' | 'reproduced' | 'emptyLists'
+  'assumption' | 'unseen' | 'waits' | 'otherwise' | 'heldOut' | 'undecidable' | 'reproduced' | 'emptyLists'
 >;
 
 async function reportOf(
@@ -254,6 +222,7 @@ async function reportOf(
 ): Promise<SameInBothModes> {
   const deciding = await duck.rows('SELECT DISTINCT rule_version FROM decisions ORDER BY rule_version');
   return {
+    kind: 'backtest',
     ruleVersion: candidate.version,
     digest: candidate.digest,
     against: against?.version ?? null,

@@ -1,58 +1,12 @@
-import type { ClientGroup } from '../../client/client-group.ts';
 import type { Verdict } from '../../rules/rule-set.ts';
-import type { AnsweredPair, ByOutcome } from './aftermath.ts';
+import type { AnsweredPair } from './aftermath.ts';
+import type { AnswerComparison, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 
-/** Decisions of one kind, and how many of them are about orders that were paid, were not, or nobody knows. */
-export interface DecisionCount extends ByOutcome {
-  readonly decisions: number;
-}
-
-/** Decisions by verdict of the base (rows) and of the candidate (columns); every cell is there. */
-export type Transitions = Readonly<Record<Verdict, Readonly<Record<Verdict, DecisionCount>>>>;
-
-/** Decisions that went from one verdict to another, for one pair of rules. */
-export interface VerdictChange extends ByOutcome {
-  readonly from: Verdict;
-  readonly to: Verdict;
-  /** The rule of the base, or `otherwise`. */
-  readonly fromRule: string;
-  readonly toRule: string;
-  readonly count: number;
-  /** The first orderRefs it happened to, at most three. */
-  readonly samples: readonly string[];
-}
-
-export interface BotChanges {
-  /** Decisions with the flag under the base and under the candidate. */
-  readonly base: number;
-  readonly candidate: number;
-  /** Decisions that only the candidate flags, and that only the base flags. */
-  readonly gained: number;
-  readonly lost: number;
-}
-
-export interface GroupChange {
-  readonly from: ClientGroup;
-  readonly to: ClientGroup;
-  readonly count: number;
-}
-
-/** WAIT under both, but of another length. */
-export interface WaitChanges {
-  readonly longer: number;
-  readonly shorter: number;
-}
-
-export interface AnswerComparison {
-  readonly compared: number;
-  readonly changed: number;
-  readonly transitions: Transitions;
-  /** Most frequent first. */
-  readonly changes: readonly VerdictChange[];
-  readonly bots: BotChanges;
-  readonly groups: readonly GroupChange[];
-}
+type Transitions = AnswerComparison['transitions'];
+type DecisionCount = Transitions[Verdict][Verdict];
+type VerdictChange = AnswerComparison['changes'][number];
+type GroupChange = AnswerComparison['groups'][number];
 
 const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
 

@@ -1,6 +1,7 @@
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import type { VerdictMix } from '../result-shapes.ts';
 
 /** Decisions about one cluster of clients that two sides answered with these verdicts. */
 export interface ClusterVerdicts {
@@ -9,9 +10,6 @@ export interface ClusterVerdicts {
   readonly candidate: Verdict;
   readonly decisions: number;
 }
-
-/** Share of the decisions that each verdict has; null without a decision. */
-export type VerdictMix = Readonly<Record<Verdict, ShareInterval | null>>;
 
 /** Shares of the decisions, with intervals that know that the decisions of one client hang together. */
 export interface DecisionShares {

@@ -1,13 +1,11 @@
-import type { ArchiveGap } from '../../archive/archive-log.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
-import type { Estimate } from '../../statistics/bootstrap.ts';
 import { brierScore, calibrationError } from '../../statistics/calibration.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
 import type { Evidence } from '../source/evidence.ts';
+import type { Calibration, SmoothingQuality } from './calibration.ts';
 import { bestSmoothing } from './fit-smoothing.ts';
-import { differenceOf, paidShareOf, type ScoreFigures, scoreFigures } from './score-figures.ts';
+import { differenceOf, paidShareOf, scoreFigures } from './score-figures.ts';
 import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
 
 export interface CalibrateAsk {
@@ -17,40 +15,6 @@ export interface CalibrateAsk {
   /** Where the later part begins, epoch ms; null for the middle of the time. */
   readonly splitAt: number | null;
   readonly onProgress?: (done: number, of: number) => void;
-}
-
-/** What `rules calibrate --json` prints; the member names are stable. Times are epoch ms. */
-export interface Calibration {
-  readonly version: string;
-  readonly digest: string;
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly splitAt: number;
-  readonly orders: { readonly earlier: number; readonly later: number; readonly unknown: number };
-  /** The settings of the version, and the figures that they give on the later part. */
-  readonly before: SmoothingQuality;
-  /** What fits the earlier part best, on the later part; null when there is no earlier order. */
-  readonly after: SmoothingQuality | null;
-  /** After less before, on the later part: below 0 is better. */
-  readonly change: { readonly brier: Estimate | null; readonly calibrationError: Estimate | null } | null;
-  /** The Brier score gets better beyond chance. */
-  readonly holds: boolean;
-  /** Orders of the later part whose client had no final outcome: the interface fixes their score at 0.5000. */
-  readonly newClients: {
-    readonly paid: number;
-    readonly unpaid: number;
-    /** Null without one. */
-    readonly paidShare: ShareInterval | null;
-  };
-  /** The scores as they were recorded, of both parts, by the version that gave them. */
-  readonly byVersion: readonly (ScoreFigures & { readonly version: string })[];
-  readonly gaps: readonly ArchiveGap[];
-}
-
-export interface SmoothingQuality extends ScoreFigures {
-  readonly smoothing: Smoothing;
-  /** The calibration error among clients with a final outcome, whose score the smoothing can move. */
-  readonly calibrationErrorOfKnown: Estimate | null;
 }
 
 /**
@@ -75,10 +39,10 @@ export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<
         };
   const newOnes = later.filter(({ finalBefore }) => finalBefore === 0);
   return {
+    kind: 'calibration',
     version: rules.version,
     digest: rules.digest,
-    from: span.from,
-    to: span.to,
+    ...span,
     splitAt,
     orders: {
       earlier: ordersOf(earlier),
@@ -98,7 +62,6 @@ export async function calibrate(evidence: Evidence, ask: CalibrateAsk): Promise<
       version,
       ...scoreFigures(some, ({ recordedScore }) => recordedScore),
     })),
-    gaps: span.gaps,
   };
 }
 

@@ -4,27 +4,13 @@ import {
   binOf,
   brierScore,
   calibrationGaps,
-  type ReliabilityBin,
   reliability,
   type ScoredOrders,
 } from '../../statistics/calibration.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
-
-/** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said, as of one client. */
-export interface ScoreFigures {
-  readonly orders: number;
-  readonly brier: Estimate | null;
-  readonly auc: Estimate | null;
-  readonly calibrationError: Estimate | null;
-  readonly reliability: readonly ReliabilityRow[];
-}
-
-/** A tenth of the scores, and the share of its orders that were paid with its interval by client. */
-export interface ReliabilityRow extends Omit<ReliabilityBin, 'paidShare'> {
-  readonly paidShare: ShareInterval;
-}
+import type { ReliabilityRow, ScoreFigures } from './calibration.ts';
 
 /** Orders of one kind, by what they came to. */
 export interface ClusteredOrders {

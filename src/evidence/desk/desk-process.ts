@@ -9,12 +9,13 @@ import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
 import { drift } from '../drift/drift.ts';
 import { report } from '../report/report.ts';
+import type { EvidenceResult } from '../result.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
 import { suggest } from '../suggest/suggest.ts';
 import { sweep } from '../sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
-import type { EvidenceResult, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
+import type { EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
 
 /** How far the work is, in decisions. */
 export interface EvidenceProgress {
@@ -82,12 +83,8 @@ async function answer(
     }
     case 'calibration':
       return calibrate(evidence, { rules, platform: task.platform, splitAt: null, onProgress });
-    case 'suggestion': {
-      const files = filesOf(task.rules);
-      const found = await suggest(evidence, { version, files, budget: task.budget, onProgress });
-      const changed = [...(found.files ?? [])].filter(([path, text]) => files.get(path) !== text);
-      return { ...found.suggestion, files: found.files === null ? null : Object.fromEntries(changed) };
-    }
+    case 'suggestion':
+      return suggest(evidence, { version, files: filesOf(task.rules), budget: task.budget, onProgress });
     default:
       return task satisfies never;
   }

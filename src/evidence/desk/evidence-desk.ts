@@ -7,9 +7,10 @@ import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Store } from '../../state/store.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import type { EvidenceResult } from '../result.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import { type EvidenceJob, isUnderWay, KEY_ENDED, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
-import type { EvidenceFolders, EvidenceResult, EvidenceTask, EvidenceWork } from './evidence-task.ts';
+import type { EvidenceFolders, EvidenceTask, EvidenceWork } from './evidence-task.ts';
 import { JobShelf } from './job-shelf.ts';
 
 export interface EvidenceDeskParts {

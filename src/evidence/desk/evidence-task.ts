@@ -2,13 +2,9 @@ import type { ErasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
-import type { BacktestMode, BacktestReport } from '../backtest/backtest.ts';
+import type { BacktestMode } from '../backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
-import type { Calibration } from '../calibrate/calibrate.ts';
-import type { Drift } from '../drift/drift.ts';
-import type { Report, SliceName } from '../report/rule-report.ts';
-import type { Suggestion } from '../suggest/suggest.ts';
-import type { SweepReport } from '../sweep/sweep.ts';
+import type { SliceName } from '../report/rule-report.ts';
 
 /** A rule set by its files. */
 export interface NamedRuleSet {
@@ -82,20 +78,6 @@ export const TASK_KINDS = [
   'drift',
   'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
-
-/** A suggestion with what it changes in the version. */
-export interface SuggestionWithFiles extends Suggestion {
-  /** The texts that are new or changed, by path; null when nothing is suggested. */
-  readonly files: Readonly<Record<string, string>> | null;
-}
-
-export type EvidenceResult =
-  | Report
-  | BacktestReport
-  | SweepReport
-  | Calibration
-  | Drift
-  | SuggestionWithFiles;
 
 /** Where a node finds what its tasks are about. */
 export interface EvidenceFolders {

@@ -1,8 +1,8 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { Documents } from '../../state/documents.ts';
+import type { EvidenceResult } from '../result.ts';
 import { type EvidenceJob, isUnderWay, jobAt } from './evidence-job.ts';
-import type { EvidenceResult } from './evidence-task.ts';
 
 /** What each platform keeps, so that a link to a result holds for days and the store stays small. */
 const JOBS_KEPT_MAX = 40;

@@ -1,47 +1,15 @@
-import type { ArchiveGap } from '../../archive/archive-log.ts';
 import { type DuckRow, numberOf } from '../../archive/duck.ts';
 import { factLabel } from '../../archive/record-columns.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
-import { type VerdictMix, verdictMix } from '../backtest/verdict-mix.ts';
-import { paidShareOf, type ScoreFigures, scoreFigures } from '../calibrate/score-figures.ts';
+import { verdictMix } from '../backtest/verdict-mix.ts';
+import { paidShareOf, scoreFigures } from '../calibrate/score-figures.ts';
 import { scoredOrders } from '../calibrate/scored-orders.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { columnsOf } from '../source/views.ts';
-import { type FactDrift, factDrift } from './fact-drift.ts';
-
-/** One of the two parts of the time. */
-export interface DriftPart {
-  readonly decisions: number;
-  readonly clients: number;
-  /** Share of the decisions; the intervals know that those of one client hang together. */
-  readonly verdicts: VerdictMix;
-  /** By whether it was reported that they were paid or not; of the later part that may still come. */
-  readonly orders: { readonly known: number; readonly unknown: number };
-  /** Share of the orders with a known outcome that were paid. */
-  readonly paidShare: ShareInterval | null;
-  /** How well the recorded paymentScore told what became of orders. */
-  readonly score: ScoreFigures;
-}
-
-/** What `rules drift --json` prints; the member names are stable. Times are epoch ms. */
-export interface Drift {
-  /** The version whose decisions alone are compared; null for those of all. */
-  readonly version: string | null;
-  readonly from: number | null;
-  readonly to: number | null;
-  /** Where the later part begins. */
-  readonly splitAt: number;
-  readonly earlier: DriftPart;
-  readonly later: DriftPart;
-  /** Orders of both parts of which nothing was reported. */
-  readonly unknown: number;
-  /** The facts that moved most first. */
-  readonly facts: readonly FactDrift[];
-  readonly gaps: readonly ArchiveGap[];
-}
+import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
+import { factDrift } from './fact-drift.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
@@ -71,15 +39,14 @@ export async function drift(
     return { ...mix, orders, paidShare: paidShareOf(some), score };
   };
   return {
+    kind: 'drift',
     version: evidence.ask.decidedBy ?? null,
-    from: span.from,
-    to: span.to,
+    ...span,
     splitAt,
     earlier: part(earlier, false),
     later: part(later, true),
     unknown: unknown.earlier + unknown.later,
     facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
-    gaps: span.gaps,
   };
 }
 

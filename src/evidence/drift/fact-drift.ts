@@ -2,26 +2,9 @@ import { type Duck, numberOf, quote, quoteName, textOf } from '../../archive/duc
 import { factLabel } from '../../archive/record-columns.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import { populationStability } from '../../statistics/population-stability.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { typeOfFact } from '../source/views.ts';
-
-/** How much the values of a fact have moved from one part of the time to the other. */
-export interface FactDrift {
-  readonly fact: string;
-  /** Population stability index over tenths of the earlier part, or over the most frequent values. */
-  readonly index: number;
-  /** What two samples of this size exceed in 5 of 100 cases although nothing has changed. */
-  readonly byChance: number;
-  /** The values whose share has moved the most, and that share before and after, 0 to 1. */
-  readonly moved: {
-    readonly values: string;
-    readonly earlier: number;
-    readonly later: number;
-    /** The same shares, knowing that the decisions of one client hang together. */
-    readonly intervals: { readonly earlier: ShareInterval | null; readonly later: ShareInterval | null };
-  };
-}
+import type { FactDrift } from './drift-report.ts';
 
 /** Other values of a text are one bin. */
 const VALUES_MAX = 20;

@@ -2,33 +2,14 @@ import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/clustered-share.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
+import type { OrderCounts } from '../result-shapes.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
 import { columnsOf } from '../source/views.ts';
 import type { OrderTally } from './order-tally.ts';
-import type { OrderCounts } from './rule-report.ts';
-
-/**
- * What became of the orders for which a rule matched and was skipped: what it costs and saves elsewhere, as seen.
- * Beside it the rule's orders for which it was not skipped.
- */
-export interface HoldoutReport {
-  /** Of the clients, as the rule has it. */
-  readonly share: number;
-  readonly orders: OrderCounts;
-  /** Of those with a known outcome, with an interval for orders that hang together by client; null for too few. */
-  readonly paidShare: ShareInterval | null;
-  /** Sums of their amounts, by currency. */
-  readonly amount: Readonly<Record<string, OrderCounts>>;
-  readonly others: {
-    readonly orders: OrderCounts;
-    /** The same of these. */
-    readonly paidShare: ShareInterval | null;
-  };
-}
+import type { HoldoutReport } from './rule-report.ts';
 
 /** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */
 export async function holdoutFigures(

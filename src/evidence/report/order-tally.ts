@@ -1,9 +1,10 @@
 import type { OrderFate } from '../../archive/order-fate.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import type { OrderCounts } from '../result-shapes.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
-import type { OrderCounts, RuleFigures } from './rule-report.ts';
+import type { RuleFigures } from './rule-report.ts';
 
 /** Sums up decisions and orders of one rule. */
 export class OrderTally {

@@ -48,11 +48,10 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
   }
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
   return {
+    kind: 'report',
     version: rules.version,
     digest: rules.digest,
-    from: span.from,
-    to: span.to,
-    decisions: span.decisions,
+    ...span,
     ownDecisions: own?.decisions ?? 0,
     undecidable: { count: sums.undecidable, facts: await missingFacts(evidence, cells, sums.undecidable) },
     orders: sums.all.orders,
@@ -61,7 +60,6 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     by,
     rules: sums.rules(await holdoutFigures(evidence, rules)),
     unknownReasons: sums.unknownReasons,
-    gaps: span.gaps,
   };
 }
 

@@ -1,69 +1,245 @@
-import type { ArchiveGap } from '../../archive/archive-log.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
-import type { HoldoutReport } from './holdout-figures.ts';
-import type { NamedRule } from './judgement.ts';
-
-/** Orders by what became of them; those whose last outcome is technical are left out. */
-export interface OrderCounts {
-  readonly paid: number;
-  readonly unpaid: number;
-  /** Nothing was reported about them: nobody knows, and no figure takes that for harmless. */
-  readonly unknown: number;
-}
-
-/** What one rule was worth on what happened, over all decisions or over a slice of them. */
-export interface RuleFigures {
-  /** Decisions in which its condition held. */
-  readonly matched: number;
-  /** Decisions that it gave the group or the verdict of, or in whose bot flag it had a part. */
-  readonly decided: number;
-  /** Decisions whose verdict or bot flag would have been another without it; null for `otherwise`. */
-  readonly sole: number | null;
-  /** Orders with a decision that it matched, each once. */
-  readonly orders: OrderCounts;
-  /** Of its orders with a known outcome, with an interval for orders that hang together by client; null without one. */
-  readonly unpaidShare: ShareInterval | null;
-  /** Its unpaid share over that of all orders; null when either has none. */
-  readonly lift: number | null;
-  /** Sums of the amounts of its orders, by currency. */
-  readonly amount: Readonly<Record<string, OrderCounts>>;
-}
-
-export interface RuleReport extends Pick<NamedRule, 'file' | 'name'>, RuleFigures {
-  /**
-   * Of a WAIT rule: orders that it held back, those of them whose client was granted a requisite later, for this
-   * order or another, and those of these where the granted order was paid. Null for other rules.
-   */
-  readonly afterWait: { readonly orders: number; readonly granted: number; readonly paid: number } | null;
-  /** What is known of clients for whom the rule is skipped; null when it holds nobody out. */
-  readonly holdout: HoldoutReport | null;
-  /** By the slices that were asked for, in their order; absent without. */
-  readonly by?: readonly (RuleFigures & { readonly slice: string })[];
-}
-
-/** What `rules report --json` prints; the member names are stable. Times are epoch ms. */
-export interface Report {
-  readonly version: string;
-  readonly digest: string;
-  /** Of the first and the last decision; null when there is none. */
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly decisions: number;
-  /** Decisions of these by the very rule set that is reported on; the others were made by other versions. */
-  readonly ownDecisions: number;
-  /** Decisions whose records lack a fact that the rules ask, and the labels of these facts; counted nowhere else. */
-  readonly undecidable: { readonly count: number; readonly facts: readonly string[] };
-  readonly orders: OrderCounts;
-  readonly unpaidShare: ShareInterval | null;
-  /** Orders that are left out because they ended in a technical failure. */
-  readonly technical: number;
-  readonly by: SliceName | null;
-  readonly rules: readonly RuleReport[];
-  /** Why outcomes are unknown: no requisite was ever granted, or none was reported. */
-  readonly unknownReasons: { readonly neverGranted: number; readonly notReported: number };
-  readonly gaps: readonly ArchiveGap[];
-}
+import { Type } from 'typebox';
+import { OTHERWISE } from '../../decision/decision.ts';
+import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
+import { amounts, interval, number, type OrderCounts, orderCounts, SPAN } from '../result-shapes.ts';
+import {
+  type Cell,
+  columns,
+  countText,
+  type EvidenceTable,
+  ordersText,
+  percentText,
+  ruleSetText,
+  type Shown,
+  shareText,
+  spanNotes,
+} from '../shown.ts';
 
 export const SLICE_NAMES = ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const;
 
 export type SliceName = (typeof SLICE_NAMES)[number];
+
+const RULE_FIGURES = {
+  matched: count('Decisions in which its condition held'),
+  decided: count('Decisions that it gave the group or the verdict of, or in whose bot flag it had a part'),
+  sole: nullable(
+    count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
+  ),
+  orders: orderCounts,
+  unpaidShare: interval('Of its orders with a known outcome, by client; null without one'),
+  lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
+  amount: amounts,
+} as const;
+
+const paidShare = interval('Of those with a known outcome, by client; null for too few');
+
+const HoldoutSchema = shape(
+  'What became of the orders for which the rule matched and was skipped, beside those for which it was not',
+  {
+    share: number('Of the clients, 0 to 1, as the rule has it'),
+    orders: orderCounts,
+    paidShare,
+    amount: amounts,
+    others: shape('The other orders that it matched', { orders: orderCounts, paidShare }),
+  },
+);
+
+const RuleFiguresSchema = shape('What a rule was worth', RULE_FIGURES);
+
+const RuleReportSchema = shape('What one rule was worth on what happened', {
+  file: choice(['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml'], 'Where it stands'),
+  name: word('Of the rule; otherwise stands for what holds when no rule of its file matches'),
+  ...RULE_FIGURES,
+  afterWait: nullable(
+    shape('Of a WAIT rule', {
+      orders: count('Orders that it held back'),
+      granted: count('Whose client was granted a requisite later, for this order or another'),
+      paid: count('Of these, where the granted order was paid'),
+    }),
+  ),
+  holdout: nullable(HoldoutSchema),
+  by: Type.Optional(
+    list(
+      shape('What it was worth on a slice', { slice: word('Its name'), ...RULE_FIGURES }),
+      'By the slices that were asked for, in their order; absent without',
+    ),
+  ),
+});
+
+/** What `rules report --json` prints, but for notes and tables; the member names are stable. */
+export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
+  kind: always('report'),
+  version: word('The rule set that is reported on'),
+  digest: word('sha256 over its files'),
+  ...SPAN,
+  ownDecisions: count('Decisions by this very rule set; the others were made by other versions'),
+  undecidable: shape('Decisions whose records lack a fact that the rules ask, counted nowhere else', {
+    count: count('How many'),
+    facts: list(word('Its label'), 'The facts'),
+  }),
+  orders: orderCounts,
+  unpaidShare: interval('Of all orders with a known outcome'),
+  technical: count('Orders that are left out because they ended in a technical failure'),
+  by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
+  rules: list(RuleReportSchema, 'In the order of the files'),
+  unknownReasons: shape('Why outcomes are unknown', {
+    neverGranted: count('No requisite was ever granted'),
+    notReported: count('None was reported'),
+  }),
+});
+
+export type RuleFigures = Shape<typeof RuleFiguresSchema>;
+export type RuleReport = Shape<typeof RuleReportSchema>;
+export type HoldoutReport = Shape<typeof HoldoutSchema>;
+export type Report = Shape<typeof ReportSchema>;
+
+/** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
+export function shownReport(report: Report): Shown {
+  const { decisions, rules, version, digest } = report;
+  const head = [ruleSetText(version, digest), ...spanNotes(report)];
+  if (decisions === 0) return { notes: head, tables: [] };
+  const fired = rules.filter(({ matched }) => matched > 0);
+  const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
+  const tables = [
+    ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
+    amountsTable(fired),
+    waitsTable(fired),
+    holdoutsTable(fired),
+    ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
+  ].filter(({ rows }) => rows.length > 0);
+  return {
+    notes: [
+      ...head,
+      ...totalsNotes(report),
+      ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
+      ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
+    ],
+    tables,
+  };
+}
+
+const ABOUT: Readonly<Record<string, string>> = {
+  rules:
+    'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+  waits: 'After a wait counts the next requisite of the same client, for this order or another.',
+  holdouts:
+    'Held out are orders that a rule matched and let through, which says what it costs and saves elsewhere; beside them the others that it matched, whose outcomes it may have prevented.',
+};
+
+function totalsNotes(report: Report): readonly string[] {
+  const { orders, unpaidShare, technical, unknownReasons, undecidable, decisions, ownDecisions } = report;
+  const { neverGranted, notReported } = unknownReasons;
+  const others = decisions - ownDecisions;
+  const when = (holds: boolean, note: string) => (holds ? [note] : []);
+  return [
+    `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
+    ...when(
+      orders.unknown > 0,
+      `Unknown: ${countText(neverGranted)} never got a requisite, of ${countText(notReported)} others nothing was reported.`,
+    ),
+    ...when(technical > 0, `Left out: ${countText(technical)} orders that ended in a technical failure.`),
+    ...when(
+      others > 0,
+      `${countText(others)} decisions were made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
+    ),
+    ...when(
+      undecidable.count > 0,
+      `${countText(undecidable.count)} decisions are counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
+    ),
+  ];
+}
+
+const FIGURES = [
+  ...columns('count', 'matched', 'decided', 'sole', 'paid', 'unpaid', 'unknown'),
+  ...columns('share', 'unpaid share, 95 %'),
+  ...columns('ratio', 'lift'),
+];
+
+function figureCells({ matched, decided, sole, orders, unpaidShare, lift }: RuleFigures): readonly Cell[] {
+  return [matched, decided, sole, ...fateCells(orders), unpaidShare, lift];
+}
+
+function fateCells({ paid, unpaid, unknown }: OrderCounts): readonly Cell[] {
+  return [paid, unpaid, unknown];
+}
+
+function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
+  return {
+    name: 'rules',
+    title: file,
+    columns: [...columns('text', 'rule'), ...FIGURES],
+    rows: rules.map((rule) => [rule.name, ...figureCells(rule)]),
+  };
+}
+
+function amountsTable(rules: readonly RuleReport[]): EvidenceTable {
+  return {
+    name: 'amounts',
+    title: 'Amounts by currency',
+    columns: [
+      ...columns('text', 'file', 'rule', 'currency'),
+      ...columns('money', 'paid', 'unpaid', 'unknown'),
+    ],
+    rows: rules.flatMap(({ name, file, amount }) =>
+      Object.entries(amount).map(([currency, sums]) => [file, name, currency, ...fateCells(sums)]),
+    ),
+  };
+}
+
+function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
+  return {
+    name: 'waits',
+    title: 'After a wait',
+    columns: [
+      ...columns('text', 'file', 'rule'),
+      ...columns('count', 'orders told to wait', 'granted later'),
+      ...columns('share', 'share, 95 %'),
+      ...columns('count', 'then paid'),
+      ...columns('share', 'share, 95 %'),
+    ],
+    rows: rules.flatMap(({ file, name, afterWait }) => {
+      if (afterWait === null) return [];
+      const { orders, granted, paid } = afterWait;
+      const share = (some: number) => shareInterval(some, orders);
+      return [[file, name, orders, granted, share(granted), paid, share(paid)]];
+    }),
+  };
+}
+
+function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
+  const cells = (orders: OrderCounts, paid: ShareInterval | null) => [
+    ...fateCells(orders),
+    paid ?? 'too few',
+  ];
+  return {
+    name: 'holdouts',
+    title: 'Held out',
+    columns: [
+      ...columns('text', 'file', 'rule', 'held out'),
+      ...columns('count', 'paid', 'unpaid', 'unknown'),
+      ...columns('share', 'paid share, 95 %'),
+    ],
+    rows: rules.flatMap(({ file, name, holdout }) => {
+      if (holdout === null) return [];
+      const { share, orders, paidShare: paid, others } = holdout;
+      return [
+        [file, name, percentText(share), ...cells(orders, paid)],
+        [file, name, 'others', ...cells(others.orders, others.paidShare)],
+      ];
+    }),
+  };
+}
+
+function slicesTable(rules: readonly RuleReport[], by: SliceName): EvidenceTable {
+  return {
+    name: 'slices',
+    title: `By ${by}`,
+    columns: [...columns('text', 'file', 'rule', by), ...FIGURES],
+    rows: rules.flatMap(({ file, name, by: parts = [] }) =>
+      parts
+        .filter(({ matched }) => matched > 0)
+        .map((part) => [file, name, part.slice, ...figureCells(part)]),
+    ),
+  };
+}

@@ -11,6 +11,7 @@ import { type BannedChange, type FoundChange, findChanges } from './greedy-searc
 import type { LearningOrders } from './known-orders.ts';
 import { ruleText } from './rule-search.ts';
 import { freeNames, freePriorities } from './suggested-rule.ts';
+import type { RejectedChange } from './suggestion.ts';
 
 /** A change that fits into the version and to the candidates before it, with a case that shows it. */
 export interface ProposedChange {
@@ -18,13 +19,6 @@ export interface ProposedChange {
   readonly example: ExampleCase;
   /** Names of the version's own cases that say otherwise: those that pin the constant which it changes. */
   readonly contradicts: readonly string[];
-}
-
-/** A change that was found and is not suggested. */
-export interface RejectedChange {
-  /** `unpaidCount >= 2`, or `groups.blocked-by-unpaid-chain.unpaidChain: 4 -> 3`. */
-  readonly change: string;
-  readonly reason: string;
 }
 
 export interface FittingAsk {

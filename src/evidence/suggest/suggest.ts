@@ -1,75 +1,18 @@
 import { soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { sharedListsOf } from '../../rules/rule-set.ts';
-import type { Estimate } from '../../statistics/bootstrap.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
-import type { HeldOutCount } from '../backtest/held-out.ts';
-import type { OutcomeAssumption } from '../backtest/lives.ts';
-import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
+import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import type { PartName, TimePart, TradeOff } from '../sweep/trade-off.ts';
+import type { TimePart } from '../sweep/sweep-report.ts';
 import { halfOfOrders, type TrialResult } from '../sweep/trial.ts';
 import { withCases, withChanges } from './draft-files.ts';
 import { editsOf } from './edit-search.ts';
-import { type FittingAsk, fittingChanges, type ProposedChange, type RejectedChange } from './fitting.ts';
+import { type FittingAsk, fittingChanges, type ProposedChange } from './fitting.ts';
 import { learningOrders } from './known-orders.ts';
 import { ruleText } from './rule-search.ts';
+import type { RejectedChange, SuggestedChange, SuggestedEffect, Suggestion } from './suggestion.ts';
 import { type AssumedTrial, longestWithin, tryUnderBoth, whyNotLater } from './trials.ts';
-
-/** One change that is suggested, with what it adds to the changes before it. */
-export type SuggestedChange = (
-  | {
-      readonly kind: 'rule';
-      readonly name: string;
-      /** `distinctFingerprints(1h) >= 3`. */
-      readonly conditions: string;
-    }
-  | {
-      readonly kind: 'edit';
-      /** `groups.blocked-by-unpaid-chain.unpaidChain`. */
-      readonly path: string;
-      readonly from: string;
-      readonly to: string;
-    }
-) & {
-  /** Orders of the later part that it blocks and that were not blocked without it. */
-  readonly later: {
-    readonly unpaid: number;
-    /** Of all unpaid orders of the later part, with its interval by client. */
-    readonly unpaidShare: Estimate | null;
-    readonly paid: number;
-    /** Of all paid ones. */
-    readonly paidShare: Estimate | null;
-  };
-  /** Cases of the version that say otherwise, by name; somebody has to change or drop them. */
-  readonly contradicts: readonly string[];
-};
-
-/** What the version and the suggestion do to the orders of the later part. */
-export interface SuggestedEffect {
-  readonly outcomes: OutcomeAssumption;
-  readonly present: TradeOff;
-  readonly suggested: TradeOff;
-}
-
-/** What `rules suggest --json` prints. */
-export interface Suggestion {
-  readonly version: string;
-  readonly budget: number;
-  readonly span: EvidenceSpan;
-  /** Epoch ms: half of the orders were first asked for before it. */
-  readonly splitAt: number;
-  readonly parts: Readonly<Record<PartName, TimePart>>;
-  readonly changes: readonly SuggestedChange[];
-  readonly rejected: readonly RejectedChange[];
-  readonly effects: readonly SuggestedEffect[];
-  /** Why nothing is suggested; null when something is. */
-  readonly nothing: string | null;
-  /** Whom the version held out of a rule that matched, as in live traffic. */
-  readonly heldOut: readonly HeldOutCount[];
-  /** Shared lists that its rules ask about and that nobody was on, because inputs do not tell. */
-  readonly emptyLists: readonly string[];
-}
 
 export interface SuggestAsk {
   readonly version: string;
@@ -82,18 +25,12 @@ export interface SuggestAsk {
   readonly signal?: AbortSignal;
 }
 
-export interface Suggested {
-  readonly suggestion: Suggestion;
-  /** The version with the suggested changes and a case for each; null when nothing is suggested. */
-  readonly files: RuleFiles | null;
-}
-
 /**
  * Rules and other constants that would block more unpaid orders, found on the earlier half of the orders within a
  * budget of paid ones and shown on the later half. Every change comes with a case after a payer who was seen; the
  * version's own cases hold, but for those that pin a constant which is changed.
  */
-export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Suggested> {
+export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Suggestion> {
   const { version, files, budget } = ask;
   const present = soundDraft(version, files);
   const splitAt = await halfOfOrders(evidence);
@@ -105,7 +42,8 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
   const nothing = found.nothing ?? whyNotLater(found.trials, found.chosen.length, budget);
   const [granted] = found.trials;
   const changes = found.chosen.map((one, place) => suggested(one, granted?.result, place + 1));
-  const suggestion: Suggestion = {
+  return {
+    kind: 'suggestion',
     version,
     budget,
     span: evidence.span,
@@ -117,8 +55,8 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     nothing,
     heldOut: granted?.result.heldOut[0] ?? [],
     emptyLists: sharedListsOf(present),
+    files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null,
   };
-  return { suggestion, files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null };
 }
 
 const NO_ORDERS: TimePart = { from: null, to: null, orders: { paid: 0, unpaid: 0, unknown: 0 } };
@@ -214,21 +152,22 @@ function effectOf({ outcomes, result }: AssumedTrial, side: number): readonly Su
   return present === undefined || after === undefined ? [] : [{ outcomes, present, suggested: after }];
 }
 
-/** The draft: each rule says what it came from. */
+/** The texts of the draft that are new or changed, by path; each rule says what it came from. */
 function drafted(
   files: RuleFiles,
   chosen: readonly ProposedChange[],
   changes: readonly SuggestedChange[],
   splitAt: number,
-): RuleFiles {
+): Readonly<Record<string, string>> {
   const day = new Date(splitAt).toISOString().slice(0, 10);
   const described = chosen.map(({ change }, place) => {
     const { unpaid, paid } = changes[place]?.later ?? { unpaid: 0, paid: 0 };
     const description = `Found on orders before ${day}. Of the orders since then it would have blocked ${unpaid} unpaid and ${paid} paid ones more.`;
     return change.kind === 'rule' ? { ...change, description } : change;
   });
-  return withCases(
+  const draft = withCases(
     withChanges(files, described),
     chosen.map(({ example }) => example),
   );
+  return Object.fromEntries([...draft].filter(([path, text]) => files.get(path) !== text));
 }

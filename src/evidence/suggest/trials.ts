@@ -3,7 +3,7 @@ import { shareUpperBound } from '../../statistics/share-interval.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
-import type { PartName } from '../sweep/trade-off.ts';
+import type { PartName } from '../sweep/sweep-report.ts';
 import { type TrialResult, tryRuleSets } from '../sweep/trial.ts';
 
 /** What history comes to with each of some rule sets, when outcomes happen as assumed. */

@@ -1,41 +1,13 @@
 import { atOnce } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
-import type { HeldOutCount } from '../backtest/held-out.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
-import type { Evidence, EvidenceSpan } from '../source/evidence.ts';
+import type { Evidence } from '../source/evidence.ts';
+import type { SweepReport } from './sweep-report.ts';
 import type { SweepWorks } from './sweep-thread.ts';
-import { type PartName, paretoFront, type TimePart, type TradeOff } from './trade-off.ts';
+import { paretoFront } from './trade-off.ts';
 import { halfOfOrders, type TrialResult } from './trial.ts';
 import type { Combination } from './vary.ts';
-
-/** One choice of values and what it does. */
-export interface SweptCombination {
-  /** As they stand in the files, by the paths of the constants. */
-  readonly values: Readonly<Record<string, string>>;
-  /** The version as it is. */
-  readonly present: boolean;
-  readonly earlier: TradeOff;
-  readonly later: TradeOff;
-  /** No other combination is better in everything, in that part. */
-  readonly onFront: Readonly<Record<PartName, boolean>>;
-  /** Whom its rules held out of a rule that matched, as in live traffic. */
-  readonly heldOut: readonly HeldOutCount[];
-}
-
-/** What `rules sweep --json` prints. */
-export interface SweepReport {
-  readonly version: string;
-  readonly outcomes: OutcomeAssumption;
-  readonly span: EvidenceSpan;
-  /** Epoch ms: half of the orders were first asked for before it. */
-  readonly splitAt: number;
-  readonly parts: Readonly<Record<PartName, TimePart>>;
-  /** The version as it is comes first. */
-  readonly combinations: readonly SweptCombination[];
-  /** Shared lists that its rules ask about and that nobody was on, because inputs do not tell. */
-  readonly emptyLists: readonly string[];
-}
 
 export interface Sweep {
   readonly version: string;
@@ -68,6 +40,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
     paretoFront(tried.map((one) => one.later)),
   ];
   return {
+    kind: 'sweep',
     version,
     outcomes,
     span: evidence.span,

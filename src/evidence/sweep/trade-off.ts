@@ -1,40 +1,7 @@
 import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
 import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
 import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
-import type { ByOutcome } from '../backtest/aftermath.ts';
-
-/** Orders that something happened to: how many, which share of all like them, and their money. */
-export interface Effect {
-  readonly orders: number;
-  /** Of all paid, or unpaid, orders of the part, with an interval for orders that hang together by client. Null without such orders. */
-  readonly share: Estimate | null;
-  /** By currency, by a bootstrap over clients. */
-  readonly amount: Readonly<Record<string, Estimate>>;
-}
-
-/** What a rule set does to the orders of one part of the time. */
-export interface TradeOff {
-  /** Unpaid orders that get no requisite at all. */
-  readonly unpaidStopped: Effect;
-  /** Unpaid orders that are answered BLOCK at least once. */
-  readonly unpaidBlocked: Effect;
-  /** Paid orders that are answered BLOCK at least once. */
-  readonly paidRefused: Effect;
-  /** Paid orders that are told to wait at least once and never blocked. */
-  readonly paidHeldBack: Effect;
-}
-
-/** The orders of one part of the time. */
-export interface TimePart {
-  /** Epoch ms of the first and last order; null when there is none. */
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly orders: ByOutcome;
-}
-
-export const PARTS = ['earlier', 'later'] as const;
-
-export type PartName = (typeof PARTS)[number];
+import type { Effect, PartName, TimePart, TradeOff } from './sweep-report.ts';
 
 const EFFECTS = {
   unpaidStopped: ['UNPAID', (side: number) => `NOT granted_${side}`],

@@ -7,16 +7,8 @@ import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import {
-  type AddedEffect,
-  addedEffects,
-  clientSums,
-  type PartName,
-  type TimePart,
-  type TradeOff,
-  timePart,
-  tradeOffs,
-} from './trade-off.ts';
+import type { PartName, TimePart, TradeOff } from './sweep-report.ts';
+import { type AddedEffect, addedEffects, clientSums, timePart, tradeOffs } from './trade-off.ts';
 
 export interface Trial {
   /** They are tried side by side, on the same inputs. */

@@ -20,9 +20,9 @@ describe('rules backtest', () => {
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
       'Decided by p2.v10.',
       'Orders: 1 paid, 6 unpaid, 4 unknown.',
-      '',
       '1 of 13 verdicts change: 7.7 % (0.9 to 43.0).',
-      '',
+      'Bot flag: 1 -> 1 of 13 decisions; 0 newly flagged, 0 no longer.',
+      'Client groups: no change.',
       'On the recorded facts, which no answer changes: unpaid orders stopped 1 -> 1 of 6; paid orders blocked 0 -> 0 and held back 1 -> 1 of 1.',
       '',
       'Verdicts, and how many of the decisions are about paid, unpaid and unknown orders',
@@ -44,20 +44,17 @@ describe('rules backtest', () => {
       '  COUNT  PAID  UNPAID  UNKNOWN  FROM  BY RULE          TO       BY RULE    ORDERS, FOR EXAMPLE',
       '      1     1       0        0  WAIT  asked-too-early  GET_NEW  otherwise  ann-2',
       '',
-      'Bot flag: 1 -> 1 of 13 decisions; 0 newly flagged, 0 no longer.',
-      'Client groups: no change.',
-      '',
       'Orders',
       '                                      OUTCOME  ORDERS  RECORDED                     95 %  P2.V11                     95 %',
       '  blocked at least once               paid          1         0      0.0 % (0.0 to 79.3)       0      0.0 % (0.0 to 79.3)',
-      '                                      unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
-      '                                      unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
+      '  blocked at least once               unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
+      '  blocked at least once               unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
       '  held back by a wait, never blocked  paid          1         1  100.0 % (20.7 to 100.0)       1  100.0 % (20.7 to 100.0)',
-      '                                      unpaid        6         0      0.0 % (0.0 to 39.0)       0      0.0 % (0.0 to 39.0)',
-      '                                      unknown       4         0      0.0 % (0.0 to 49.0)       0      0.0 % (0.0 to 49.0)',
+      '  held back by a wait, never blocked  unpaid        6         0      0.0 % (0.0 to 39.0)       0      0.0 % (0.0 to 39.0)',
+      '  held back by a wait, never blocked  unknown       4         0      0.0 % (0.0 to 49.0)       0      0.0 % (0.0 to 49.0)',
       '  granted no requisite                paid          1         0      0.0 % (0.0 to 79.3)       0      0.0 % (0.0 to 79.3)',
-      '                                      unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
-      '                                      unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
+      '  granted no requisite                unpaid        6         1     16.7 % (3.0 to 56.4)       1     16.7 % (3.0 to 56.4)',
+      '  granted no requisite                unknown       4         2    50.0 % (15.0 to 85.0)       2    50.0 % (15.0 to 85.0)',
       '',
       'Amounts',
       '                                      OUTCOME  CURRENCY  ALL ORDERS  RECORDED  P2.V11',
@@ -89,6 +86,7 @@ describe('rules backtest', () => {
     const { stdout } = await run('p2.v11', '--json', '--mode', 'closed-loop');
     const printed = JSON.parse(stdout);
     expect(Object.keys(printed)).to.deep.equal([
+      'kind',
       'ruleVersion',
       'digest',
       'against',
@@ -106,12 +104,15 @@ describe('rules backtest', () => {
       'scores',
       'ladder',
       'assumption',
+      'unseen',
       'waits',
       'otherwise',
       'undecidable',
       'heldOut',
       'reproduced',
       'emptyLists',
+      'notes',
+      'tables',
     ]);
     expect([printed.mode, printed.against, printed.changed]).to.deep.equal(['closed-loop', null, 2]);
   });
@@ -120,23 +121,23 @@ describe('rules backtest', () => {
     const { code, stdout } = await run('p2.v13');
     expect(code).to.equal(0);
     expect(stdout).to.include(
-      'Note: 13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts again.\n\nThere is no decision to compare.\n',
+      '13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts again.\nThere is no decision to compare.\n',
     );
   });
 
   it('says what history does not tell of shared lists', async () => {
     expect((await run('p2.v17')).stdout).to.include(
-      'Note: 13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
+      '13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
     );
     expect((await run('p2.v17', '--mode', 'closed-loop')).stdout).to.include(
-      'Note: In what is lived through again nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',
+      'In what is lived through again nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',
     );
   });
 
   it('says when a difference cannot show on recorded facts', async () => {
     const { stdout } = await run('p2.v14');
     expect(stdout).to.include(
-      'Note: The versions differ in ladder, which recorded facts cannot show; use --mode closed-loop.\n',
+      'The versions differ in ladder, which recorded facts cannot show; use --mode closed-loop.\n',
     );
   });
 
@@ -147,7 +148,7 @@ describe('rules backtest', () => {
       ...['rules', 'backtest', 'p2.v10', '--mode', 'closed-loop', '--journal', place.path('later')],
     );
     expect(stdout).to.match(
-      /Note: Lived through again with every recorded outcome, the recorded versions repeat \d+ of 11 recorded verdicts/,
+      /\nLived through again with every recorded outcome, the recorded versions repeat \d+ of 11 recorded verdicts/,
     );
   });
 

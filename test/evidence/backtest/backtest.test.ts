@@ -1,12 +1,12 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { OrderEffects } from '../../../src/evidence/backtest/aftermath.ts';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import {
   BACKTEST_MODES,
   type BacktestMode,
   type BacktestReport,
-  backtest,
-} from '../../../src/evidence/backtest/backtest.ts';
+  type OrderEffects,
+} from '../../../src/evidence/backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { draftCandidates, liveThroughJuly, Workplace } from './backtest-history.ts';

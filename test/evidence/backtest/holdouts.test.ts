@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type BacktestMode, type BacktestReport, backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import type { BacktestMode, BacktestReport } from '../../../src/evidence/backtest/backtest-report.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { sweep } from '../../../src/evidence/sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
@@ -108,7 +109,7 @@ describe('what is decided again under rules that hold clients out', () => {
     );
     expect(code, stderr).to.equal(0);
     expect(stdout).to.include(
-      `Note: As in live traffic, p2.v20 holds 50 % of the clients out of ${RULE}: it matched and was skipped in ${heldOut} decisions about ${heldOut} clients.`,
+      `As in live traffic, p2.v20 holds 50 % of the clients out of ${RULE}: it matched and was skipped in ${heldOut} decisions about ${heldOut} clients.`,
     );
     expect(stdout).to.include('paid orders blocked 0 -> 0');
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Calibration, calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
+import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
+import type { Calibration } from '../../../src/evidence/calibrate/calibration.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';

@@ -1,4 +1,5 @@
-import { BACKTEST_MODES, type BacktestMode, backtest } from '../../../../src/evidence/backtest/backtest.ts';
+import { backtest } from '../../../../src/evidence/backtest/backtest.ts';
+import { BACKTEST_MODES, type BacktestMode } from '../../../../src/evidence/backtest/backtest-report.ts';
 import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import type { Figure } from '../../figure.ts';

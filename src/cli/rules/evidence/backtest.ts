@@ -1,23 +1,18 @@
 import { type Command, Option } from 'commander';
 import { readConfig } from '../../../config.ts';
-import {
-  BACKTEST_MODES,
-  type BacktestMode,
-  type BacktestReport,
-  backtest,
-} from '../../../evidence/backtest/backtest.ts';
+import { backtest } from '../../../evidence/backtest/backtest.ts';
+import { BACKTEST_MODES, type BacktestMode } from '../../../evidence/backtest/backtest-report.ts';
 import {
   OUTCOME_ASSUMPTIONS,
   type OutcomeAssumption,
   type RulesOfRequest,
 } from '../../../evidence/backtest/lives.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
-import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
+import { isRuleVersion } from '../../../rules/rule-set.ts';
 import { UsageError } from '../../exit.ts';
-import { print } from '../../print.ts';
 import { soundRuleSet } from '../rule-folders.ts';
-import { backtestText } from './backtest-text.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
+import { printResult } from './print-result.ts';
 
 interface BacktestOptions extends EvidenceOptions {
   readonly against?: string;
@@ -60,8 +55,7 @@ async function run(version: string, options: BacktestOptions): Promise<void> {
   const report = await onEvidence(options, (evidence, onProgress) =>
     backtest(evidence, { candidate, against: base, mode, outcomes, rulesOf, onProgress }),
   );
-  if (options.json === true) print(JSON.stringify(report));
-  else print(backtestText(report, unseenSettings(candidate, base ?? recordedBase(report))));
+  printResult(report, options);
 }
 
 /** The rule sets that decided, from the archive or RULES_DIR, each only with the digest that was recorded. */
@@ -75,24 +69,4 @@ function recordedRuleSets(): RulesOfRequest {
       `${ruleVersion} with digest ${digest.slice(0, 12)} decided, and this rule set is neither in RULES_DIR nor in the archive; name the base yourself: --against <version>`,
     );
   };
-}
-
-/** The one version that decided then, when it is still at hand. */
-function recordedBase({ journal: { ruleVersions } }: BacktestReport): RuleSet | null {
-  const [version = '', ...others] = ruleVersions;
-  if (others.length > 0 || !isRuleVersion(version)) return null;
-  try {
-    return soundRuleSet(version);
-  } catch {
-    // It is not there any more; then nobody can say in which settings the two differ.
-    return null;
-  }
-}
-
-/** In what the two differ that facts recorded under the one already have in them. */
-function unseenSettings(candidate: RuleSet, base: RuleSet | null): readonly string[] {
-  return (['currency', 'smoothing', 'ladder'] as const).filter(
-    (name) =>
-      base !== null && JSON.stringify(base.settings[name]) !== JSON.stringify(candidate.settings[name]),
-  );
 }

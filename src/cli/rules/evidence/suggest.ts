@@ -2,11 +2,10 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { suggest } from '../../../evidence/suggest/suggest.ts';
 import { UsageError } from '../../exit.ts';
-import { print } from '../../print.ts';
 import { draftFrom } from '../new.ts';
 import { fromHere } from '../rule-folders.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { suggestionText } from './suggestion-text.ts';
+import { printResult } from './print-result.ts';
 import { filesOf } from './sweep.ts';
 
 interface SuggestOptions extends EvidenceOptions {
@@ -31,13 +30,13 @@ export function suggestCommand(rules: Command): void {
 async function run(version: string, options: SuggestOptions): Promise<void> {
   const budget = parseShare(options.budget);
   const { name, files } = filesOf(version);
-  const { suggestion, files: suggested } = await onEvidence(options, (evidence, onProgress) =>
+  const found = await onEvidence(options, (evidence, onProgress) =>
     suggest(evidence, { version: name, files, budget, onProgress }),
   );
+  const texts = found.files === null ? null : new Map(Object.entries(found.files));
   const { write } = options;
-  const folder = suggested === null || write === undefined ? null : draftFrom(version, write, {}, suggested);
-  if (options.json === true) print(JSON.stringify({ ...suggestion, draft: folder }));
-  else print([suggestionText(suggestion), nextSteps(name, folder, suggested !== null)].join('\n\n'));
+  const draft = texts === null || write === undefined ? null : draftFrom(version, write, {}, texts);
+  printResult(found, options, { draft, text: nextSteps(name, draft, texts !== null) });
 }
 
 function nextSteps(version: string, folder: string | null, found: boolean): string {

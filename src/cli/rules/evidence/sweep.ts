@@ -13,12 +13,11 @@ import { UnknownConstant } from '../../../rules/folder/constant.ts';
 import { readRuleFiles } from '../../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../../rules/parse/parse.ts';
 import { UsageError } from '../../exit.ts';
-import { print } from '../../print.ts';
 import { draftFrom } from '../new.ts';
 import { chosenFolders, fromHere, soundRuleSet } from '../rule-folders.ts';
 import { outcomesOption } from './backtest.ts';
 import { type EvidenceOptions, evidenceOptions, onEvidence } from './evidence-options.ts';
-import { sweepText } from './sweep-text.ts';
+import { printResult } from './print-result.ts';
 
 interface SweepOptions extends EvidenceOptions {
   readonly vary: readonly string[];
@@ -54,8 +53,7 @@ async function run(version: string, options: SweepOptions): Promise<void> {
     sweep(evidence, { version: name, combinations, outcomes, threads: availableParallelism(), onProgress }),
   );
   const folder = write === undefined ? null : draftFrom(version, write, {}, combinations[1]?.files);
-  if (options.json === true) print(JSON.stringify(report));
-  else print([sweepText(report), ...(folder === null ? [] : [draftText(folder)])].join('\n\n'));
+  printResult(report, options, folder === null ? null : { draft: folder, text: draftText(folder) });
 }
 
 function draftText(folder: string): string {

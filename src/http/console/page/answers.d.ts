@@ -37,22 +37,13 @@ export interface Worked<Result> {
   readonly result: Result | null;
 }
 
-export type { BacktestReport } from '../../../evidence/backtest/backtest.ts';
-export type { ScoreQuality } from '../../../evidence/backtest/score-quality.ts';
-export type { VerdictMix } from '../../../evidence/backtest/verdict-mix.ts';
-export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibrate.ts';
-export type { SuggestionWithFiles } from '../../../evidence/desk/evidence-task.ts';
-export type { Drift } from '../../../evidence/drift/drift.ts';
-export type { FactDrift } from '../../../evidence/drift/fact-drift.ts';
-export type {
-  OrderCounts,
-  Report as RulesReport,
-  RuleFigures,
-  RuleReport,
-} from '../../../evidence/report/rule-report.ts';
-export type { SuggestedChange } from '../../../evidence/suggest/suggest.ts';
-export type { SweepReport, SweptCombination } from '../../../evidence/sweep/sweep.ts';
-export type { TradeOff } from '../../../evidence/sweep/trade-off.ts';
+export type { BacktestReport, ScoreQuality } from '../../../evidence/backtest/backtest-report.ts';
+export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibration.ts';
+export type { Drift, FactDrift } from '../../../evidence/drift/drift-report.ts';
+export type { Report as RulesReport, RuleFigures, RuleReport } from '../../../evidence/report/rule-report.ts';
+export type { OrderCounts, VerdictMix } from '../../../evidence/result-shapes.ts';
+export type { SuggestedChange, Suggestion } from '../../../evidence/suggest/suggestion.ts';
+export type { SweepReport, SweptCombination, TradeOff } from '../../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../../facts/fact.ts';
 export type {
   Binding,

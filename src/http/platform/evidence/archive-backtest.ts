@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
+import { BACKTEST_MODES } from '../../../evidence/backtest/backtest-report.ts';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
 import { choice, text } from '../../../shapes.ts';
 import { draftBody } from '../rules/drafts/draft-body.ts';

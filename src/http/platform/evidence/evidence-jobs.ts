@@ -2,6 +2,7 @@ import type { AccessKey } from '../../../access/access-keys.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../evidence/desk/evidence-job.ts';
 import type { EvidenceTask } from '../../../evidence/desk/evidence-task.ts';
+import { readable } from '../../../evidence/result.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
@@ -59,7 +60,7 @@ export const readEvidence = operation({
     // It is kept a moment before its job is done, and who saw it then would cancel the job where it should be forgotten.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.shelf.result(job) : null;
-    return { job: shownJob(job), result };
+    return { job: shownJob(job), result: result === null ? null : readable(result) };
   },
 });
 

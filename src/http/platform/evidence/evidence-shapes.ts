@@ -1,7 +1,13 @@
-import { Type } from 'typebox';
-import { BACKTEST_MODES } from '../../../evidence/backtest/backtest.ts';
+import { type TObject, type TProperties, Type } from 'typebox';
+import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backtest-report.ts';
+import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
 import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
+import { DriftSchema } from '../../../evidence/drift/drift-report.ts';
+import { ReportSchema } from '../../../evidence/report/rule-report.ts';
+import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
+import { SuggestionSchema } from '../../../evidence/suggest/suggestion.ts';
+import { SweepSchema } from '../../../evidence/sweep/sweep-report.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
   choice,
@@ -10,6 +16,7 @@ import {
   list,
   named,
   nullable,
+  oneOf,
   percent,
   type Shape,
   shape,
@@ -50,17 +57,29 @@ export const EvidenceJobListSchema = named(
   shape('What was asked for of late', { jobs: list(EvidenceJobSchema, 'Newest first; at most 40 are kept') }),
 );
 
+/** A result by its kind, with the notes and tables that its reader is shown. */
+const ResultSchema = oneOf(
+  'kind',
+  {
+    report: shown('RulesReport', ReportSchema),
+    backtest: shown('BacktestReport', BacktestSchema),
+    sweep: shown('SweepReport', SweepSchema),
+    suggestion: shown('Suggestion', SuggestionSchema),
+    calibration: shown('Calibration', CalibrationSchema),
+    drift: shown('Drift', DriftSchema),
+  },
+  'What the command of that name (rules report, backtest, sweep, suggest, calibrate, drift) prints with --json',
+);
+
+function shown<P extends TProperties>(name: string, result: TObject<P>) {
+  return named(name, Type.Object({ ...result.properties, ...SHOWN_MEMBERS }));
+}
+
 export const OpenedEvidenceSchema = named(
   'OpenedEvidence',
   shape('A job with its result', {
     job: EvidenceJobSchema,
-    result: nullable(
-      Type.Unsafe<object>({
-        type: 'object',
-        description:
-          'What the command of that name (rules report, backtest, sweep, calibrate, drift, suggest) prints with --json; of a suggestion also `files`, the texts that it changes; null unless it is done',
-      }),
-    ),
+    result: Type.Union([ResultSchema, Type.Null()], { description: 'Null unless it is done' }),
   }),
 );
 

@@ -11,10 +11,13 @@ describe('rules report', () => {
   it('prints what each rule was worth, with intervals, unknown outcomes and the span of time', async () => {
     const { code, stdout, stderr } = await place.scoring('rules', 'report', '--journal', place.path('j'));
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-    expect(stdout.split('\n').slice(1, 18)).to.deep.equal([
+    expect(stdout.split('\n').slice(1, 21)).to.deep.equal([
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
       'Orders: 1 paid, 6 unpaid, 4 unknown. Of those with an outcome 85.7 % (1.3 to 100.0) are unpaid.',
       'Unknown: 2 never got a requisite, of 2 others nothing was reported.',
+      'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
+      'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+      'After a wait counts the next requisite of the same client, for this order or another.',
       '',
       'groups.yaml',
       '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
@@ -39,7 +42,8 @@ describe('rules report', () => {
     );
     const { rules, ...rest } = JSON.parse(stdout);
     expect([rest.version, rest.decisions, rest.ownDecisions]).to.deep.equal(['p2.v11', 13, 0]);
-    expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'unknownReasons', 'gaps']);
+    expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'unknownReasons', 'gaps', 'notes']);
+    expect(rest.tables.at(-1)).to.deep.include({ name: 'slices', title: 'By day' });
     expect(Object.keys(rules[0])).to.deep.equal([
       'file',
       'name',

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { backtestResult } from '../../../../scripts/screenshots/backtest-result.ts';
-import type { BacktestReport } from '../../../../src/evidence/backtest/backtest.ts';
+import type { BacktestReport } from '../../../../src/evidence/backtest/backtest-report.ts';
 import { VERDICTS } from '../../../../src/rules/rule-set.ts';
 import { scoring } from '../../../cli/scoring.ts';
 import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../../../rollout/rule-folders.ts';

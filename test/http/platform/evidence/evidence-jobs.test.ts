@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
-import type { BacktestReport } from '../../../../src/evidence/backtest/backtest.ts';
+import type { BacktestReport } from '../../../../src/evidence/backtest/backtest-report.ts';
 import type { Report } from '../../../../src/evidence/report/rule-report.ts';
-import type { SweepReport } from '../../../../src/evidence/sweep/sweep.ts';
+import type { EvidenceResult } from '../../../../src/evidence/result.ts';
+import type { Shown } from '../../../../src/evidence/shown.ts';
+import type { SweepReport } from '../../../../src/evidence/sweep/sweep-report.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-shapes.ts';
+import { platformDocument } from '../../../../src/http/platform/platform-document.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
 import { until } from '../../../servers/until.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
+import { DescribedApi } from '../../openapi/described-api.ts';
+
+const described = new DescribedApi(platformDocument());
+const RESULT = { $ref: '#/components/schemas/OpenedEvidence' };
 
 describe('POST /v1/platform/evidence', () => {
   let seeded: SeededConsole;
@@ -50,6 +57,27 @@ describe('POST /v1/platform/evidence', () => {
     const { body: list } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
     expect(list.jobs.map(({ jobId }) => jobId)).to.include(body.jobId);
   });
+
+  const questions = {
+    report: { version: 'p2.v10', by: 'method' },
+    backtest: { version: 'p2.v11', against: 'p2.v10', mode: 'recorded' },
+    sweep: { version: 'p2.v10', vary: ['ladder.levels[0]=20s'] },
+    suggestion: { version: 'p2.v10', budgetPercent: 90 },
+    calibration: { version: 'p2.v10' },
+    drift: {},
+  } as const satisfies Record<EvidenceResult['kind'], object>;
+  for (const [kind, question] of Object.entries(questions))
+    it(`sends the result of a ${kind} as the document describes it, with notes and tables`, async () => {
+      const { body } = await shop.ask<ShownJob>('POST', `evidence/${kind}`, question);
+      const result = await worked<EvidenceResult & Shown>(body);
+      expect(result.kind).to.equal(kind);
+      expect(described.schemaComplaints(RESULT, { job: body, result })).to.deep.equal([]);
+      expect(result.notes.join('\n')).to.match(/\d+ decisions, \d{4}-\d\d-\d\dT/);
+      for (const { columns, rows } of result.tables)
+        for (const row of rows) expect(row).to.have.length(columns.length);
+      // Nothing is suggested of so short a life.
+      expect(result.tables.length > 0).to.equal(kind !== 'suggestion');
+    });
 
   it('backtests a version on the archive', async () => {
     const question = { version: 'p2.v11', mode: 'closed-loop' };

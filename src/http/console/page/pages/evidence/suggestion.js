@@ -10,7 +10,7 @@ import { SUGGESTION } from '../../questions.js';
 import { MakeDraft } from './make-draft.js';
 
 /**
- * @import { Session, SuggestedChange, SuggestionWithFiles } from '../../answers.d.ts'
+ * @import { Session, SuggestedChange, Suggestion } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  */
@@ -22,10 +22,9 @@ import { MakeDraft } from './make-draft.js';
 export function SuggestionOf({ version, days, query, session }) {
   const budget = query.get('budget');
   const body = budget === null ? null : { version, from: sinceDays(days), budgetPercent: Number(budget) };
-  /** @type {Evidence<SuggestionWithFiles>} */
+  /** @type {Evidence<Suggestion>} */
   const evidence = useEvidence(SUGGESTION, body);
-  const shown = (/** @type {SuggestionWithFiles} */ found) =>
-    html`<${Found} found=${found} session=${session} />`;
+  const shown = (/** @type {Suggestion} */ found) => html`<${Found} found=${found} session=${session} />`;
   const submit = (/** @type {FormEvent} */ event) => {
     location.hash = `#/evidence/suggest?${new URLSearchParams({ version, days, ...formValues(event) })}`;
   };
@@ -48,7 +47,7 @@ export function SuggestionOf({ version, days, query, session }) {
     }`;
 }
 
-/** @param {{ found: SuggestionWithFiles, session: Session }} props */
+/** @param {{ found: Suggestion, session: Session }} props */
 function Found({ found, session }) {
   const { version, span, parts, changes, nothing, files } = found;
   const { earlier, later } = parts;
@@ -113,7 +112,7 @@ const EFFECTS = /** @type {const} */ ([
   ['paidHeldBack', 'paid orders held back'],
 ]);
 
-/** @param {{ found: SuggestionWithFiles }} props */
+/** @param {{ found: Suggestion }} props */
 function Effects({ found: { version, effects } }) {
   const columns = ['', 'if outcomes happen of', ...numbers(version), '95 %', ...numbers('with it'), '95 %'];
   return html`<section class="card">

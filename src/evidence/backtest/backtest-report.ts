@@ -1,0 +1,420 @@
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { FACTS } from '../../facts/catalogue.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
+import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { shareInterval } from '../../statistics/share-interval.ts';
+import {
+  amounts,
+  emptyLists,
+  heldOutCounts,
+  interval,
+  number,
+  type OrderCounts,
+  orderCounts,
+  SPAN,
+  verdictMixShape,
+} from '../result-shapes.ts';
+import {
+  type Cell,
+  columns,
+  countText,
+  type EvidenceTable,
+  emptyListsNotes,
+  heldOutNotes,
+  ordersText,
+  ruleSetText,
+  type Shown,
+  shareText,
+  spanNotes,
+} from '../shown.ts';
+import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from './lives.ts';
+
+/**
+ * `recorded`: every decision is made again on the fact values that its record holds.
+ * `closed-loop`: the inputs are lived through again from an empty state.
+ */
+export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const;
+
+export type BacktestMode = (typeof BACKTEST_MODES)[number];
+
+const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: amounts });
+
+const OrderEffectsSchema = shape('What a side did to the orders', {
+  blocked: shape('Answered BLOCK at least once', ORDER_SUMS.properties),
+  heldBack: shape('Answered WAIT at least once, and never BLOCK', ORDER_SUMS.properties),
+  stopped: shape('Granted no requisite at all', ORDER_SUMS.properties),
+});
+
+const OrderComparisonSchema = shape('What the two sides did to the orders, and what became of these', {
+  all: shape('All orders that were asked for', ORDER_SUMS.properties),
+  base: OrderEffectsSchema,
+  candidate: OrderEffectsSchema,
+});
+
+const LadderLevelSchema = shape('What became of those who were told to wait at a level of the ladder', {
+  level: count('Of the ladder'),
+  waits: count('WAIT verdicts of this level'),
+  clients: count('Different clients who got one'),
+  cameBack: count('Of these, who asked for a verdict again afterwards'),
+  paid: count('Of these, who then paid an order that they asked for after the wait'),
+});
+
+const ScoreQualitySchema = shape(
+  'How well the paymentScore that orders had when they were first asked for told what became of them',
+  {
+    orders: count('Paid and unpaid orders'),
+    auc: nullable(number('Null when there is nothing to tell it from')),
+    brier: nullable(number('The same')),
+    calibrationError: nullable(number('The same')),
+    intervals: shape('The same by drawing clients again', {
+      auc: interval('AUC'),
+      brier: interval('Brier score'),
+      calibrationError: interval('Calibration error'),
+    }),
+  },
+);
+
+const verdict = choice(VERDICTS, 'A verdict');
+const group = choice(CLIENT_GROUPS, 'A client group');
+const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
+  decisions: count('All of them'),
+  ...orderCounts.properties,
+});
+const transitionsTo = shape('By verdict of the candidate', {
+  GET_NEW: decisionCount,
+  GET_SAME_STICKY: decisionCount,
+  WAIT: decisionCount,
+  BLOCK: decisionCount,
+});
+
+const COMPARISON = {
+  compared: count('Decisions that both sides made'),
+  changed: count('Of these, whose verdict is another'),
+  transitions: shape('Decisions by verdict of the base', {
+    GET_NEW: transitionsTo,
+    GET_SAME_STICKY: transitionsTo,
+    WAIT: transitionsTo,
+    BLOCK: transitionsTo,
+  }),
+  changes: list(
+    shape('Decisions that went from one verdict to another, for one pair of rules', {
+      from: verdict,
+      to: verdict,
+      fromRule: word('The rule of the base, or otherwise'),
+      toRule: word('The rule of the candidate, or otherwise'),
+      count: count('Decisions'),
+      ...orderCounts.properties,
+      samples: list(word('An orderRef'), 'The first that it happened to, at most three'),
+    }),
+    'Most frequent first',
+  ),
+  bots: shape('Decisions with the bot flag', {
+    base: count('Under the base'),
+    candidate: count('Under the candidate'),
+    gained: count('Under the candidate alone'),
+    lost: count('Under the base alone'),
+  }),
+  groups: list(
+    shape('Decisions that went from one client group to another', {
+      from: group,
+      to: group,
+      count: count('How many'),
+    }),
+    'Most frequent first',
+  ),
+} as const;
+
+const WaitChangesSchema = shape('WAIT under both, but of another length', {
+  longer: count('Decisions'),
+  shorter: count('Decisions'),
+});
+
+const assumption = choice(OUTCOME_ASSUMPTIONS, 'Which recorded outcomes happened');
+
+/**
+ * What `rules backtest --json` prints, but for notes and tables; the member names are stable. The candidate is the rule
+ * set that was asked about, the base is what it is compared with.
+ */
+export const BacktestSchema = shape('What a version would have decided on what happened', {
+  kind: always('backtest'),
+  ruleVersion: word('The candidate'),
+  digest: word('sha256 over its files'),
+  against: nullable(word('The base; null: what was recorded, in closed-loop the versions that decided then')),
+  mode: choice(BACKTEST_MODES, 'How decisions were made again'),
+  journal: shape('Where the decisions are from', {
+    ...SPAN,
+    ruleVersions: list(word('A version'), 'Those that decided then'),
+  }),
+  ...COMPARISON,
+  changedShare: interval('Decisions whose verdict changes, by client'),
+  mix: shape('Share of each verdict', { base: verdictMixShape, candidate: verdictMixShape }),
+  assumption: nullable(assumption),
+  unseen: list(
+    word('A setting'),
+    'Settings in which the two differ and which recorded facts cannot show; empty in closed-loop',
+  ),
+  waits: nullable(WaitChangesSchema),
+  outcomes: OrderComparisonSchema,
+  otherwise: nullable(
+    shape('The same under the other assumption; null in recorded mode', {
+      assumption,
+      outcomes: OrderComparisonSchema,
+    }),
+  ),
+  scores: shape('Of each side', { base: ScoreQualitySchema, candidate: ScoreQualitySchema }),
+  ladder: shape('Of each side', {
+    base: list(LadderLevelSchema, 'By level'),
+    candidate: list(LadderLevelSchema, 'By level'),
+  }),
+  heldOut: shape('Of each side', { base: heldOutCounts, candidate: heldOutCounts }),
+  undecidable: shape('Decisions whose records lack a fact that a rule set asks', {
+    count: count('How many'),
+    facts: list(word('Its label'), 'The facts'),
+  }),
+  reproduced: nullable(
+    count(
+      'In closed-loop: verdicts of the base that equal the recorded ones when every recorded outcome happens. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
+    ),
+  ),
+  emptyLists,
+});
+
+const AnswerComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON);
+
+export type BacktestReport = Shape<typeof BacktestSchema>;
+export type AnswerComparison = Shape<typeof AnswerComparisonSchema>;
+export type WaitChanges = Shape<typeof WaitChangesSchema>;
+export type OrderComparison = Shape<typeof OrderComparisonSchema>;
+export type OrderSums = Shape<typeof ORDER_SUMS>;
+export type OrderEffects = Shape<typeof OrderEffectsSchema>;
+export type LadderLevelReport = Shape<typeof LadderLevelSchema>;
+export type ScoreQuality = Shape<typeof ScoreQualitySchema>;
+
+const FATES = ['paid', 'unpaid', 'unknown'] as const satisfies readonly (keyof OrderCounts)[];
+
+const EFFECTS = [
+  ['blocked', 'blocked at least once'],
+  ['heldBack', 'held back by a wait, never blocked'],
+  ['stopped', 'granted no requisite'],
+] as const satisfies readonly (readonly [keyof OrderEffects, string])[];
+
+/** A backtest for its reader. */
+export function shownBacktest(report: BacktestReport): Shown {
+  const notes = [...headNotes(report), ...trustNotes(report)];
+  if (report.compared === 0) return { notes: [...notes, 'There is no decision to compare.'], tables: [] };
+  const tables = [
+    verdictsTable(report),
+    mixTable(report),
+    changesTable(report),
+    effectsTable(report),
+    amountsTable(report),
+    scoresTable(report),
+    ladderTable(report),
+  ];
+  return {
+    notes: [...notes, ...answerNotes(report), ...headlines(report)],
+    tables: tables.filter(({ rows }) => rows.length > 0),
+  };
+}
+
+function headNotes({ ruleVersion, digest, mode, journal, outcomes, against }: BacktestReport) {
+  const { ruleVersions } = journal;
+  return [
+    `${ruleSetText(ruleVersion, digest)} against ${against ?? 'what was recorded'}, mode ${mode}`,
+    ...spanNotes(journal),
+    ...(ruleVersions.length === 0 ? [] : [`Decided by ${ruleVersions.join(', ')}.`]),
+    `Orders: ${ordersText(outcomes.all.orders)}.`,
+  ];
+}
+
+function trustNotes(report: BacktestReport): readonly string[] {
+  const { undecidable, unseen, reproduced, compared, against } = report;
+  const when = (holds: boolean, note: string) => (holds ? [note] : []);
+  return [
+    ...when(
+      undecidable.count > 0,
+      `${countText(undecidable.count)} decisions cannot be decided again: their records lack ${undecidable.facts.join(', ')}. ${wayOn(undecidable.facts)}`,
+    ),
+    ...when(
+      unseen.length > 0,
+      `The versions differ in ${unseen.join(', ')}, which recorded facts cannot show; use --mode closed-loop.`,
+    ),
+    ...when(
+      reproduced !== null && against === null && reproduced < compared,
+      `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced ?? 0)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
+    ),
+    ...heldOutNotes(against ?? 'what was recorded', report.heldOut.base),
+    ...heldOutNotes(report.ruleVersion, report.heldOut.candidate),
+    ...emptyListsNotes(report.emptyLists),
+  ];
+}
+
+/** What to do about facts that records lack. */
+function wayOn(labels: readonly string[]): string {
+  const ofLists = labels.filter((label) => FACTS.get(label.split('(')[0] ?? '')?.kind === 'listed');
+  return ofLists.length === labels.length
+    ? 'Who was on a shared list then is known only where a rule asked; try the version as a shadow.'
+    : 'Use --mode closed-loop, which counts these facts again.';
+}
+
+function answerNotes({ changed, changedShare, compared, bots, groups, waits }: BacktestReport) {
+  const moved = groups.map(({ from, to, count: times }) => `${from} -> ${to} ${countText(times)}`);
+  return [
+    `${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}.`,
+    `Bot flag: ${countText(bots.base)} -> ${countText(bots.candidate)} of ${countText(compared)} decisions; ${countText(bots.gained)} newly flagged, ${countText(bots.lost)} no longer.`,
+    `Client groups: ${moved.length === 0 ? 'no change' : moved.join(', ')}.`,
+    ...(waits === null
+      ? []
+      : [`Waits of another length: ${countText(waits.longer)} longer, ${countText(waits.shorter)} shorter.`]),
+  ];
+}
+
+const ASSUMED = {
+  granted:
+    'If only orders that the version grants get an outcome (what a payer who was stopped would have done is not known)',
+  all: 'If every recorded outcome happens all the same (as if payers who were stopped had paid, or not, elsewhere)',
+} as const satisfies Record<OutcomeAssumption, string>;
+
+function headlines({ assumption: assumed, outcomes, otherwise }: BacktestReport): readonly string[] {
+  if (assumed === null || otherwise === null)
+    return [`On the recorded facts, which no answer changes: ${headline(outcomes)}`];
+  return [
+    `${ASSUMED[assumed]}: ${headline(outcomes)}`,
+    `${ASSUMED[otherwise.assumption]}: ${headline(otherwise.outcomes)}`,
+    'The tables are of the first of these two.',
+  ];
+}
+
+function headline({ all: { orders }, base, candidate }: OrderComparison): string {
+  const move = (effect: keyof OrderEffects, fate: keyof OrderCounts) =>
+    `${countText(base[effect].orders[fate])} -> ${countText(candidate[effect].orders[fate])}`;
+  return `unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}.`;
+}
+
+/** How the columns and rows of the two sides are headed. */
+function sidesOf({ against, ruleVersion }: BacktestReport): readonly [base: string, candidate: string] {
+  return [against ?? 'recorded', ruleVersion];
+}
+
+function verdictsTable(report: BacktestReport): EvidenceTable {
+  return {
+    name: 'verdicts',
+    title: 'Verdicts, and how many of the decisions are about paid, unpaid and unknown orders',
+    columns: [...columns('text', ...sidesOf(report)), ...columns('count', 'decisions', ...FATES)],
+    rows: VERDICTS.flatMap((from) =>
+      VERDICTS.map((to) => ({ from, to, cell: report.transitions[from][to] }))
+        .filter(({ cell }) => cell.decisions > 0)
+        .map(({ from, to, cell }) => [
+          ...[from, from === to ? '' : to, cell.decisions],
+          ...FATES.map((fate) => cell[fate]),
+        ]),
+    ),
+  };
+}
+
+function mixTable(report: BacktestReport): EvidenceTable {
+  return {
+    name: 'mix',
+    title: 'Share of each verdict, 95 %',
+    columns: [...columns('text', ''), ...columns('share', ...sidesOf(report))],
+    rows: VERDICTS.map((name) => [name, report.mix.base[name], report.mix.candidate[name]]),
+  };
+}
+
+function changesTable(report: BacktestReport): EvidenceTable {
+  return {
+    name: 'changes',
+    title: 'Changes by rule',
+    columns: [
+      ...columns('count', 'count', ...FATES),
+      ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
+    ],
+    rows: report.changes.map(({ from, to, fromRule, toRule, count: times, samples, ...orders }) => [
+      ...[times, orders.paid, orders.unpaid, orders.unknown],
+      ...[from, fromRule, to, toRule, samples.join(', ')],
+    ]),
+  };
+}
+
+function effectsTable(report: BacktestReport): EvidenceTable {
+  const { all, base, candidate } = report.outcomes;
+  return {
+    name: 'orders',
+    title: 'Orders',
+    columns: [
+      ...columns('text', '', 'outcome'),
+      ...columns('count', 'orders'),
+      ...sidesOf(report).flatMap((side) => [...columns('count', side), ...columns('share', '95 %')]),
+    ],
+    rows: EFFECTS.flatMap(([effect, name]) =>
+      FATES.map((fate) => {
+        const total = all.orders[fate];
+        const side = ({ [effect]: { orders } }: OrderEffects): readonly Cell[] => [
+          orders[fate],
+          shareInterval(orders[fate], total),
+        ];
+        return [name, fate, total, ...side(base), ...side(candidate)];
+      }),
+    ),
+  };
+}
+
+function amountsTable(report: BacktestReport): EvidenceTable {
+  const { all, base, candidate } = report.outcomes;
+  return {
+    name: 'amounts',
+    title: 'Amounts',
+    columns: [
+      ...columns('text', '', 'outcome', 'currency'),
+      ...columns('money', 'all orders', ...sidesOf(report)),
+    ],
+    rows: EFFECTS.flatMap(([effect, name]) =>
+      Object.entries(all.amount).flatMap(([currency, total]) =>
+        FATES.map((fate) => {
+          const side = ({ [effect]: { amount } }: OrderEffects) => amount[currency]?.[fate] ?? 0;
+          return [name, fate, currency, total[fate], side(base), side(candidate)];
+        }),
+      ),
+    ),
+  };
+}
+
+function scoresTable(report: BacktestReport): EvidenceTable {
+  const [base, candidate] = sidesOf(report);
+  const row = (name: string, { orders, intervals }: ScoreQuality) => [
+    ...[name, orders, intervals.auc, intervals.brier, intervals.calibrationError],
+  ];
+  return {
+    name: 'scores',
+    title: 'paymentScore of an order when it was first asked for, against what became of it',
+    columns: [
+      ...columns('text', ''),
+      ...columns('count', 'orders with an outcome'),
+      ...columns('figure', 'AUC, 95 %', 'Brier, 95 %', 'calibration error, 95 %'),
+    ],
+    rows: [row(base, report.scores.base), row(candidate, report.scores.candidate)],
+  };
+}
+
+function ladderTable(report: BacktestReport): EvidenceTable {
+  const [base, candidate] = sidesOf(report);
+  const row = (name: string, { level, waits, clients, cameBack, paid }: LadderLevelReport) => [
+    ...[name, level, waits, clients],
+    ...[cameBack, shareInterval(cameBack, clients), paid, shareInterval(paid, clients)],
+  ];
+  return {
+    name: 'ladder',
+    title: 'Cooldown ladder: who came back after a wait and paid',
+    columns: [
+      ...columns('text', 'rule set'),
+      ...columns('count', 'level', 'waits', 'clients', 'came back'),
+      ...columns('share', '95 %'),
+      ...columns('count', 'came back and paid'),
+      ...columns('share', '95 %'),
+    ],
+    rows: [
+      ...report.ladder.base.map((level) => row(base, level)),
+      ...report.ladder.candidate.map((level) => row(candidate, level)),
+    ],
+  };
+}

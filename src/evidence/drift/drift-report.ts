@@ -1,0 +1,128 @@
+import { timeText } from '../../client/instant.ts';
+import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { ScoreFiguresSchema } from '../calibrate/calibration.ts';
+import { interval, number, SPAN, verdictMixShape } from '../result-shapes.ts';
+import { type Cell, columns, type EvidenceTable, type Shown, spanNotes } from '../shown.ts';
+
+const DriftPartSchema = shape('One of the two parts of the time', {
+  decisions: count('In this part'),
+  clients: count('Different clients of these decisions'),
+  verdicts: verdictMixShape,
+  orders: shape(
+    'By whether it was reported that they were paid or not; of the later part that may still come',
+    {
+      known: count('It was reported'),
+      unknown: count('It was not'),
+    },
+  ),
+  paidShare: interval('Of the orders with a known outcome'),
+  score: ScoreFiguresSchema,
+});
+
+const FactDriftSchema = shape(
+  'How much the values of a fact have moved from one part of the time to the other',
+  {
+    fact: word('Its label'),
+    index: number(
+      'Population stability index over tenths of the earlier part, or over the most frequent values',
+    ),
+    byChance: number('What two samples of this size exceed in 5 of 100 cases although nothing has changed'),
+    moved: shape('What has moved the most', {
+      values: word('The values whose share has'),
+      earlier: number('That share before, 0 to 1'),
+      later: number('And after'),
+      intervals: shape('The same shares, by client', {
+        earlier: interval('Before'),
+        later: interval('After'),
+      }),
+    }),
+  },
+);
+
+/** What `rules drift --json` prints, but for notes and tables; the member names are stable. */
+export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
+  kind: always('drift'),
+  version: nullable(word('The version whose decisions alone are compared; null for those of all')),
+  ...SPAN,
+  splitAt: epochMs('Where the later part begins'),
+  earlier: DriftPartSchema,
+  later: DriftPartSchema,
+  unknown: count('Orders of both parts of which nothing was reported'),
+  facts: list(FactDriftSchema, 'Those that moved most first'),
+});
+
+export type DriftPart = Shape<typeof DriftPartSchema>;
+export type FactDrift = Shape<typeof FactDriftSchema>;
+export type Drift = Shape<typeof DriftSchema>;
+
+/** A drift for its reader. */
+export function shownDrift(found: Drift): Shown {
+  const { version, decisions, splitAt, facts } = found;
+  const head = [
+    version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
+    ...spanNotes(found),
+  ];
+  if (decisions === 0) return { notes: head, tables: [] };
+  const beyond = facts.filter(({ index, byChance }) => index > byChance);
+  return {
+    notes: [
+      ...head,
+      `The later part begins at ${timeText(splitAt)}.`,
+      'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
+      ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
+    ],
+    tables: [
+      partsTable('sizes', 'The two parts', 'count', found, [
+        ['decisions', ({ decisions: some }) => some],
+        ['clients', ({ clients }) => clients],
+        ['orders with an outcome', ({ orders }) => orders.known],
+        ['orders with an unknown outcome', ({ orders }) => orders.unknown],
+      ]),
+      partsTable('answers', 'Answers and outcomes, with 95 % intervals', 'share', found, [
+        ...VERDICTS.map(
+          (verdict: Verdict) => [verdict, ({ verdicts }: DriftPart) => verdicts[verdict]] as const,
+        ),
+        ['paid, of orders with an outcome', ({ paidShare }) => paidShare],
+      ]),
+      partsTable('score', 'paymentScore against what became of the order', 'figure', found, [
+        ['Brier score', ({ score }) => score.brier],
+        ['AUC', ({ score }) => score.auc],
+        ['calibration error', ({ score }) => score.calibrationError],
+      ]),
+      ...(beyond.length === 0 ? [] : [factsTable(beyond)]),
+    ],
+  };
+}
+
+/** Both parts side by side, a figure a row. */
+function partsTable(
+  name: string,
+  title: string,
+  kind: Parameters<typeof columns>[0],
+  { earlier, later }: Drift,
+  figures: readonly (readonly [string, (part: DriftPart) => Cell])[],
+): EvidenceTable {
+  return {
+    name,
+    title,
+    columns: [...columns('text', ''), ...columns(kind, 'earlier', 'later')],
+    rows: figures.map(([figure, of]) => [figure, of(earlier), of(later)]),
+  };
+}
+
+function factsTable(facts: readonly FactDrift[]): EvidenceTable {
+  return {
+    name: 'facts',
+    title: 'Facts that moved by more than chance explains, the most first',
+    columns: [
+      ...columns('text', 'fact'),
+      ...columns('figure', 'PSI', 'by chance up to'),
+      ...columns('text', 'most moved'),
+      ...columns('share', 'earlier, 95 %', 'later, 95 %'),
+    ],
+    rows: facts.map(({ fact, index, byChance, moved: { values, intervals } }) => [
+      ...[fact, index, byChance, values, intervals.earlier, intervals.later],
+    ]),
+  };
+}

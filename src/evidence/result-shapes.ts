@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { Verdict } from '../rules/rule-set.ts';
+import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+
+/** The shapes that several kinds of evidence have in their results; member names are stable. */
+
+export const number = (description: string) => Type.Number({ description });
+
+const INTERVAL = named(
+  'Interval',
+  shape('A figure with its 95 % interval', {
+    value: number('What was seen'),
+    low: number('Its lower end'),
+    high: number('Its upper end'),
+  }),
+);
+
+/** Null where there is nothing to tell it from. */
+export const interval = (description: string) => Type.Union([INTERVAL, Type.Null()], { description });
+export const certainInterval = INTERVAL;
+
+const ORDER_COUNTS = named(
+  'OrderCounts',
+  shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: count('The last outcome is PAID'),
+    unpaid: count('The last outcome is UNPAID'),
+    unknown: count('Nothing was reported about them: nobody knows, and no figure takes that for harmless'),
+  }),
+);
+
+export type OrderCounts = Shape<typeof ORDER_COUNTS>;
+
+export const orderCounts = ORDER_COUNTS;
+
+export const amounts = Type.Record(
+  Type.String(),
+  named(
+    'OrderAmounts',
+    shape('Sums of the amounts of orders by what became of them', {
+      paid: number('Of paid orders'),
+      unpaid: number('Of unpaid ones'),
+      unknown: number('Of those of which nothing was reported'),
+    }),
+  ),
+  { description: 'By currency, in its units' },
+);
+
+export const gaps = list(
+  shape('Entries of the journal that were lost', {
+    from: epochMs('About when it begins'),
+    to: epochMs('About when it ends'),
+    entries: count('About how many'),
+  }),
+  'What was lost within the time',
+);
+
+/** Where figures are taken from, in time. */
+export const SPAN = {
+  from: nullable(epochMs('Of the first decision; null when there is none')),
+  to: nullable(epochMs('Of the last decision')),
+  decisions: count('Decisions within the time'),
+  gaps,
+  torn: yesNo("The last line of the journal's file is incomplete and was left out"),
+} as const;
+
+/** From the archive's records to the shape of a result. */
+export const heldOutCounts = list(
+  shape('How often a rule matched and was skipped, because its client is held out of it', {
+    rule: word('Its file and name, like groups/blocked-by-unpaid-chain'),
+    share: number('Of the clients, 0 to 1'),
+    decisions: count('In which it was skipped'),
+    clients: count('The different clients of these decisions'),
+  }),
+  'Whom rules held out, as in live traffic',
+);
+
+export const emptyLists = list(
+  word('A shared list'),
+  'Shared lists that the rules ask about and that nobody was on, because inputs do not tell',
+);
+
+const verdictShare = interval('Null without a decision');
+
+export const verdictMixShape = shape('Share of the decisions that each verdict has, by client', {
+  GET_NEW: verdictShare,
+  GET_SAME_STICKY: verdictShare,
+  WAIT: verdictShare,
+  BLOCK: verdictShare,
+} satisfies Record<Verdict, unknown>);
+
+export type VerdictMix = Shape<typeof verdictMixShape>;

@@ -1,0 +1,34 @@
+import { type BacktestReport, shownBacktest } from './backtest/backtest-report.ts';
+import { type Calibration, shownCalibration } from './calibrate/calibration.ts';
+import { type Drift, shownDrift } from './drift/drift-report.ts';
+import { type Report, shownReport } from './report/rule-report.ts';
+import type { Shown } from './shown.ts';
+import { type Suggestion, shownSuggestion } from './suggest/suggestion.ts';
+import { type SweepReport, shownSweep } from './sweep/sweep-report.ts';
+
+/** What evidence comes to, by its kind: plain data. */
+export type EvidenceResult = Report | BacktestReport | SweepReport | Suggestion | Calibration | Drift;
+
+/** A result with the notes and tables that its reader is shown. */
+export function readable<Result extends EvidenceResult>(result: Result): Result & Shown {
+  return { ...result, ...shownOf(result) };
+}
+
+function shownOf(result: EvidenceResult): Shown {
+  switch (result.kind) {
+    case 'report':
+      return shownReport(result);
+    case 'backtest':
+      return shownBacktest(result);
+    case 'sweep':
+      return shownSweep(result);
+    case 'suggestion':
+      return shownSuggestion(result);
+    case 'calibration':
+      return shownCalibration(result);
+    case 'drift':
+      return shownDrift(result);
+    default:
+      return result satisfies never;
+  }
+}

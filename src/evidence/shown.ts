@@ -1,0 +1,159 @@
+import { Type } from 'typebox';
+import { timeText } from '../client/instant.ts';
+import { sharedListsText } from '../rules/condition-text.ts';
+import { list, meaning, named, type Shape, shape, word } from '../shapes.ts';
+import type { ShareInterval } from '../statistics/share-interval.ts';
+import type { HeldOutCount } from './backtest/held-out.ts';
+import { certainInterval, type OrderCounts } from './result-shapes.ts';
+import type { EvidenceSpan } from './source/evidence.ts';
+
+/**
+ * What a result shows its reader: notes, and tables whose cells are data. Each kind of evidence makes them of its
+ * figures in one place; the command line prints them, the API sends them, the console draws them.
+ */
+
+const columnKind = meaning(
+  {
+    text: 'words',
+    count: 'how many',
+    share: 'from 0 to 1, read in per cent',
+    figure: 'a figure without a unit',
+    ratio: 'how many times as much',
+    money: "in the currency's units",
+  },
+  'What the numbers of its cells are',
+);
+
+const EvidenceTableSchema = named(
+  'EvidenceTable',
+  shape('Figures as a reader is shown them', {
+    name: word('The same in every result of the kind; several tables may share it'),
+    title: word('What it shows'),
+    columns: list(
+      shape('A column of a table', { name: word('Its heading'), kind: columnKind }),
+      'From left to right',
+    ),
+    rows: list(
+      list(
+        Type.Union([Type.String(), Type.Number(), certainInterval, Type.Null()]),
+        'A cell for each column: words, a number, one with its interval; null where nothing can be told',
+      ),
+      'From top to bottom',
+    ),
+  }),
+);
+
+export const SHOWN_MEMBERS = {
+  notes: list(
+    word('A sentence or more'),
+    'What the figures come to, and what a reader must know to trust them',
+  ),
+  tables: list(EvidenceTableSchema, 'The figures as tables'),
+} as const;
+
+export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
+export type Column = EvidenceTable['columns'][number];
+export type Cell = EvidenceTable['rows'][number][number];
+
+export interface Shown {
+  readonly notes: readonly string[];
+  readonly tables: readonly EvidenceTable[];
+}
+
+/** Columns of one kind. */
+export function columns(kind: Column['kind'], ...names: readonly string[]): readonly Column[] {
+  return names.map((name) => ({ name, kind }));
+}
+
+/** `56.4 % (55.0 to 57.9)`; "-" where nothing can be told. Words are the same in a column of any kind. */
+export function cellText(cell: Cell, kind: Column['kind']): string {
+  if (cell === null) return '-';
+  if (typeof cell === 'string') return cell;
+  const unit = kind === 'share' ? ' %' : '';
+  if (typeof cell === 'number') return `${numberText(cell, kind)}${unit}`;
+  const [value, low, high] = [cell.value, cell.low, cell.high].map((one) => numberText(one, kind));
+  return `${value}${unit} (${low} to ${high})`;
+}
+
+function numberText(value: number, kind: Column['kind']): string {
+  switch (kind) {
+    case 'text':
+      return String(value);
+    case 'count':
+      return countText(value);
+    case 'share':
+      return (100 * value).toFixed(1);
+    case 'figure':
+      return value.toFixed(4);
+    case 'ratio':
+      return value.toFixed(2);
+    case 'money':
+      return amountText(value);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
+function amountText(sum: number): string {
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
+  return sum.toLocaleString('en', digits);
+}
+
+export function countText(value: number): string {
+  return value.toLocaleString('en');
+}
+
+export function shareText(share: ShareInterval | null): string {
+  return cellText(share, 'share');
+}
+
+export function estimateText(estimate: ShareInterval | null): string {
+  return cellText(estimate, 'figure');
+}
+
+/** `0.5 %` of 0.005, with as many digits as it has. */
+export function percentText(share: number): string {
+  return `${Number((100 * share).toFixed(4))} %`;
+}
+
+/** `p2.v11 (sha256:0123456789ab)`. */
+export function ruleSetText(version: string, digest: string): string {
+  return `${version} (sha256:${digest.slice(0, 12)})`;
+}
+
+export function ordersText({ paid, unpaid, unknown }: OrderCounts): string {
+  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(unknown)} unknown`;
+}
+
+/** From when to when, and what is missing. */
+export function spanNotes({ from, to, decisions, gaps, torn }: EvidenceSpan): readonly string[] {
+  return [
+    from === null || to === null
+      ? 'There is no decision within this time.'
+      : `${countText(decisions)} decisions, ${timeText(from)} to ${timeText(to)}.`,
+    ...gaps.map(
+      (gap) =>
+        `Gap: about ${countText(gap.entries)} entries between ${timeText(gap.from)} and ${timeText(gap.to)} are lost.`,
+    ),
+    ...(torn
+      ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
+      : []),
+  ];
+}
+
+/** Whom a side held out of its rules, so that its figures are those of live traffic; nothing when no rule holds out. */
+export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
+  return heldOut.map(
+    ({ rule, share, decisions, clients }) =>
+      `As in live traffic, ${side} holds ${percentText(share)} of the clients out of ${rule}: it matched and was skipped in ${countText(decisions)} decisions about ${countText(clients)} clients.`,
+  );
+}
+
+/** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */
+export function emptyListsNotes(lists: readonly string[]): readonly string[] {
+  if (lists.length === 0) return [];
+  return [
+    `In what is lived through again nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`,
+  ];
+}

@@ -1,0 +1,190 @@
+import { Type } from 'typebox';
+import { timeText } from '../../client/instant.ts';
+import {
+  always,
+  choice,
+  count,
+  epochMs,
+  list,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../shapes.ts';
+import { OUTCOME_ASSUMPTIONS } from '../backtest/lives.ts';
+import { certainInterval, emptyLists, heldOutCounts, interval, orderCounts, SPAN } from '../result-shapes.ts';
+import {
+  type Cell,
+  type Column,
+  columns,
+  type EvidenceTable,
+  emptyListsNotes,
+  heldOutNotes,
+  ordersText,
+  type Shown,
+  spanNotes,
+} from '../shown.ts';
+
+export const PARTS = ['earlier', 'later'] as const;
+
+export type PartName = (typeof PARTS)[number];
+
+const EFFECT = {
+  orders: count('How many'),
+  share: interval('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
+  amount: Type.Record(Type.String(), certainInterval, {
+    description: 'Their money by currency, by a bootstrap over clients',
+  }),
+} as const;
+
+const EffectSchema = shape('Orders that something happened to', EFFECT);
+
+export const TradeOffSchema = shape('What a rule set does to the orders of one part of the time', {
+  unpaidStopped: shape('Unpaid orders that get no requisite at all', EFFECT),
+  unpaidBlocked: shape('Unpaid orders that are answered BLOCK at least once', EFFECT),
+  paidRefused: shape('Paid orders that are answered BLOCK at least once', EFFECT),
+  paidHeldBack: shape('Paid orders that are told to wait at least once and never blocked', EFFECT),
+});
+
+const TimePartSchema = shape('The orders of one part of the time', {
+  from: nullable(epochMs('Of the first order; null when there is none')),
+  to: nullable(epochMs('Of the last order')),
+  orders: orderCounts,
+});
+
+/** What the results of trials on two parts of the time have in common. */
+export const PARTED = {
+  span: shape('Where the decisions are from', SPAN),
+  splitAt: epochMs('Half of the orders were first asked for before it'),
+  parts: shape('An order belongs to the part in which it was first asked for', {
+    earlier: TimePartSchema,
+    later: TimePartSchema,
+  }),
+  emptyLists,
+} as const;
+
+const CombinationSchema = shape('One choice of values and what it does', {
+  values: Type.Record(Type.String(), Type.String(), {
+    description: 'As they stand in the files, by the paths of the constants',
+  }),
+  present: yesNo('The version as it is'),
+  earlier: TradeOffSchema,
+  later: TradeOffSchema,
+  onFront: shape('No other combination is better in everything', {
+    earlier: yesNo('In the earlier part'),
+    later: yesNo('In the later part'),
+  }),
+  heldOut: heldOutCounts,
+});
+
+/** What `rules sweep --json` prints, but for notes and tables. */
+export const SweepSchema = shape("What other values of a version's constants would have done", {
+  kind: always('sweep'),
+  version: word('Whose constants are varied'),
+  outcomes: choice(OUTCOME_ASSUMPTIONS, 'Which recorded outcomes happened'),
+  ...PARTED,
+  combinations: list(CombinationSchema, 'The version as it is comes first'),
+});
+
+export type Effect = Shape<typeof EffectSchema>;
+export type TradeOff = Shape<typeof TradeOffSchema>;
+export type TimePart = Shape<typeof TimePartSchema>;
+export type SweptCombination = Shape<typeof CombinationSchema>;
+export type SweepReport = Shape<typeof SweepSchema>;
+
+/** A sweep for its reader. */
+export function shownSweep(report: SweepReport): Shown {
+  const { version, outcomes, span, parts, combinations } = report;
+  const paths = Object.keys(combinations[0]?.values ?? {});
+  const present = combinations.find((one) => one.present);
+  return {
+    notes: [
+      `${version} with other constants, each lived through from an empty state; outcomes: ${outcomes}`,
+      ...spanNotes(span),
+      `Varied: ${paths.join(', ')}`,
+      ...heldOutNotes(`${version} as it is`, present?.heldOut ?? []),
+      ...emptyListsNotes(report.emptyLists),
+      'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.',
+    ],
+    tables: [
+      ...PARTS.map((part) => partTable(part, parts[part], combinations, paths)),
+      amountsTable(combinations, paths),
+    ],
+  };
+}
+
+function partTable(
+  part: PartName,
+  { from, to, orders }: TimePart,
+  combinations: readonly SweptCombination[],
+  paths: readonly string[],
+): EvidenceTable {
+  const time = from === null || to === null ? 'no order' : `${timeText(from)} to ${timeText(to)}`;
+  return {
+    name: part,
+    title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${ordersText(orders)}`,
+    columns: [
+      ...valueColumns(paths),
+      ...effectColumns('unpaid stopped', 'of them blocked', 'paid refused', 'paid held back'),
+      ...columns('text', 'front'),
+    ],
+    rows: combinations.map((one) => [
+      ...valueCells(one, paths),
+      ...tradeOffCells(one[part]),
+      one.onFront[part] ? '*' : '',
+    ]),
+  };
+}
+
+function amountsTable(combinations: readonly SweptCombination[], paths: readonly string[]): EvidenceTable {
+  const currencies = new Set(combinations.flatMap(({ later }) => Object.keys(later.unpaidStopped.amount)));
+  return {
+    name: 'amounts',
+    title: 'Amounts, later part, 95 % by a bootstrap over clients',
+    columns: [
+      ...valueColumns(paths),
+      ...columns('text', 'currency'),
+      ...columns('money', 'unpaid stopped', 'paid refused', 'paid held back'),
+    ],
+    rows: combinations.flatMap((one) =>
+      [...currencies]
+        .toSorted()
+        .map((currency) => [
+          ...[...valueCells(one, paths), currency],
+          ...[one.later.unpaidStopped, one.later.paidRefused, one.later.paidHeldBack].map(
+            ({ amount }) => amount[currency] ?? null,
+          ),
+        ]),
+    ),
+  };
+}
+
+/** Columns for orders with their share. */
+export function effectColumns(...names: readonly string[]): readonly Column[] {
+  return names.flatMap((name) => [...columns('count', name), ...columns('share', '95 %')]);
+}
+
+/** Unpaid orders stopped and blocked, paid ones refused and held back, each with its share. */
+export function tradeOffCells({
+  unpaidStopped,
+  unpaidBlocked,
+  paidRefused,
+  paidHeldBack,
+}: TradeOff): readonly Cell[] {
+  return [unpaidStopped, unpaidBlocked, paidRefused, paidHeldBack].flatMap(({ orders, share }) => [
+    orders,
+    share,
+  ]);
+}
+
+/** Each headed by the end of its path, which a column has room for, unless several have it. */
+function valueColumns(paths: readonly string[]): readonly Column[] {
+  const end = (path: string) => path.slice(path.lastIndexOf('.') + 1);
+  const isOnly = (path: string) => paths.filter((other) => end(other) === end(path)).length === 1;
+  return columns('text', ...paths.map((path) => (isOnly(path) ? end(path) : path)));
+}
+
+function valueCells({ values, present }: SweptCombination, paths: readonly string[]): readonly string[] {
+  return paths.map((path, place) => `${values[path] ?? ''}${present && place === 0 ? ' (now)' : ''}`);
+}
