@@ -101,7 +101,7 @@ export async function consolePages(
     {
       name: 'sweep',
       hash: '#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=15s,30s,60s',
-      shows: 'All values',
+      shows: 'Amounts, later part',
     },
     { name: 'calibration', hash: '#/evidence/calibration', shows: 'Brier score' },
     { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },

@@ -140,7 +140,7 @@ function effectsTable(version: string, effects: readonly SuggestedEffect[]): Evi
     title: 'The later part, with 95 % intervals by client',
     columns: [
       ...columns('text', 'outcomes', 'rules'),
-      ...effectColumns('unpaid stopped', 'of them blocked', 'paid refused', 'paid held back'),
+      ...effectColumns('unpaid stopped', 'unpaid blocked', 'paid refused', 'paid held back'),
     ],
     rows: effects.flatMap(({ outcomes, present, suggested }) => [
       [outcomes, version, ...tradeOffCells(present)],

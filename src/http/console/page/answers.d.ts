@@ -1,3 +1,10 @@
+import type { BacktestReport as BacktestData } from '../../../evidence/backtest/backtest-report.ts';
+import type { Calibration as CalibrationData } from '../../../evidence/calibrate/calibration.ts';
+import type { Drift as DriftData } from '../../../evidence/drift/drift-report.ts';
+import type { Report } from '../../../evidence/report/rule-report.ts';
+import type { Shown } from '../../../evidence/shown.ts';
+import type { Suggestion as SuggestionData } from '../../../evidence/suggest/suggestion.ts';
+import type { SweepReport as SweepData } from '../../../evidence/sweep/sweep-report.ts';
 import type { Shape } from '../../../shapes.ts';
 import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-what-if.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../platform/evidence/evidence-shapes.ts';
@@ -37,13 +44,18 @@ export interface Worked<Result> {
   readonly result: Result | null;
 }
 
-export type { BacktestReport, ScoreQuality } from '../../../evidence/backtest/backtest-report.ts';
-export type { Calibration, SmoothingQuality } from '../../../evidence/calibrate/calibration.ts';
-export type { Drift, FactDrift } from '../../../evidence/drift/drift-report.ts';
-export type { Report as RulesReport, RuleFigures, RuleReport } from '../../../evidence/report/rule-report.ts';
+export type RulesReport = Report & Shown;
+export type BacktestReport = BacktestData & Shown;
+export type SweepReport = SweepData & Shown;
+export type Suggestion = SuggestionData & Shown;
+export type Calibration = CalibrationData & Shown;
+export type Drift = DriftData & Shown;
+
+export type { SmoothingQuality } from '../../../evidence/calibrate/calibration.ts';
+export type { RuleFigures, RuleReport } from '../../../evidence/report/rule-report.ts';
 export type { OrderCounts, VerdictMix } from '../../../evidence/result-shapes.ts';
-export type { SuggestedChange, Suggestion } from '../../../evidence/suggest/suggestion.ts';
-export type { SweepReport, SweptCombination, TradeOff } from '../../../evidence/sweep/sweep-report.ts';
+export type { EvidenceTable, Shown } from '../../../evidence/shown.ts';
+export type { SweptCombination, TradeOff } from '../../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../../facts/fact.ts';
 export type {
   Binding,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { backtestResult } from '../../../../scripts/screenshots/backtest-result.ts';
 import type { BacktestReport } from '../../../../src/evidence/backtest/backtest-report.ts';
+import { readable } from '../../../../src/evidence/result.ts';
 import { VERDICTS } from '../../../../src/rules/rule-set.ts';
 import { scoring } from '../../../cli/scoring.ts';
 import { addVersion, BLOCK_OTHERWISE, rulesDirectory } from '../../../rollout/rule-folders.ts';
@@ -34,7 +35,7 @@ describeConsole("the console's page Backtest", (tab) => {
     expect(tab.strayRequests).to.deep.equal([]);
   });
 
-  it('says which shared lists nobody was on, and opens results of a version that did not tell', async () => {
+  it('shows the notes and tables that the command printed', async () => {
     await tab.open('#/backtest');
     const upload = (result: object) =>
       tab.page.getByLabel('Result file').setInputFiles({
@@ -42,13 +43,15 @@ describeConsole("the console's page Backtest", (tab) => {
         mimeType: 'application/json',
         buffer: Buffer.from(JSON.stringify(result)),
       });
-    await upload({ ...backtestResult(), emptyLists: ['blocked-devices'] });
-    const note = tab.page.getByText('Nobody is on a shared list (blocked-devices)');
-    await note.waitFor();
-    const { emptyLists: _, ...earlier } = backtestResult();
-    await upload({ ...earlier, ruleVersion: 'p2.v12' });
-    await tab.page.getByRole('heading', { name: 'p2.v12 against what was recorded' }).waitFor();
-    expect(await note.count()).to.equal(0);
+    await upload(readable({ ...backtestResult(), emptyLists: ['blocked-devices'] }));
+    await tab.page.getByText('nobody is on the shared list "blocked-devices"').waitFor();
+    const ladder = tab.page
+      .getByRole('region', { name: /^Cooldown ladder/ })
+      .locator('tbody tr')
+      .first();
+    expect(await ladder.getByRole('cell').allTextContents()).to.deep.equal([
+      ...['1', '1,800', '1,400', '610', '43.6 % (41.0 to 46.2)', '220', '15.7 % (13.9 to 17.7)'],
+    ]);
   });
 
   describe('opens what the backtest command really printed', () => {
@@ -97,7 +100,9 @@ describeConsole("the console's page Backtest", (tab) => {
         expect(await changes.locator('td:first-child').allTextContents()).to.deep.equal(
           report.changes.map((change) => english(change.count)),
         );
-        const waits = tab.page.getByRole('region', { name: 'After a wait' }).locator('tbody td:nth-child(3)');
+        const waits = tab.page
+          .getByRole('region', { name: /^Cooldown ladder/ })
+          .locator('tbody td:nth-child(3)');
         expect(await waits.allTextContents()).to.deep.equal(
           [...report.ladder.base, ...report.ladder.candidate].map((level) => english(level.waits)),
         );

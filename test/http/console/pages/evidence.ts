@@ -10,8 +10,15 @@ describeConsole("the console's page Evidence", (tab) => {
     await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ unknown$/ }).waitFor();
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
-    await page.getByText('Their client was granted a requisite later').waitFor();
-    await page.getByRole('region', { name: 'Amounts of attempt-unpaid' }).getByText('EUR').waitFor();
+    await page
+      .getByRole('region', { name: 'After a wait of attempt-unpaid' })
+      .getByText('%')
+      .first()
+      .waitFor();
+    await page
+      .getByRole('region', { name: 'Amounts by currency of attempt-unpaid' })
+      .getByText('EUR')
+      .waitFor();
     await page.getByRole('link', { name: 'unpaid', exact: true }).click();
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor();
     await page
@@ -75,8 +82,9 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
   it('show whether the payment score can be taken at its word', async () => {
     await tab.open('#/evidence/calibration?version=p2.v10&days=7');
     await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 120_000 });
-    expect(await tab.page.locator('main').textContent()).to.match(
-      /Brier score0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
+    const quality = tab.page.getByRole('region', { name: 'Later part, with 95 % intervals by client' });
+    expect(await quality.getByRole('row', { name: /^p2\.v10/ }).textContent()).to.match(
+      /0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
     );
   });
 

@@ -20,6 +20,8 @@ const MEMBERS = /** @type {const} */ ([
   'changes',
   'outcomes',
   'ladder',
+  'notes',
+  'tables',
 ]);
 
 const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';

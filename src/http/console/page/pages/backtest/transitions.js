@@ -1,6 +1,5 @@
 import { html } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
-import { shareOf } from '../../parts/evidence/share-of.js';
 import { count } from '../../parts/format.js';
 import { VERDICTS, Verdict } from '../../parts/verdict.js';
 
@@ -51,18 +50,15 @@ function cellClass(same, times, compared) {
 
 /**
  * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
- * @param {{ name: string, amounts: readonly number[], shares: VerdictMix | undefined }} props
- *   amounts in the order of VERDICTS
+ * @param {{ name: string, mix: VerdictMix }} props
  */
-export function Mix({ name, amounts, shares }) {
-  const total = amounts.reduce((sum, amount) => sum + amount, 0);
-  const parts = VERDICTS.map(({ name: verdict, color }, index) => {
-    const amount = amounts[index] ?? 0;
-    const width = `${total === 0 ? 0 : (100 * amount) / total}%`;
-    // Results that an earlier version printed hold no shares.
-    const share = intervalText(shares?.[verdict] ?? shareOf(amount, total));
-    return { verdict, share, width, background: `var(${color})` };
-  });
+export function Mix({ name, mix }) {
+  const parts = VERDICTS.map(({ name: verdict, color }) => ({
+    verdict,
+    share: intervalText(mix[verdict]),
+    width: `${100 * (mix[verdict]?.value ?? 0)}%`,
+    background: `var(${color})`,
+  }));
   return html`<figure class="mix">
     <figcaption>${name}</figcaption>
     <div class="mix-bar" aria-hidden="true">

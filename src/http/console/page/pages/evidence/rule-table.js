@@ -22,7 +22,6 @@ const COLUMNS = [
  */
 export function RuleTable({ file, rules, report }) {
   const [opened, setOpened] = useState(/** @type {string | null} */ (null));
-  if (rules.length === 0) return html`<p class="faint">No rule of this file matched.</p>`;
   const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
   return html`<${Table} name=${`Rules of ${file}`} columns=${COLUMNS} kind="rule-figures">
     ${rules.map((rule) => {

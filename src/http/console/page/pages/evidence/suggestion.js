@@ -1,16 +1,14 @@
 import { html } from '../../html.js';
-import { intervalText } from '../../parts/evidence/orders.js';
-import { HeldOut, NoDecision, Span, sinceDays } from '../../parts/evidence/span.js';
+import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
+import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
-import { count, dateTime } from '../../parts/format.js';
 import { Empty } from '../../parts/notice.js';
-import { numbers, Table } from '../../parts/table.js';
 import { SUGGESTION } from '../../questions.js';
 import { MakeDraft } from './make-draft.js';
 
 /**
- * @import { Session, SuggestedChange, Suggestion } from '../../answers.d.ts'
+ * @import { Session, Suggestion } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  */
@@ -48,88 +46,9 @@ export function SuggestionOf({ version, days, query, session }) {
 }
 
 /** @param {{ found: Suggestion, session: Session }} props */
-function Found({ found, session }) {
-  const { version, span, parts, changes, nothing, files } = found;
-  const { earlier, later } = parts;
-  if (span.decisions === 0) return html`<${NoDecision} />`;
+function Found({ found: { version, files, notes, tables }, session }) {
   return html`
-    <${Span} span=${span} />
-    <${HeldOut} side=${version} heldOut=${found.heldOut} />
-    <p class="faint">
-      Looked for on ${count(earlier.orders.paid)} paid, ${count(earlier.orders.unpaid)} unpaid and
-      ${' '}${count(earlier.orders.unknown)} unknown orders before ${dateTime(found.splitAt)};
-      every figure is of the ${' '}${count(later.orders.paid)} paid, ${count(later.orders.unpaid)} unpaid and
-      ${' '}${count(later.orders.unknown)} unknown orders since then.
-    </p>
-    ${nothing && html`<${Empty} title="Nothing is suggested">${nothing}<//>`}
-    ${changes.length > 0 && html`<${Changes} changes=${changes} />`}
-    ${changes.length > 0 && html`<${Effects} found=${found} />`}
+    <${Notes} notes=${notes} />
+    <${EvidenceTables} tables=${tables} />
     ${files && html`<${MakeDraft} session=${session} found=${{ from: version, files }} />`}`;
-}
-
-/** @param {{ changes: readonly SuggestedChange[] }} props */
-function Changes({ changes }) {
-  const contradicting = changes.some(({ contradicts }) => contradicts.length > 0);
-  const columns = [
-    'change',
-    '',
-    ...numbers('unpaid blocked'),
-    '95 %',
-    ...numbers('paid refused'),
-    '95 %',
-    ...(contradicting ? ['cases that say otherwise'] : []),
-  ];
-  return html`<section class="card">
-    <h2>Changes, with what each adds to those before it</h2>
-    <${Table} name="Changes" columns=${columns}>
-      ${changes.map(
-        (change) => html`<tr>
-          <th scope="row" class=${change.kind === 'rule' ? 'when' : ''}>
-            ${change.kind === 'rule' ? change.name : change.path}
-          </th>
-          <td>
-            ${
-              change.kind === 'rule'
-                ? `blocks where ${change.conditions}`
-                : `${change.to} instead of ${change.from}`
-            }
-          </td>
-          <td class="num">${count(change.later.unpaid)}</td>
-          <td class="when">${intervalText(change.later.unpaidShare)}</td>
-          <td class="num">${count(change.later.paid)}</td>
-          <td class="when">${intervalText(change.later.paidShare)}</td>
-          ${contradicting && html`<td>${change.contradicts.join(', ')}</td>`}
-        </tr>`,
-      )}
-    <//>
-  </section>`;
-}
-
-const EFFECTS = /** @type {const} */ ([
-  ['unpaidBlocked', 'unpaid orders blocked'],
-  ['unpaidStopped', 'unpaid orders stopped'],
-  ['paidRefused', 'paid orders blocked'],
-  ['paidHeldBack', 'paid orders held back'],
-]);
-
-/** @param {{ found: Suggestion }} props */
-function Effects({ found: { version, effects } }) {
-  const columns = ['', 'if outcomes happen of', ...numbers(version), '95 %', ...numbers('with it'), '95 %'];
-  return html`<section class="card">
-    <h2>The later part, with and without</h2>
-    <${Table} name="The later part" columns=${columns}>
-      ${EFFECTS.map(([member, name]) =>
-        effects.map(
-          ({ outcomes, present, suggested }, place) => html`<tr>
-            ${place === 0 && html`<th scope="rowgroup" rowspan=${effects.length}>${name}</th>`}
-            <td>${outcomes === 'granted' ? 'what is granted' : 'every order'}</td>
-            <td class="num">${count(present[member].orders)}</td>
-            <td class="when">${intervalText(present[member].share)}</td>
-            <td class="num">${count(suggested[member].orders)}</td>
-            <td class="when">${intervalText(suggested[member].share)}</td>
-          </tr>`,
-        ),
-      )}
-    <//>
-  </section>`;
 }

@@ -1,7 +1,7 @@
 import { html, useState } from '../../html.js';
-import { intervalText, OrdersBar } from '../../parts/evidence/orders.js';
-import { Gaps, HeldOut } from '../../parts/evidence/span.js';
-import { count, dateTime } from '../../parts/format.js';
+import { intervalText } from '../../parts/evidence/orders.js';
+import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
+import { count } from '../../parts/format.js';
 import { keepCopy, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
@@ -35,15 +35,8 @@ export function TradeOffCurve({ report, session, draft }) {
   const chosen = swept[place];
   if (chosen === undefined) return null;
   const move = (/** @type {InputEvent} */ { currentTarget }) => setPlace(Number(currentTarget.value));
-  const { later } = report.parts;
   return html`
-    <p class="faint">
-      ${report.version}, on orders from ${dateTime(later.from)} to ${dateTime(later.to)}:${' '}
-      ${count(later.orders.paid)} paid, ${count(later.orders.unpaid)} unpaid,
-      ${' '}${count(later.orders.unknown)} unknown. Intervals are of 95 %, by client.
-    </p>
-    <${HeldOut} side=${`${report.version} as it is`} heldOut=${swept[present]?.heldOut ?? []} />
-    <${Gaps} gaps=${report.span.gaps} />
+    <${Notes} notes=${report.notes} />
     <div class="two">
       <section class="card">
         <h2>Unpaid orders stopped over paid orders blocked or held back</h2>
@@ -60,10 +53,7 @@ export function TradeOffCurve({ report, session, draft }) {
         <${Draft} key=${valuesText(chosen)} version=${report.version} ...${{ chosen, session, draft }} />
       </section>
     </div>
-    <section class="card">
-      <h2>All values, with the share of the paid or unpaid orders</h2>
-      <${AllValues} swept=${swept} />
-    </section>`;
+    <${EvidenceTables} tables=${report.tables} />`;
 }
 
 /**
@@ -121,35 +111,6 @@ function Draft({ version, chosen, session, draft }) {
     </div>`;
   }
   return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;
-}
-
-/** @param {{ swept: readonly SweptCombination[] }} props */
-function AllValues({ swept }) {
-  const columns = ['value', ...numbers(...EFFECTS.map(([, name]) => name)), 'stopped of unpaid', ''];
-  const most = Math.max(...swept.map(({ later }) => later.unpaidStopped.orders));
-  return html`<${Table} name="All values" columns=${columns}>
-    ${swept.map(
-      (one) => html`<tr>
-        <th scope="row" class="when">${valuesText(one)}</th>
-        ${EFFECTS.map(([member]) => {
-          const { orders, share } = one.later[member];
-          return html`<td class="num">
-            ${count(orders)} <span class="faint when">${intervalText(share)}</span>
-          </td>`;
-        })}
-        <td>
-          <${OrdersBar}
-            orders=${{ paid: 0, unpaid: one.later.unpaidStopped.orders, unknown: 0 }}
-            most=${most}
-          />
-        </td>
-        <td>
-          ${one.present && html`<${Pill}>as it is<//>`}${' '}
-          ${one.onFront.later && html`<${Pill} tone="good">not beaten<//>`}
-        </td>
-      </tr>`,
-    )}
-  <//>`;
 }
 
 const [WIDTH, HEIGHT, EDGE] = [420, 240, 44];

@@ -1,5 +1,6 @@
 import { html } from '../../html.js';
-import { count, share } from '../format.js';
+import { count } from '../format.js';
+import { cellText } from './shown.js';
 
 /** @import { OrderCounts, ShareInterval } from '../../answers.d.ts' */
 
@@ -41,10 +42,7 @@ export function FateLegend() {
  * @param {ShareInterval | null} interval
  */
 export function intervalText(interval) {
-  if (interval === null) return '–';
-  const { value, low, high } = interval;
-  const percent = (/** @type {number} */ part) => (100 * part).toFixed(1);
-  return `${share(value, 1)} (${percent(low)} to ${percent(high)})`;
+  return cellText(interval, 'share');
 }
 
 /**
