@@ -54,7 +54,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByLabel('constant').selectOption('ladder.levels[0]');
     await page.getByLabel('values to try').fill('60s');
     await tab.button('Sweep').click();
-    await page.getByRole('heading', { name: 'All values' }).waitFor();
+    await page.getByRole('heading', { name: /^Amounts, later part/ }).waitFor();
     await page.getByLabel('value', { exact: true }).fill('1');
     await tab.button('Put levels[0] = 60s into p2.v33').click();
     await page

@@ -42,12 +42,12 @@ function Counted({ report }) {
   ];
   return html`
     <${Figures} items=${figures} />
+    <${Notes} notes=${notes} />
     <${FateLegend} />
     ${[...files].map(
       ([file, some]) => html`<section class="card" key=${file}>
         <h2>${file}</h2>
         <${RuleTable} file=${file} rules=${some} report=${report} />
       </section>`,
-    )}
-    <${Notes} notes=${notes} />`;
+    )}`;
 }
