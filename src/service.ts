@@ -13,7 +13,7 @@ import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
 import { recordShape } from './decision/record/record-shape.ts';
 import type { ScoreBody, VerdictBody } from './decision/request-bodies.ts';
 import { type Pseudonym, scoreRequest, verdictRequest } from './decision/requests.ts';
-import { hintsAfter } from './decision/score-hints.ts';
+import { contactByScore } from './decision/score-hints.ts';
 import type { Sightings } from './facts/fact.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { OutcomeSeen, RuleChoice, RuleSource } from './rollout/rule-source.ts';
@@ -147,7 +147,7 @@ export class ScoringService {
     const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
       await requireAdmitted(admitted);
       const now = this.#moment(snapshot);
-      const hints = hintsAfter(snapshot.state, request, now).known();
+      const hints = contactByScore(snapshot.state, request, now).known();
       const sightings = await seeDevices(store, { client, choice, hints, now });
       const standing = this.#standing({ client, state: snapshot.state, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>

@@ -16,7 +16,7 @@ import type { Decision } from '../decision/decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
 import type { ScoreRequest, VerdictRequest } from '../decision/requests.ts';
-import { hintsAfter } from '../decision/score-hints.ts';
+import { contactByScore } from '../decision/score-hints.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
@@ -63,7 +63,7 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const known = hintsAfter(payer.state, request, momentFor(payer.state, now)).known();
+    const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
     const sightings = this.#sightings(clientIdKey, known, now);
     const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
     payer.state = asStored(result.nextState);

@@ -66,6 +66,8 @@ export interface ClientState {
   /** Time never runs backwards for a client: nothing is decided at an earlier moment than this. */
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
+  /** When something other than a score last happened to the client; null when nothing ever did. */
+  readonly changedAt: number | null;
   readonly ladder: Ladder;
   /** How long the wait was that was imposed last, ms; 0 when none was. */
   readonly lastWaitMs: number;
@@ -88,6 +90,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   firstSeenAt: null,
   lastAt: 0,
   lastVerdictAt: null,
+  changedAt: null,
   ladder: NO_ATTEMPTS,
   lastWaitMs: 0,
   events: [],
@@ -106,9 +109,25 @@ export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
 }
 
-/** The state with time moved on to `now`; the first contact is remembered. */
+/** The state with time moved on to `now`, at which something happened; the first contact is remembered. */
 export function touch(state: ClientState, now: number): ClientState {
-  return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt: Math.max(state.lastAt, now) };
+  const lastAt = Math.max(state.lastAt, now);
+  return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt, changedAt: lastAt };
+}
+
+/** The same by a score, which changes nothing but what it shows. */
+export function touchByScore(state: ClientState, now: number): ClientState {
+  return { ...touch(state, now), changedAt: state.changedAt };
+}
+
+/** Whether nothing but scores happened to a client between two moments. That a binding or override expires is something. */
+export function isUndisturbed(
+  { changedAt, binding, override }: ClientState,
+  from: number,
+  to: number,
+): boolean {
+  const stays = (item: Binding | Override | null) => live(item, from) === live(item, to);
+  return (changedAt ?? from) <= from && stays(binding) && stays(override);
 }
 
 /** The moment at which something happens to a client: `clockMs`, but never before what was already recorded of it. */

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
 export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'trap' | 'userAgent' | 'automated';
 
-/** Something that scores showed. Times are epoch ms. */
+/** Something that scores showed. */
 export interface Hint {
   readonly kind: HintKind;
   /** The HMAC of a fingerprint or IP; empty for a sign. */
@@ -13,26 +14,29 @@ export interface Hint {
   readonly networks?: readonly string[];
   /** Of a device that was shown while the secret of the HMACs was being changed: the one under the secret before. */
   readonly formerId?: string;
-  /** The number of the score that showed it first. */
-  readonly since: number;
+}
+
+/** A hint with the moment at which it was last shown, epoch ms. */
+export interface ShownHint {
+  readonly hint: Hint;
   readonly lastAt: number;
 }
 
 /** A score request that was asked, by a token of all that it said. */
 export interface AskedScore {
   readonly request: string;
-  /** Its place among the different scores of the client. */
-  readonly number: number;
-  /** When it was asked for the first time. */
+  /** When it was asked for the first time within 24 hours, epoch ms. */
   readonly at: number;
+  /** What was known then, the device shown last at the end. */
+  readonly knew: readonly Hint[];
 }
 
 /** All that the scores of the last 24 hours showed. Hints only add up: a later score takes none back but noScript. */
 export interface Hints {
-  /** Of the last score. */
+  /** Of the last score, epoch ms. */
   readonly scoredAt: number;
   /** In the order in which they were last shown. */
-  readonly shown: readonly Hint[];
+  readonly shown: readonly ShownHint[];
   readonly asked: readonly AskedScore[];
 }
 
@@ -85,7 +89,7 @@ export const HINTS_VALID_MS = 24 * 3600_000;
 export const DEVICES_MAX = 4;
 
 /** How many different score requests are remembered, so that repeating one gives the same answer. */
-export const ASKED_SCORES_MAX = 8;
+export const ASKED_SCORES_MAX = 16;
 
 const NO_HINTS: KnownHints = {
   scored: false,
@@ -98,61 +102,54 @@ const NO_HINTS: KnownHints = {
   userAgentIsAutomated: false,
 };
 
-/** The hints with what one more score shows; `request` is a token of all that the score says. */
-export function withScore(before: Hints | null, score: ScoreHints, request: string, now: number): Hints {
-  const asked = (before?.asked ?? []).filter(({ at }) => now - at < HINTS_VALID_MS);
-  const repeated = asked.find((other) => other.request === request);
-  const number = repeated?.number ?? nextNumber(stillShown(before, now), asked);
-  const one = { request, number, at: now };
-  return {
-    scoredAt: now,
-    shown: shownAfter(before, score, number, now),
-    asked: repeated === undefined ? [...asked, one].slice(-ASKED_SCORES_MAX) : asked,
-  };
+/** The hints with what one more score shows, and how it is remembered; `request` is a token of all that it says. */
+export function withScore(
+  before: Hints | null,
+  score: ScoreHints,
+  request: string,
+  now: number,
+): { readonly hints: Hints; readonly asked: AskedScore } {
+  const { shown, ...hints } = withUnansweredScore(before, score, now);
+  const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
+  const first = remembered.find((other) => other.request === request);
+  const asked = first ?? { request, at: now, knew: shown.map(({ hint }) => hint) };
+  const all = first === undefined ? [...remembered, asked].slice(-ASKED_SCORES_MAX) : remembered;
+  return { asked, hints: { ...hints, shown, asked: all } };
 }
 
-/** The same where no score is answered: which request showed something first is left open. */
+/** The same where no score is answered, so that none is remembered. */
 export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  return { scoredAt: now, shown: shownAfter(before, score, 0, now), asked: before?.asked ?? [] };
-}
-
-function shownAfter(before: Hints | null, score: ScoreHints, since: number, now: number): Hints['shown'] {
-  let shown = stillShown(before, now);
-  for (const hint of shownBy(score)) shown = show(shown, { ...hint, since, lastAt: now });
-  return shown;
-}
-
-function stillShown(before: Hints | null, now: number): Hints['shown'] {
   // That a page did not execute JavaScript is true of that page alone: the next score replaces it.
-  return (before?.shown ?? []).filter(
-    ({ kind, lastAt }) => now - lastAt < HINTS_VALID_MS && kind !== 'noScript',
+  let shown = (before?.shown ?? []).filter(
+    ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript',
   );
+  for (const hint of shownBy(score)) shown = show(shown, hint, now);
+  return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
-function nextNumber(shown: Hints['shown'], asked: Hints['asked']): number {
-  return 1 + Math.max(0, ...shown.map(({ since }) => since), ...asked.map(({ number }) => number));
-}
-
-/**
- * What a score request is answered with. A repeated one is answered with what was known when it was asked for
- * the first time within 24 hours, so that score is idempotent whatever other points of sale send in between.
- */
-export function hintsKnownTo(request: string, hints: Hints, now: number): KnownHints {
-  const number = hints.asked.find((other) => other.request === request)?.number;
-  return knownHints({ ...hints, shown: hints.shown.filter(({ since }) => since <= (number ?? since)) }, now);
+/** What a score request is answered from: what was known when it was first asked, however often it is repeated. */
+export function hintsKnownTo({ knew }: AskedScore): KnownHints {
+  return summaryOf(knew, true);
 }
 
 /** What is known at `now`. */
 export function knownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
+  return summaryOf(
+    known.map(({ hint }) => hint),
+    now - hints.scoredAt < HINTS_VALID_MS,
+  );
+}
+
+function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
   const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
   const formerIds = (wanted: HintKind) =>
     known.flatMap(({ kind, formerId }) => (kind === wanted && formerId !== undefined ? [formerId] : []));
   const former = { fingerprints: formerIds('fingerprint'), ips: formerIds('ip') };
   const has = (wanted: HintKind) => known.some(({ kind }) => kind === wanted);
   return {
-    scored: now - hints.scoredAt < HINTS_VALID_MS,
+    scored,
     fingerprints: ids('fingerprint'),
     ips: ids('ip'),
     networks: known.flatMap(({ networks = [] }) => networks),
@@ -164,7 +161,7 @@ export function knownHints(hints: Hints | null, now: number): KnownHints {
   };
 }
 
-function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'networks' | 'formerId'>> {
+function* shownBy(score: ScoreHints): Generator<Hint> {
   const { fingerprint, ip, networks = [], former } = score;
   const known = (formerId: string | null = null) => (formerId === null ? {} : { formerId });
   if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint, ...known(former?.fingerprint) };
@@ -177,11 +174,14 @@ function* shownBy(score: ScoreHints): Generator<Pick<Hint, 'kind' | 'id' | 'netw
 }
 
 /** With one more hint at the end; with too many devices the one not shown for longest is forgotten. */
-function show(shown: readonly Hint[], hint: Hint): Hint[] {
-  const known = shown.find(({ kind, id }) => kind === hint.kind && (id === hint.id || id === hint.formerId));
+function show(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[] {
+  const isSame = (other: Hint) =>
+    other.kind === hint.kind && (other.id === hint.id || other.id === hint.formerId);
+  const known = shown.find((other) => isSame(other.hint));
   const others = shown.filter((other) => other !== known);
-  const alike = others.filter(({ kind }) => kind === hint.kind);
+  const alike = others.filter((other) => other.hint.kind === hint.kind);
   const forgotten = alike.length < DEVICES_MAX ? undefined : alike[0];
-  const since = Math.min(hint.since, known?.since ?? hint.since);
-  return [...others.filter((other) => other !== forgotten), { ...hint, since }];
+  // The same object, so that what scores knew is stored once.
+  const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
+  return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];
 }

@@ -24,7 +24,7 @@ import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts'
 import type { ListSubject } from './lists/list-kind.ts';
 import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
-import { hintsAfter } from './score-hints.ts';
+import { contactByScore } from './score-hints.ts';
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
@@ -69,12 +69,11 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const { client, state } = standing;
   const now = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
-  const { hints, events, known } = hintsAfter(state, request, now);
-  const nextState = touch({ ...state, hints, events }, now);
-  const view = { ...asItStands(nextState, settings, standing.sightings, now), hints: known() };
-  const isHeldOut = heldOutAt(standing, now);
-  const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
-  const answer = scoreAnswer(rules, settings, nextState, assessment, now);
+  const { nextState, known, at } = contactByScore(state, request, now);
+  const view = { ...asItStands(nextState, settings, standing.sightings, at), hints: known() };
+  const context = contextOf(view, settings, request, standing, now);
+  const assessment = assess(rules, context, heldOutAt(standing, at));
+  const answer = scoreAnswer(rules, settings, nextState, assessment, at);
   return { answer, signals: assessment.signals, nextState };
 }
 
@@ -172,6 +171,7 @@ function contextOf(
   settings: PlatformSettings,
   request: PaymentRequest,
   { client, lists = NO_LISTS }: Standing,
+  listedAt = view.now,
 ): FactContext {
   return {
     ...view,
@@ -185,7 +185,7 @@ function contextOf(
       sellPointKey: request.sellPointKey,
     },
     smoothing: settings.smoothing,
-    isListed: (list) => lists.find(list, subjectOf(client, request, view.hints), view.now) !== null,
+    isListed: (list) => lists.find(list, subjectOf(client, request, view.hints), listedAt) !== null,
   };
 }
 

@@ -1,33 +1,42 @@
-import { type ClientState, deviceToken, momentFor, token, touch } from '../client/client-state.ts';
 import {
-  type Hints,
-  hintsKnownTo,
-  type KnownHints,
-  withScore,
-  withUnansweredScore,
-} from '../client/hints.ts';
+  type ClientState,
+  deviceToken,
+  isUndisturbed,
+  momentFor,
+  token,
+  touchByScore,
+} from '../client/client-state.ts';
+import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from '../client/hints.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /** The state after a score as far as verdicts depend on it, for histories in which no score is answered. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
   const hints = withUnansweredScore(state.hints, request, now);
-  return touch({ ...state, hints, events: renameDevice(state.events, request) }, now);
+  return touchByScore({ ...state, hints, events: renameDevice(state.events, request) }, now);
 }
 
-interface HintsAfterScore {
-  readonly hints: Hints;
-  readonly events: ClientState['events'];
+interface ScoreContact {
+  readonly nextState: ClientState;
+  /** The hints that the answer may use. */
   readonly known: () => KnownHints;
+  /** The moment that the answer is about, epoch ms. */
+  readonly at: number;
 }
 
-/** The client's hints with those of a score; `known` works out which of them are known to its answer. */
-export function hintsAfter(state: ClientState, request: ScoreRequest, now: number): HintsAfterScore {
+/**
+ * What a score shows, and what it is answered from. The identical request, for 24 hours from when it was first asked, is
+ * answered from the hints that were known then; and as of that moment, as long as nothing but scores happened since.
+ */
+export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
   // What the service adds is not part of what the caller said.
   const { networks: _networks, former: _former, ...told } = request;
-  const asked = token(JSON.stringify(Object.values(told)));
-  const hints = withScore(state.hints, request, asked, now);
-  return { hints, events: renameDevice(state.events, request), known: () => hintsKnownTo(asked, hints, now) };
+  const { hints, asked } = withScore(state.hints, request, token(JSON.stringify(Object.values(told))), now);
+  return {
+    nextState: touchByScore({ ...state, hints, events: renameDevice(state.events, request) }, now),
+    known: () => hintsKnownTo(asked),
+    at: isUndisturbed(state, asked.at, now) ? asked.at : now,
+  };
 }
 
 /** Verdict requests from a device that has another HMAC now, as requests from the same device. */

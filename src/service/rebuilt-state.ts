@@ -14,8 +14,7 @@ import { waitRemainingMs } from '../client/ladder.ts';
 import type { KnownOrder } from '../client/order.ts';
 import { isGrant, lastWaitAfter } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { ScoreRequest } from '../decision/requests.ts';
-import { hintsAfter } from '../decision/score-hints.ts';
+import { contactByScore } from '../decision/score-hints.ts';
 import type { JournalEntry } from '../state/journal/entry.ts';
 
 /**
@@ -31,7 +30,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
-      return afterScore(state, entry.request, at);
+      return contactByScore(state, entry.request, at).nextState;
     case 'verdict':
       return afterVerdict(state, entry.decision);
     case 'outcome': {
@@ -48,11 +47,6 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
     default:
       return entry satisfies never;
   }
-}
-
-function afterScore(state: ClientState, request: ScoreRequest, at: number): ClientState {
-  const { hints, events } = hintsAfter(state, request, at);
-  return touch({ ...state, hints, events }, at);
 }
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {

@@ -10,6 +10,7 @@ import {
   rememberEvent,
   settleOrder,
   touch,
+  touchByScore,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
@@ -24,7 +25,7 @@ describe('what is known of a client', () => {
     expect(isNewClient(UNKNOWN_CLIENT)).to.equal(true);
     const hints = {
       scoredAt: 1,
-      shown: [{ kind: 'fingerprint', id: 'f', since: 1, lastAt: 1 }],
+      shown: [{ hint: { kind: 'fingerprint', id: 'f' }, lastAt: 1 }],
       asked: [],
     } as const;
     expect(isNewClient(touch({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
@@ -46,6 +47,7 @@ describe('what is known of a client', () => {
     const first = touch(UNKNOWN_CLIENT, 100);
     expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(touchByScore(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150, changedAt: 100 });
     expect(touch(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
   });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import {
   ASKED_SCORES_MAX,
   DEVICES_MAX,
@@ -11,8 +12,10 @@ import {
   type ScoreHints,
   withScore,
 } from '../../src/client/hints.ts';
+import { asStored } from '../../src/client/state-document.ts';
 
 const NOW = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
 
 const NOTHING: ScoreHints = {
   fingerprint: null,
@@ -29,7 +32,7 @@ function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hi
   let now = NOW;
   for (const score of scores) {
     now += 60_000;
-    hints = withScore(hints, { ...NOTHING, ...score }, JSON.stringify(score), now);
+    ({ hints } = withScore(hints, { ...NOTHING, ...score }, JSON.stringify(score), now));
   }
   if (hints === null) throw new Error('nothing was scored');
   return { hints, now };
@@ -99,14 +102,14 @@ describe('the hints of scores', () => {
   });
 
   it('are each forgotten 24 hours after they were last shown', () => {
-    const first = withScore(null, { ...NOTHING, fingerprint: 'a', honeypotTriggered: true }, 'r1', NOW);
-    const hints = withScore(first, { ...NOTHING, fingerprint: 'b' }, 'r2', NOW + 1000);
+    const first = withScore(null, { ...NOTHING, fingerprint: 'a', honeypotTriggered: true }, 'r1', NOW).hints;
+    const { hints } = withScore(first, { ...NOTHING, fingerprint: 'b' }, 'r2', NOW + 1000);
     const at = (now: number) => knownHints(hints, now);
     expect(at(NOW + HINTS_VALID_MS - 1)).to.deep.include({ fingerprints: ['a', 'b'], trapped: true });
     expect(at(NOW + HINTS_VALID_MS)).to.deep.include({ fingerprints: ['b'], trapped: false, scored: true });
     expect(at(NOW + HINTS_VALID_MS + 1000)).to.deep.include({ fingerprints: [], scored: false });
-    const later = withScore(hints, NOTHING, 'r3', NOW + HINTS_VALID_MS);
-    expect(later.shown.map(({ id }) => id)).to.deep.equal(['b']);
+    const later = withScore(hints, NOTHING, 'r3', NOW + HINTS_VALID_MS).hints;
+    expect(later.shown.map(({ hint }) => hint.id)).to.deep.equal(['b']);
   });
 
   it('come to the same in whatever order the scores were asked', () => {
@@ -121,20 +124,40 @@ describe('the hints of scores', () => {
     );
   });
 
-  it('answer a repeated score with what was known when it was first asked, whatever came between', () => {
+  it('answer a repeated score from what was known when it was first asked, for 24 hours, whatever aged or came between', () => {
+    const requests = fc.uniqueArray(anyScore, {
+      minLength: 1,
+      maxLength: ASKED_SCORES_MAX,
+      selector: (score) => JSON.stringify(score),
+    });
+    const steps = fc.array(
+      fc.record({ which: fc.nat(), afterMs: fc.constantFrom(0, 1, HOUR_MS, 6 * HOUR_MS) }),
+    );
     fc.assert(
-      fc.property(anyScore, fc.array(anyScore, { maxLength: ASKED_SCORES_MAX - 2 }), (score, between) => {
-        const first = scored(score);
-        const again = scored(score, ...between, score);
-        const known = ({ hints, now }: ReturnType<typeof scored>) =>
-          asSets(hintsKnownTo(JSON.stringify(score), hints, now));
-        expect(known(again)).to.deep.equal(known(first));
+      fc.property(requests, steps, (scores, asked) => {
+        const first = new Map<ScoreHints, { readonly at: number; readonly known: KnownHints }>();
+        let hints: Hints | null = null;
+        let now = NOW;
+        for (const { which, afterMs } of asked) {
+          now += afterMs;
+          const score = scores[which % scores.length] ?? NOTHING;
+          const answered = withScore(hints, score, JSON.stringify(score), now);
+          hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
+          const before = first.get(score);
+          const known = hintsKnownTo(answered.asked);
+          if (before !== undefined && now - before.at < HINTS_VALID_MS)
+            expect(known).to.deep.equal(before.known);
+          else {
+            expect(known).to.deep.equal(knownHints(hints, now));
+            first.set(score, { at: now, known });
+          }
+        }
       }),
     );
   });
 
   it(`remember the newest ${ASKED_SCORES_MAX} different requests`, () => {
-    const { hints } = scored(...Array.from({ length: 12 }, (_, n) => ({ fingerprint: `device-${n}` })));
+    const { hints } = scored(...Array.from({ length: 20 }, (_, n) => ({ fingerprint: `device-${n}` })));
     expect(hints.asked).to.have.length(ASKED_SCORES_MAX);
   });
 });

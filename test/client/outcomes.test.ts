@@ -93,7 +93,7 @@ describe("the outcomes of a client's orders", () => {
     expect(again.order).to.equal(orders.get('a'));
     const later = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(4)), NOW + 5);
     expect(later).to.deep.include({ effect: 'unchanged' });
-    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5 });
+    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changedAt: NOW + 5 });
   });
 
   it('are corrected by a later success', () => {
@@ -392,11 +392,12 @@ describe('bindings and overrides', () => {
   const override = { group: 'BLOCKED', reason: 'fraud', by: 'ann', at: 5, expiresAt: null } as const;
 
   it('are set, lifted, and remembered as a contact', () => {
+    const at = (now: number) => ({ firstSeenAt: 7, lastAt: now, changedAt: now });
     const bound = setBinding(UNKNOWN_CLIENT, binding, 7);
-    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT, firstSeenAt: 7, lastAt: 7, binding });
-    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, firstSeenAt: 7, lastAt: 9 });
-    expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, lastAt: 8, override });
-    expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, lastAt: 8 });
+    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(7), binding });
+    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(9) });
+    expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, ...at(8), override });
+    expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, ...at(8) });
   });
 
   it('are the very same client when there is nothing to lift', () => {

@@ -62,7 +62,7 @@ describe('the stored form of a client', () => {
   it('keeps a device whose name is empty apart from none', () => {
     const hints = {
       scoredAt: 1,
-      shown: [{ kind: 'fingerprint', id: '', since: 1, lastAt: 1 }],
+      shown: [{ hint: { kind: 'fingerprint', id: '' }, lastAt: 1 }],
       asked: [],
     } as const;
     const state = { ...UNKNOWN_CLIENT, hints };

@@ -426,7 +426,7 @@ describe('a score', () => {
     const third = decideScore(
       RULES,
       { client: CLIENT, state: second.nextState, sightings: NO_SIGHTINGS, now: NOW + 86_400_000 },
-      clean,
+      { ...clean, amount: '2' },
     );
     expect([first, second, third].map(({ answer }) => answer.isBot)).to.deep.equal([true, true, false]);
   });

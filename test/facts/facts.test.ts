@@ -120,7 +120,7 @@ function inDomain(value: FactValue, domain: FactDomain): boolean {
 type Naive = (context: FactContext) => FactValue;
 
 function wasShown({ hints }: ClientState, wanted: string): boolean {
-  return (hints?.shown ?? []).some(({ kind, lastAt }) => kind === wanted && lastAt > NOW - DAY_MS);
+  return (hints?.shown ?? []).some(({ hint, lastAt }) => hint.kind === wanted && lastAt > NOW - DAY_MS);
 }
 
 function naiveLast({ outcomes }: ClientState, wanted: boolean): number | null {

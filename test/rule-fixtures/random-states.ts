@@ -79,20 +79,13 @@ const hint: fc.Arbitrary<Hint> = fc
   .record({
     kind: fc.constantFrom('fingerprint', 'ip', 'noScript', 'trap', 'userAgent', 'automated'),
     name: text,
-    lastAt: past,
-    since: fc.integer({ min: 1, max: 99 }),
   })
-  .map(({ kind, name, lastAt, since }) => ({
-    kind,
-    id: kind === 'fingerprint' || kind === 'ip' ? name : '',
-    since,
-    lastAt,
-  }));
+  .map(({ kind, name }) => ({ kind, id: kind === 'fingerprint' || kind === 'ip' ? name : '' }));
 
 const hints: fc.Arbitrary<Hints> = fc.record({
   scoredAt: past,
-  shown: fc.array(hint, { maxLength: 8 }),
-  asked: fc.array(fc.record({ request: token, number: fc.integer({ min: 1, max: 99 }), at: past }), {
+  shown: fc.array(fc.record({ hint, lastAt: past }), { maxLength: 8 }),
+  asked: fc.array(fc.record({ request: token, at: past, knew: fc.array(hint, { maxLength: 4 }) }), {
     maxLength: 8,
   }),
 });
@@ -119,6 +112,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     firstSeenAt: maybe(fc.oneof(past, fc.constant(0))),
     lastAt: fc.constant(NOW),
     lastVerdictAt: maybe(past),
+    changedAt: maybe(past),
     ladder,
     lastWaitMs: fc.nat(365 * DAY_MS),
     events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),

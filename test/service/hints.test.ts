@@ -54,6 +54,43 @@ describeOnStores('hints of several scores', (store) => {
     expect((await shop.verdict({ clientIdKey: other })).body.verdict).to.equal('BLOCK');
   });
 
+  /** What a payer of whom a verdict was asked is told, by the same score at first and so long after an earlier one. */
+  async function repeatedScore(
+    earlier: readonly object[],
+    own: object,
+    between: readonly object[],
+    hours: number,
+  ): Promise<readonly boolean[]> {
+    const clientIdKey = randomUUID();
+    await shop.verdict({ clientIdKey });
+    const ask = async (members: object) => (await shop.score({ clientIdKey, ...members })).body.isBot;
+    for (const hints of earlier) await ask({ sellPointKey: 'shop-1', ...hints });
+    running.clock.moveSeconds(HOUR_SECONDS);
+    const first = await ask({ sellPointKey: 'shop-2', ...own });
+    for (const hints of between) await ask({ sellPointKey: 'shop-3', ...hints });
+    running.clock.moveSeconds((hours - 1) * HOUR_SECONDS);
+    return [first, await ask({ sellPointKey: 'shop-2', ...own })];
+  }
+
+  for (const hours of [23.9, 24, 24.9]) {
+    it(`answer a repeated score from a trap that another shop saw ${hours} hours ago`, async () => {
+      const trapped = { ...BROWSER, clientHints: { honeypotTriggered: true } };
+      expect(await repeatedScore([trapped], BROWSER, [], hours)).to.deep.equal([true, true]);
+    });
+
+    it(`answer a repeated score from a User-Agent that another shop saw ${hours} hours ago`, async () => {
+      const own = { clientHints: { jsOk: false } };
+      expect(await repeatedScore([BROWSER], own, [], hours)).to.deep.equal([false, false]);
+    });
+  }
+
+  it('answer a repeated score from a device that four others at another shop have pushed out', async () => {
+    const { fingerprint } = await blockedSharer();
+    const others = Array.from({ length: 4 }, () => ({ fingerprint: randomUUID(), ...BROWSER }));
+    const shared = { fingerprint, ...BROWSER };
+    expect(await repeatedScore([shared], BROWSER, others, 2)).to.deep.equal([true, true]);
+  });
+
   it('leave the answer to a repeated score as it was, whatever other points of sale send between', async () => {
     const anyHints = fc.record({
       fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { clientKey } from '../../src/client/client-key.ts';
 import type { ClientState } from '../../src/client/client-state.ts';
+import type { Hint } from '../../src/client/hints.ts';
 import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
@@ -54,8 +55,10 @@ function ofClient({ verdicts, outcomes }: History, clientIdKey: string) {
 /** The networks around an address are kept in the state alone. */
 function withoutNetworks(state: ClientState): ClientState {
   if (state.hints === null) return state;
-  const shown = state.hints.shown.map(({ networks: _networks, ...hint }) => hint);
-  return { ...state, hints: { ...state.hints, shown } };
+  const bare = ({ networks: _networks, ...hint }: Hint): Hint => hint;
+  const shown = state.hints.shown.map(({ hint, lastAt }) => ({ hint: bare(hint), lastAt }));
+  const asked = state.hints.asked.map((score) => ({ ...score, knew: score.knew.map(bare) }));
+  return { ...state, hints: { ...state.hints, shown, asked } };
 }
 
 /** The journal tells all else that a state holds, so that one that cannot be read is made again from it. */

@@ -955,8 +955,8 @@ function hintsOn(fingerprint: string, ip: string) {
   return {
     scoredAt: T0,
     shown: [
-      { kind: 'fingerprint', id: fingerprint, since: 1, lastAt: T0 },
-      { kind: 'ip', id: ip, since: 1, lastAt: T0 },
+      { hint: { kind: 'fingerprint', id: fingerprint }, lastAt: T0 },
+      { hint: { kind: 'ip', id: ip }, lastAt: T0 },
     ],
     asked: [],
   } as const;

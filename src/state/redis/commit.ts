@@ -110,7 +110,7 @@ function notesOf({ decision, idempotencyKey, outcome, state: { hints } }: Change
   if (idempotencyKey !== undefined)
     note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
   // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
-  for (const hint of hints?.shown ?? []) {
+  for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
     for (const id of deviceIds(hint)) note(NOTES[kind] + id, '', RETENTION.sightingMs);

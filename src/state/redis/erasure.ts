@@ -161,5 +161,5 @@ export class ClientErasure {
 /** Beside those of the last days that are noted, those that the state names. */
 function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.filter((hint) => hint.kind === kind).flatMap(deviceIds);
+  return shown.flatMap(({ hint }) => (hint.kind === kind ? deviceIds(hint) : []));
 }

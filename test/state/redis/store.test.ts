@@ -403,11 +403,11 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
   const hints: Hints = {
     scoredAt: at,
     shown: [
-      { kind: 'fingerprint', id: fingerprint, since: 1, lastAt: at },
-      { kind: 'ip', id: ip, since: 1, lastAt: at },
-      { kind: 'userAgent', id: '', since: 1, lastAt: at },
+      { hint: { kind: 'fingerprint', id: fingerprint }, lastAt: at },
+      { hint: { kind: 'ip', id: ip }, lastAt: at },
+      { hint: { kind: 'userAgent', id: '' }, lastAt: at },
     ],
-    asked: [{ request: 'abcdef', number: 1, at }],
+    asked: [{ request: 'abcdef', at, knew: [] }],
   };
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {
     await store.sightings(askFor(client, { at, fingerprint, ip, record: true }));

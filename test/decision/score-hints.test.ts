@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { setOverride } from '../../src/client/changes.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { ASKED_SCORES_MAX, HINTS_VALID_MS } from '../../src/client/hints.ts';
+import { asStored } from '../../src/client/state-document.ts';
+import { decideScore, decideVerdict, type Standing } from '../../src/decision/decide.ts';
+import type { ScoreAnswer } from '../../src/decision/decision.ts';
+import type { ScoreRequest } from '../../src/decision/requests.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { anyLife, anyScoreRequest, anyVerdictRequest, live } from '../rule-fixtures/random-life.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { edited } from '../rule-fixtures/sound-rules.ts';
+
+const HOUR_MS = 3_600_000;
+const RULES = edited({});
+const CLIENT = clientKey(platformName('demo'), 'payer-1');
+const PAGE: ScoreRequest = {
+  ...{ sellPointKey: 'shop-1', method: 'card', amount: '25', currency: null, fingerprint: null, ip: null },
+  ...{ jsOk: false, honeypotTriggered: false, userAgentPresent: false, userAgentIsAutomated: false },
+};
+
+function standing(state: ClientState, now: number): Standing {
+  return { client: CLIENT, state, sightings: NO_SIGHTINGS, now };
+}
+
+describe('a score that is repeated within 24 hours', () => {
+  it('is answered the same, whatever other scores came between and however much time passed', () => {
+    const requests = fc.uniqueArray(anyScoreRequest, {
+      minLength: 1,
+      maxLength: ASKED_SCORES_MAX,
+      selector: (request) => JSON.stringify(request),
+    });
+    const gapMs = fc.constantFrom(0, 1, 60_000, 10 * 60_000, HOUR_MS, 6 * HOUR_MS, 11 * HOUR_MS);
+    const asked = fc.array(fc.record({ which: fc.nat(), gapMs }), { maxLength: 20 });
+    fc.assert(
+      fc.property(anyLife, requests, asked, (life, scores, steps) => {
+        const first = new Map<ScoreRequest, { readonly at: number; readonly answer: ScoreAnswer }>();
+        const lived = live(life);
+        let { state, now } = lived;
+        // Bindings and overrides of a life expire, which is something that happens.
+        state = { ...state, binding: null, override: null };
+        for (const { which, gapMs } of steps) {
+          now += gapMs;
+          const request = scores[which % scores.length] ?? PAGE;
+          const { answer, nextState } = decideScore(life.rules, standing(state, now), request);
+          state = asStored(nextState);
+          const before = first.get(request);
+          const at = momentFor(state, now);
+          if (before !== undefined && at - before.at < HINTS_VALID_MS)
+            expect(answer).to.deep.equal(before.answer);
+          else first.set(request, { at, answer });
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  /** A payer who asked for so many verdicts in a minute that the released rules take it for a bot. */
+  function burst(): ClientState {
+    let state = UNKNOWN_CLIENT;
+    for (let second = 0; second < 60; second++) {
+      const [request] = fc.sample(anyVerdictRequest, 1);
+      if (request === undefined) throw new Error('there is a request');
+      state = decideVerdict(RULES, standing(state, NOW + second * 500), request).nextState;
+    }
+    return state;
+  }
+
+  it('is about the moment at which it was first asked until something other than a score happens', () => {
+    const human = { ...PAGE, jsOk: true, userAgentPresent: true };
+    const then = NOW + 30_000;
+    const first = decideScore(RULES, standing(burst(), then), human);
+    expect(first.answer.isBot).to.equal(true);
+    const later = then + HOUR_MS;
+    const repeated = decideScore(RULES, standing(first.nextState, later), human);
+    expect(repeated.answer).to.deep.equal(first.answer);
+    const other = decideScore(RULES, standing(first.nextState, later), { ...human, amount: '26' });
+    expect(other.answer.isBot).to.equal(false);
+    const [request] = fc.sample(anyVerdictRequest, 1);
+    if (request === undefined) throw new Error('there is a request');
+    const { nextState } = decideVerdict(RULES, standing(repeated.nextState, later), request);
+    expect(decideScore(RULES, standing(nextState, later), human).answer.isBot).to.equal(false);
+  });
+
+  it('sees that an override has expired', () => {
+    const override = { group: 'BLOCKED', reason: 'r', by: 'b', at: NOW, expiresAt: NOW + 1000 } as const;
+    const blocked = setOverride(UNKNOWN_CLIENT, override, NOW);
+    const first = decideScore(RULES, standing(blocked, NOW), PAGE);
+    expect(first.answer.clientGroup).to.equal('BLOCKED');
+    const groupAfter = (ms: number) =>
+      decideScore(RULES, standing(first.nextState, NOW + ms), PAGE).answer.clientGroup;
+    expect(groupAfter(999)).to.equal('BLOCKED');
+    expect(groupAfter(1000)).to.equal('NEW');
+  });
+});
