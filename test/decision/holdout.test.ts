@@ -103,6 +103,23 @@ describe('a holdout', () => {
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
 
+  it('spares who is on a list of any kind that any rule asks for, and nobody for a list that no rule asks for', () => {
+    const rules = edited({
+      ...TEN_PERCENT,
+      'bot-signals.yaml': swap(
+        'rules:\n',
+        'rules:\n  - name: risky-shop\n    conditions: { all: [{ fact: listed, params: { list: shops }, operator: equal, value: true }, { fact: paidCount, operator: greaterThan, value: 9999 }] }\n    event: { type: signal, params: { weight: 1 } }\n',
+      ),
+    });
+    const onList = (list: string) => {
+      const lists = new ListMembership();
+      lists.add({ owner: DEMO, list, kind: 'sellPoint', value: 's', keys: ['s'], expiresAt: null });
+      return decide(chained(rules, () => true, lists)).verdict;
+    };
+    expect(onList('shops')).to.equal('BLOCK');
+    expect(onList('others')).to.equal('GET_NEW');
+  });
+
   it('is bounded by its amount, and leaves out currencies that it does not name', () => {
     const verdictOf = (amount: string, currency: string | null) =>
       decide(

@@ -127,6 +127,31 @@ describe('a ladder that a rule names', () => {
     expect(decisions.some((decision) => 'waitFloorMs' in decision)).to.equal(false);
   });
 
+  it('lowers the level to the top of a shorter ladder, from which a longer one climbs on', () => {
+    const decisions = ask(withLadders('{ patient: [2m] }'), [
+      [0, 'card'],
+      [1, 'card'],
+      [1, 'card'],
+      [1, 'transfer'],
+      [1, 'card'],
+    ]);
+    expect(decisions.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 1, 2]);
+    expect(waits(decisions)).to.deep.equal([0, 30, 300, 300, 300]);
+  });
+
+  it('has the wait before in the record only where that made this wait longer', () => {
+    const floors = (steps: readonly (readonly [number, string])[]) =>
+      ask(withLadders('{ patient: [2m] }'), steps).map(({ waitFloorMs }) => waitFloorMs);
+    const [first, level1, level2] = [[0, 'card'] as const, [1, 'card'] as const, [1, 'card'] as const];
+    expect(floors([first, level1, level2, [300, 'card'], [1, 'transfer']]).at(-1)).to.equal(300_000);
+    // At the top the wait before was as long as the level is.
+    expect(floors([first, level1, level2, level2, level2])).to.deep.equal(Array(5).fill(undefined));
+    // After the reset nothing is left of it.
+    expect(floors([first, level1, level2, [DAY_MS / SECOND_MS, 'card'], [1, 'transfer']]).at(-1)).to.equal(
+      undefined,
+    );
+  });
+
   it('never shortens a wait while climbing, across methods and versions', () => {
     const versions = [RULES, withLadders('{ patient: [1s, 3h] }'), edited({})];
     const step = fc.record({

@@ -1,0 +1,187 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { moneyOf } from '../../src/client/amount.ts';
+import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
+import type { KnownHints } from '../../src/client/hints.ts';
+import type { OrderOutcome } from '../../src/client/order.ts';
+import { asStored } from '../../src/client/state-document.ts';
+import { decideVerdict } from '../../src/decision/decide.ts';
+import { contactByScore } from '../../src/decision/score-hints.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { settingsOf } from '../../src/rules/rule-set.ts';
+import { NOW } from '../rule-fixtures/random-states.ts';
+import { edited, swap } from '../rule-fixtures/sound-rules.ts';
+import {
+  type Asked,
+  METHODS,
+  type Payer,
+  type PayerStanding,
+  RESET_AFTER_MS,
+  RESULTS,
+  type Reported,
+  type ResultName,
+  type Scored,
+  SecondPayer,
+} from './second-payer.ts';
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3600 * SECOND_MS;
+const CLIENT = clientKey(platformName('demo'), 'payer-1');
+
+const verdictRule = (method: string, priority: number, params: string) => `
+  - name: ${method}
+    priority: ${priority}
+    conditions: { all: [{ fact: method, operator: equal, value: ${method} }] }
+    event: { type: verdict, params: { ${params}, reason: "r" } }
+`;
+
+const RULES = edited({
+  'ladder.yaml': swap(
+    'resetAfter: 24h',
+    'resetAfter: 24h\nladders: { brief: [45s], long: [20s, 20m, 2h, 5h] }',
+  ),
+  'ruleset.yaml': swap('resetAfter: 1h', 'resetAfter: 12h'),
+  'verdicts.yaml': () => `
+rules:
+${verdictRule('refuse', 4, 'verdict: BLOCK')}
+${verdictRule('usual', 3, 'verdict: WAIT')}
+${verdictRule('brief', 2, 'verdict: WAIT, ladder: brief')}
+${verdictRule('long', 1, 'verdict: WAIT, ladder: long')}
+otherwise: { verdict: GET_NEW, reason: "r" }
+`,
+});
+
+/** The code behind the same four questions; whatever is kept goes through its stored form. */
+class FirstPayer implements Payer {
+  #state = UNKNOWN_CLIENT;
+  readonly #orders = new Map<string, string>();
+
+  ask({ order: orderRef, amount, method }: Asked, now: number): number | null {
+    const payment = { sellPointKey: 's', method, amount: String(amount), currency: null };
+    const standing = { client: CLIENT, state: this.#state, sightings: NO_SIGHTINGS, now };
+    const request = { ...payment, orderRef, requestId: 'r', arm: 'active' } as const;
+    const { decision, nextState } = decideVerdict(RULES, standing, request);
+    expect(decision.verdict).to.equal(METHODS[method].verdict);
+    this.#state = asStored(nextState);
+    return decision.waitFloorMs ?? null;
+  }
+
+  report({ order: orderRef, result, moment }: Reported, now: number): OutcomeEffect {
+    const text = this.#orders.get(orderRef);
+    const known = text === undefined ? null : decodeOrder(text);
+    const report = { orderRef, ...outcomeOf(result), occurredAt: moment };
+    const { effect, state, order } = recordOutcome(this.#state, known, report, now);
+    this.#state = asStored(state);
+    this.#orders.set(orderRef, encodeOrder(order));
+    return effect;
+  }
+
+  score({ amount, fingerprint, sign }: Scored, clockMs: number): readonly string[] {
+    const request = {
+      ...{ sellPointKey: 's', method: 'card', amount: String(amount), currency: null, fingerprint, ip: null },
+      ...{ jsOk: sign === 'noScript' ? false : null, honeypotTriggered: sign === 'trap' },
+      ...{ userAgentPresent: sign === 'userAgent', userAgentIsAutomated: sign === 'automated' },
+    };
+    const now = momentFor(this.#state, clockMs);
+    const { nextState, known } = contactByScore(this.#state, request, now);
+    this.#state = asStored(nextState);
+    return namesOf(known());
+  }
+
+  standing(): PayerStanding {
+    const { ladder, outcomes } = this.#state;
+    const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
+    const amounts = recent.map(({ amount }) => Number(moneyOf(amount ?? '')?.amount ?? 0));
+    return { ...ladder, paid, unpaid, paidAmount: amounts.reduce((sum, amount) => sum + amount, 0) };
+  }
+}
+
+/** Something that happens, told as what it gives. */
+type Happening = (payer: Payer, now: number) => unknown;
+
+const order = fc.constantFrom('a', 'a', 'a', 'b');
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  fc
+    .record({
+      order,
+      amount: fc.constantFrom(7, 25, 90),
+      method: fc.constantFrom('grant', 'grant', 'refuse', 'usual', 'brief', 'long'),
+    })
+    .map(
+      (asked): Happening =>
+        (payer, now) =>
+          payer.ask(asked, now),
+    ),
+  fc
+    .record({
+      order,
+      result: fc.constantFrom(...RESULTS, 'PAID', 'PAID'),
+      agoMs: fc.constantFrom(null, -5000, 0, 1, SECOND_MS, 2 * SECOND_MS, HOUR_MS),
+    })
+    .map(({ agoMs, ...told }): Happening => {
+      return (payer, now) => payer.report({ ...told, moment: agoMs === null ? null : now - agoMs }, now);
+    }),
+  fc
+    .record({
+      amount: fc.constantFrom(7, 25),
+      fingerprint: fc.constantFrom(null, 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'),
+      sign: fc.constantFrom(null, 'noScript', 'trap', 'automated', 'userAgent'),
+    })
+    .map(
+      (scored): Happening =>
+        (payer, now) =>
+          payer.score(scored, now),
+    ),
+);
+
+const gapMs = fc.constantFrom(
+  ...[0, 0, 0.001, 1, 1, 29, 45, 1200, 3600, 39_600, 86_399, 86_400, 15 * 86_400].map(
+    (seconds) => seconds * SECOND_MS,
+  ),
+);
+
+describe('the page of what happens to a payer', () => {
+  it('leads a second implementation to the same outcomes, amounts, ladder and hints', () => {
+    const life = fc.array(fc.tuple(gapMs, happening), { minLength: 8, maxLength: 24, size: 'max' });
+    fc.assert(
+      fc.property(life, (happenings) => {
+        const [first, second] = [new FirstPayer(), new SecondPayer()];
+        let now = NOW;
+        for (const [gap, happens] of happenings) {
+          now += gap;
+          expect(happens(first, now)).to.deep.equal(happens(second, now));
+          expect(first.standing()).to.deep.equal(second.standing());
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('is about the reset and the ladders that the rules of this test have', () => {
+    const { ladder } = settingsOf(RULES, CLIENT.platform);
+    const { levelsMs, ladders, resetAfterMs } = ladder;
+    expect({ levelsMs, ladders, resetAfterMs }).to.deep.equal({
+      levelsMs: METHODS.usual.levelsMs,
+      ladders: { brief: METHODS.brief.levelsMs, long: METHODS.long.levelsMs },
+      resetAfterMs: RESET_AFTER_MS,
+    });
+  });
+});
+
+function outcomeOf(result: ResultName): Pick<OrderOutcome, 'outcome' | 'cause'> {
+  if (result === 'PAID') return { outcome: 'PAID', cause: null };
+  return { outcome: 'UNPAID', cause: result === 'UNPAID' ? null : result };
+}
+
+function namesOf(known: KnownHints): readonly string[] {
+  const signs = [
+    ...(known.noScript ? ['noScript'] : []),
+    ...(known.trapped ? ['trap'] : []),
+    ...(known.userAgentPresent ? ['userAgent'] : []),
+    ...(known.userAgentIsAutomated ? ['automated'] : []),
+  ];
+  return [...known.fingerprints.map((id) => `fingerprint ${id}`), ...signs].sort();
+}
