@@ -37,7 +37,13 @@ function Found({ found, session }) {
         ${isOther && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
       </div>`
     }
-    ${isOther && html`<${MakeDraft} session=${session} found=${{ from: version, values: valuesOf(after) }} />`}
+    ${
+      isOther &&
+      html`<${MakeDraft}
+        session=${session}
+        found=${{ from: version, values: valuesOf(after) }}
+      />`
+    }
     <${EvidenceTables} tables=${tables} />`;
 }
 
