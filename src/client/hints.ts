@@ -63,9 +63,6 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
 
 export type ScoreHints = Shape<typeof ScoreHintsSchema>;
 
-/** HMACs of one device. */
-export type FormerDevice = Pick<ScoreHints, 'fingerprint' | 'ip'>;
-
 /** What is known of the payer's device and page at a moment. */
 export interface KnownHints {
   readonly scored: boolean;
