@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, rmSync } from 'node:fs';
+import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
+import { whileThereIs } from '../files/temporary-folder.ts';
 import { Archive, READING } from './archive.ts';
 import { type ArchiveState, codeOf, type Segment, writePassingState } from './archive-log.ts';
 import { Duck, isAboutWhatWasRead } from './duck.ts';
@@ -25,16 +26,19 @@ export function whileFrozen<T>(
       const left = new Set(leftOut.map(({ name }) => name));
       const readable = [...state.segments].filter(([name]) => !left.has(name));
       const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-      try {
-        if (!link(archive, { ...state, segments: new Map(readable) }, copy)) return await work(folder, []);
-        return await work(copy, leftOut);
-      } catch (cause) {
-        const unreadable = await unreadableOf(new Archive(copy), cause);
-        if (unreadable.length === 0) throw cause;
-        leftOut = [...leftOut, ...unreadable];
-      } finally {
-        rmSync(copy, { recursive: true, force: true });
-      }
+      const done = await whileThereIs(copy, async () => {
+        try {
+          if (!link(archive, { ...state, segments: new Map(readable) }, copy))
+            return { value: await work(folder, []) };
+          return { value: await work(copy, leftOut) };
+        } catch (cause) {
+          const unreadable = await unreadableOf(new Archive(copy), cause);
+          if (unreadable.length === 0) throw cause;
+          return { unreadable };
+        }
+      });
+      if (done.unreadable === undefined) return done.value;
+      leftOut = [...leftOut, ...done.unreadable];
     }
   });
 }

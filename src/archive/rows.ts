@@ -1,7 +1,7 @@
 import { clientKey, clientNumber } from '../client/client-key.ts';
-import type { JournalEntry } from '../state/journal/entry.ts';
+import type { JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
 import type { Cells, RowCell } from './record-columns.ts';
-import { RECORDS, type TableName } from './tables.ts';
+import { PLACE, RECORDS, type TableName } from './tables.ts';
 
 /** One row on its way into a segment. */
 export interface ArchiveRow {
@@ -12,10 +12,26 @@ export interface ArchiveRow {
   readonly cells: Readonly<Record<string, RowCell>>;
 }
 
+/**
+ * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
+ * erasure, by that of the client.
+ */
+export function rowsOf(
+  numbered: readonly (readonly [number, Placed<JournalRecord>])[],
+  erasedAt: ReadonlyMap<string, number>,
+): readonly ArchiveRow[] {
+  return numbered.flatMap(([number, entry]) => {
+    if (entry.kind === 'erasure') return [];
+    const row = rowOf(entry);
+    return number > (erasedAt.get(String(row.cells['client_hash'])) ?? -1) ? [row] : [];
+  });
+}
+
 /** The row that keeps an entry. */
-export function rowOf(entry: JournalEntry): ArchiveRow {
-  const { platform, clientIdKey, at } = entry;
+export function rowOf(entry: Placed<JournalEntry>): ArchiveRow {
+  const { platform, clientIdKey, at, place } = entry;
   const cells: Cells = { client_hash: clientNumber(clientKey(platform, clientIdKey).hash) };
+  PLACE.write(place, cells);
   return { table: writeCells(entry, cells), platform, at, cells };
 }
 

@@ -3,6 +3,7 @@ import { RecordedDecisionSchema } from '../decision/decision.ts';
 import { count, epochMs, shape } from '../shapes.ts';
 import {
   BindingEntrySchema,
+  EntryPlaceSchema,
   OutcomeEntrySchema,
   OverrideEntrySchema,
   ScoreEntrySchema,
@@ -25,10 +26,20 @@ const CLIENT_HASH: Column = {
   description: 'The first 64 bits of the sha256 of platform, "/" and client_id_key',
 };
 
+/** The place of a row's entry in the journal. */
+export const PLACE = new RecordColumns(EntryPlaceSchema, {
+  partition: 'journal_partition',
+  ms: 'journal_ms',
+  seq: 'journal_seq',
+});
+
+/** SQL: in which order a client did what it did within a millisecond. */
+export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
+
 /** The records of which rows are made, and those of their columns that are not called as their members. */
 export const RECORDS = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
-  outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '', report: null }),
+  outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
   scores: new RecordColumns(ScoreEntrySchema, {
     at: 'scored_at',
     request: '',
@@ -64,31 +75,31 @@ export const TABLES = {
     description: 'One answered verdict with all that explains it',
     time: 'decided_at',
     order: ['client_hash', 'seq'],
-    columns: [CLIENT_HASH, ...RECORDS.decisions.columns],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.decisions.columns],
   },
   outcomes: {
     description: 'What became of an order, as it was reported',
     time: 'reported_at',
     order: ['client_hash', 'reported_at'],
-    columns: [CLIENT_HASH, ...RECORDS.outcomes.columns],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.outcomes.columns],
   },
   scores: {
     description: 'One answered score request',
     time: 'scored_at',
     order: ['client_hash', 'scored_at'],
-    columns: [CLIENT_HASH, ...RECORDS.scores.columns],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.scores.columns],
   },
   bindings: {
     description: 'A client was bound to a requisite, or unbound: then requisite_ref is null',
     time: 'changed_at',
     order: ['client_hash', 'changed_at'],
-    columns: [CLIENT_HASH, ...RECORDS.bindings.columns],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.bindings.columns],
   },
   overrides: {
     description: 'A person decided about a client, or lifted that: then override_group is null',
     time: 'changed_at',
     order: ['client_hash', 'changed_at'],
-    columns: [CLIENT_HASH, ...RECORDS.overrides.columns],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.overrides.columns],
   },
   erasures: {
     description: 'A client was erased: what is left of that, without anything about the client',

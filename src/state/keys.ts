@@ -28,6 +28,11 @@ export function partitionOf(clientHash: string): string {
   return partition;
 }
 
+/** The number of a partition, from 0. */
+export function partitionNumber(partition: string): number {
+  return PARTITIONS.indexOf(partition);
+}
+
 function home(clientHash: string): string {
   return `{${partitionOf(clientHash)}}${clientHash}`;
 }

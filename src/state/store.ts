@@ -10,7 +10,7 @@ import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord } from './journal/entry.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
 import type { ListLog } from './lists/list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 
@@ -180,7 +180,7 @@ export interface SightingsAsk {
 }
 
 export interface JournalPage {
-  readonly entries: readonly JournalRecord[];
+  readonly entries: readonly Placed<JournalRecord>[];
   /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
   readonly cursor: string | null;
   /** What the journal's bound pushed out between the cursor that was asked with and the first entry. */
@@ -197,7 +197,7 @@ export interface JournalGap {
 /** What the journal holds about one client. */
 export interface ClientJournal {
   /** Newest first. */
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly Placed<JournalEntry>[];
   /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */
   readonly complete: boolean;
 }

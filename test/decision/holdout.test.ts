@@ -162,7 +162,14 @@ describe('a holdout', () => {
   it('is kept by the archive in columns of its own', () => {
     const decision = decide(chained(RULES, () => true));
     const { platform, clientIdKey, at } = decision;
-    const { cells } = rowOf({ kind: 'verdict', platform, clientIdKey, at, decision });
+    const { cells } = rowOf({
+      kind: 'verdict',
+      platform,
+      clientIdKey,
+      at,
+      place: { partition: 0, ms: 0, seq: 1 },
+      decision,
+    });
     expect(cells).to.deep.include({ holdout_rule: [CHAIN], holdout_share: [0.1] });
   });
 

@@ -218,7 +218,14 @@ describe('a ladder that a rule names', () => {
     ]);
     if (decision === undefined) throw new Error('there are two decisions');
     const { platform, clientIdKey, at } = decision;
-    const { cells } = rowOf({ kind: 'verdict', platform, clientIdKey, at, decision });
+    const { cells } = rowOf({
+      kind: 'verdict',
+      platform,
+      clientIdKey,
+      at,
+      place: { partition: 0, ms: 0, seq: 1 },
+      decision,
+    });
     expect(cells).to.deep.include({ ladder: 'patient', wait_floor_ms: null });
   });
 

@@ -5,7 +5,7 @@ import type { Decision } from '../../src/decision/decision.ts';
 import { decisionOf, encodeDecision, isRow, parseRecord } from '../../src/decision/record/decision-record.ts';
 import { type RecordShape, readShape } from '../../src/decision/record/record-shape.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
-import type { JournalEntry, JournalRecord } from '../../src/state/journal/entry.ts';
+import type { JournalEntry, JournalRecord, Placed } from '../../src/state/journal/entry.ts';
 import { journalText, parseJournalText, verdictEntry } from '../../src/state/journal/text.ts';
 import { answerOf, readSnapshot } from '../../src/state/snapshot.ts';
 import type { Change, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
@@ -111,15 +111,16 @@ export class StoredClients {
   }
 
   /** The entries after a number of them, in the order in which they were accepted. */
-  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly JournalRecord[] {
-    return this.#journal.slice(after, after + limit).flatMap((row) => this.#records(row));
+  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly Placed<JournalRecord>[] {
+    return this.#journal
+      .slice(after, after + limit)
+      .flatMap((row, index) => this.#placed(row, after + index));
   }
 
   /** The entries about a client, in the order in which they were accepted. */
-  journalOf(clientHash: string): readonly JournalEntry[] {
+  journalOf(clientHash: string): readonly Placed<JournalEntry>[] {
     return this.#journal
-      .filter((row) => row.clientHash === clientHash)
-      .flatMap((row) => this.#records(row))
+      .flatMap((row, index) => (row.clientHash === clientHash ? this.#placed(row, index) : []))
       .filter((record) => record.kind !== 'erasure');
   }
 
@@ -145,11 +146,11 @@ export class StoredClients {
   }
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
-  #records({ clientHash, text }: JournalRow): readonly JournalRecord[] {
-    const parsed = parseJournalText(text);
-    if ('kind' in parsed) return [parsed];
+  #placed({ clientHash, text }: JournalRow, seq: number): readonly Placed<JournalRecord>[] {
+    const [parsed, place] = [parseJournalText(text), { partition: 0, ms: 0, seq }];
+    if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;
-    return isKept ? [verdictEntry(this.#decision(clientHash, parsed.seq))] : [];
+    return isKept ? [{ ...verdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
   }
 
   #note(ask: SightingsAsk, kind: keyof Sightings): void {

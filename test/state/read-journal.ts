@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import type { JournalRecord } from '../../src/state/journal/entry.ts';
+import type { JournalRecord, Placed } from '../../src/state/journal/entry.ts';
 import type { Store } from '../../src/state/store.ts';
+
+/** An entry as it was written; where it stands is the store's to say. */
+export function withoutPlace({ place: _, ...entry }: Placed<JournalRecord>): JournalRecord {
+  return entry;
+}
 
 /** Everything after a cursor, in pages. */
 export async function readAll(store: Store, after: string | null, pageLength: number) {
@@ -10,7 +15,7 @@ export async function readAll(store: Store, after: string | null, pageLength: nu
     const page = await store.readJournal(cursor, pageLength);
     if (page.entries.length === 0) return { entries, cursor };
     expect(page.entries.length).to.be.at.most(pageLength);
-    entries.push(...page.entries);
+    entries.push(...page.entries.map(withoutPlace));
     cursor = page.cursor;
   }
 }

@@ -13,7 +13,7 @@ import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
-import type { JournalEntry, JournalRecord } from '../../src/state/journal/entry.ts';
+import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal/entry.ts';
 import { type Store, StoreUnavailable, UnknownCursor } from '../../src/state/store.ts';
 import {
   askFor,
@@ -29,7 +29,7 @@ import {
   withAnswer,
 } from './clients.ts';
 import { describeListLog } from './list-log-conformance.ts';
-import { endOfJournal, readAll } from './read-journal.ts';
+import { endOfJournal, readAll, withoutPlace } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const ABOUT_NOBODY = { platform: null, clientHash: null } as const;
@@ -760,10 +760,22 @@ function describeHistory(store: () => Store): void {
       const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
       await store().commit({ client, stamp, state: touch(state, T0 + index), entry, ...decision });
     }
-    expect(await store().historyOfClient(client, 10)).to.deep.equal({
-      entries: entriesOfEachKind(client).toReversed(),
-      complete: true,
-    });
+    const { entries, complete } = await store().historyOfClient(client, 10);
+    expect(entries.map(withoutPlace)).to.deep.equal(entriesOfEachKind(client).toReversed());
+    expect(complete).to.equal(true);
+  });
+
+  it('tells the places that the journal tells, of which a client has later ones for later entries', async () => {
+    const start = await endOfJournal(store());
+    const client = newClient();
+    for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
+    const history = (await store().historyOfClient(client, 10)).entries;
+    const { entries } = await store().readJournal(start, 10);
+    expect(history.toReversed()).to.deep.equal(entries);
+    expect(new Set(history.map(({ place }) => place.partition))).to.have.property('size', 1);
+    // The same time for all, so that their places alone put them in order.
+    const inOneMoment = history.map((entry) => ({ ...entry, at: T0 }));
+    expect(inOneMoment.toReversed().toSorted(newestEntryFirst)).to.deep.equal(inOneMoment);
   });
 
   it('is complete when exactly as many entries are wanted as there are, and not with one fewer', async () => {

@@ -3,7 +3,7 @@ import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
-import type { JournalEntry } from '../../state/journal/entry.ts';
+import { type JournalEntry, newestEntryFirst, type Placed } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import type { Store } from '../../state/store.ts';
 import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
@@ -137,18 +137,18 @@ export class ArchiveReader {
     return (await this.#rows({ table: 'outcomes', platform }, sql)).unreadable;
   }
 
-  /** What happened to a client before a time, newest first. */
+  /** What happened to a client before a time, in the order of the journal, newest first. */
   async history(
     client: ClientKey,
     before: number,
     limit: number,
-  ): Promise<ArchiveReach & { readonly entries: readonly JournalEntry[] }> {
+  ): Promise<ArchiveReach & { readonly entries: readonly Placed<JournalEntry>[] }> {
     const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)}`;
     const parts = await Promise.all(
       TABLE_NAMES.filter(isAboutClients).map(async (table) => {
         const { time } = TABLES[table];
         const sql = (source: string) =>
-          `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC LIMIT ${limit}`;
+          `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
         const filter = { table, platform: client.platform, to: before };
         const { rows, unreadable } = await this.#rows(filter, sql);
         const entries = await searchSteps.map(rows, async (some) => some.map((row) => entryOf(table, row)));
@@ -158,7 +158,7 @@ export class ArchiveReader {
     const entries = parts
       .flatMap((part) => part.entries)
       .filter((entry) => entry !== null)
-      .toSorted((a, b) => b.at - a.at)
+      .toSorted(newestEntryFirst)
       .slice(0, limit);
     const { from } = this.#reach(this.#archive.read(), client.platform);
     return { entries, from, unreadable: parts.flatMap(({ unreadable }) => unreadable) };

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
 import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
+import { newestEntryFirst } from '../../state/journal/entry.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
 import type { Segment } from '../archive-log.ts';
 import type { OrderFate } from '../order-fate.ts';
@@ -118,7 +118,9 @@ export class DecisionLookup {
     const before = (hot.entries.at(-1)?.at ?? TIME_MAX_MS - 1) + 1;
     const { entries, unreadable } = await this.#archive.history(client, before, limit + 1);
     // Only entries of one millisecond can be in both.
-    const older = entries.filter((entry) => !hot.entries.some((known) => isDeepStrictEqual(known, entry)));
+    const older = entries.filter(
+      (entry) => !hot.entries.some((known) => newestEntryFirst(known, entry) === 0),
+    );
     const all = [...hot.entries, ...older];
     return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
   }

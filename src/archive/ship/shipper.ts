@@ -1,9 +1,9 @@
-import type { ErasureEntry, JournalEntry } from '../../state/journal/entry.ts';
+import type { ErasureEntry } from '../../state/journal/entry.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
-import { type ArchiveRow, rowOf } from '../rows.ts';
+import { type ArchiveRow, rowsOf } from '../rows.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import type { Lease } from './lease.ts';
@@ -130,7 +130,7 @@ export class Shipper {
     let entries = 0;
     for (let page = first; ; ) {
       this.#keepRuleSets(page);
-      drafts.add(rowsOf(page.entries));
+      drafts.add(rowsOfPage(page));
       entries += page.entries.length;
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;
@@ -193,15 +193,10 @@ export class Shipper {
 }
 
 /** Rows of the entries; what a client did before it was erased is left out. */
-function rowsOf(entries: JournalPage['entries']): readonly ArchiveRow[] {
-  const erasedAfter = new Map<string, number>();
-  entries.forEach((entry, index) => {
-    if (entry.kind === 'erasure') erasedAfter.set(entry.clientNumber, index);
-  });
-  return entries
-    .map((entry, index) => ({ entry, index }))
-    .filter((one): one is { entry: JournalEntry; index: number } => one.entry.kind !== 'erasure')
-    .map(({ entry, index }) => ({ row: rowOf(entry), index }))
-    .filter(({ row, index }) => index > (erasedAfter.get(String(row.cells['client_hash'])) ?? -1))
-    .map(({ row }) => row);
+function rowsOfPage({ entries }: JournalPage): readonly ArchiveRow[] {
+  const numbered = [...entries.entries()];
+  const erasures = numbered.flatMap(([number, entry]) =>
+    entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
+  );
+  return rowsOf(numbered, new Map(erasures));
 }

@@ -1,27 +1,27 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import type { ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews } from '../../archive/read/order-views.ts';
+import { importJournal } from '../../archive/ship/journal-import.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
-import { makeArchiveViews } from './archive-views.ts';
-import { makeJournalViews } from './journal-views.ts';
+import { withTemporaryFolder } from '../../files/temporary-folder.ts';
+import { makeArchiveViews } from './views.ts';
 
-/** Where decisions and outcomes are read from: the folder of an archive, or a file that `journal export` wrote. */
-export type EvidencePlace =
-  | {
-      readonly kind: 'archive';
-      readonly folder: string;
-      /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
-      readonly erased?: ErasedClients;
-      /** Segments that cannot be read, left out of the folder. */
-      readonly leftOut?: readonly Segment[];
-    }
-  | { readonly kind: 'journal'; readonly path: string };
+/** The folder of an archive. */
+export interface ArchivePlace {
+  readonly kind: 'archive';
+  readonly folder: string;
+  /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
+  readonly erased?: ErasedClients;
+  /** Segments that cannot be read, left out of the folder. */
+  readonly leftOut?: readonly Segment[];
+}
+
+/** Where decisions and outcomes are read from: an archive, or a file that `journal export` wrote and that is made one. */
+export type EvidencePlace = ArchivePlace | { readonly kind: 'journal'; readonly path: string };
 
 export interface EvidenceAsk {
   readonly place: EvidencePlace;
@@ -40,6 +40,9 @@ export interface EvidenceAsk {
    */
   readonly holdoutSecret?: string;
 }
+
+/** The same of an archive, which a journal has become by then. */
+export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
 /** What a figure is taken from, for the reader of the figure. */
 export interface EvidenceSpan {
@@ -66,8 +69,7 @@ export interface DecidingRules {
 const ENGINE_MIB_MAX = 512;
 
 /**
- * Decisions, outcomes and orders as views of one engine, the same columns whether they come from the archive or
- * from an exported journal:
+ * Decisions, outcomes and orders of an archive as views of one engine:
  *
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
@@ -75,19 +77,16 @@ const ENGINE_MIB_MAX = 512;
  * - `orders`: the orders that these decisions are about, see order-views.ts.
  */
 export class Evidence {
-  readonly ask: EvidenceAsk;
+  readonly ask: ArchiveAsk;
   readonly duck: Duck;
   readonly span: EvidenceSpan;
   /** Who is held out where decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
-  /** For temporary files of work on the evidence; removed at the end. */
-  readonly folder: string;
 
-  constructor(ask: EvidenceAsk, duck: Duck, span: EvidenceSpan, folder: string) {
+  constructor(ask: ArchiveAsk, duck: Duck, span: EvidenceSpan) {
     this.ask = ask;
     this.duck = duck;
     this.span = span;
-    this.folder = folder;
     this.holdoutDraw = ask.holdoutSecret === undefined ? NO_HOLDOUTS : holdoutDraw(ask.holdoutSecret);
   }
 
@@ -111,48 +110,47 @@ export class Evidence {
  */
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
-  if (place.kind === 'journal') return workOnce(ask, work);
-  return whileFrozen(place.folder, (folder, leftOut) =>
-    workOnce({ ...ask, place: { ...place, folder, leftOut } }, work),
-  );
+  if (place.kind === 'archive')
+    return whileFrozen(place.folder, (folder, leftOut) =>
+      workOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work),
+    );
+  return withTemporaryFolder('scoring-journal-', async (folder) => {
+    const { torn } = await importJournal(place.path, folder, limitsOf(ask));
+    return workOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
+  });
 }
 
-async function workOnce<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'scoring-evidence-'));
-  const threads = ask.threads ?? availableParallelism();
-  try {
-    const duck = await Duck.open({
-      threads,
-      memoryMiB: ENGINE_MIB_MAX,
-      temporaryFolder: join(folder, 'spill'),
-    });
+function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+  return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
+    const duck = await Duck.open({ ...limitsOf(ask), temporaryFolder });
     try {
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
-      const span = await makeViews(duck, ask, folder);
-      return await work(new Evidence(ask, duck, span, folder));
+      const gaps = await makeViews(duck, ask);
+      return await work(new Evidence(ask, duck, { ...(await spanOf(duck)), gaps, torn }));
     } finally {
       duck.close();
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
-async function makeViews(duck: Duck, ask: EvidenceAsk, folder: string): Promise<EvidenceSpan> {
-  const { place } = ask;
-  const { gaps, torn } =
-    place.kind === 'archive'
-      ? await makeArchiveViews(duck, place, ask)
-      : await makeJournalViews(duck, place.path, ask, folder);
-  // After the search for gaps: what other versions decided is not a gap.
+function limitsOf({ threads = availableParallelism() }: EvidenceAsk) {
+  return { threads, memoryMiB: ENGINE_MIB_MAX };
+}
+
+async function makeViews(duck: Duck, ask: ArchiveAsk): Promise<readonly ArchiveGap[]> {
+  const gaps = await makeArchiveViews(duck, ask.place, ask);
   if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
   await makeOrderViews(duck);
+  return gaps;
+}
+
+async function spanOf(duck: Duck): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
   const [row = {}] = await duck.rows(
     'SELECT count(*) AS n, min(decided_at) AS oldest, max(decided_at) AS newest FROM decisions',
   );
   const [from, to] = [numberOf(row['oldest']), numberOf(row['newest'])];
-  return { from, to, decisions: numberOf(row['n']) ?? 0, gaps, torn };
+  return { from, to, decisions: numberOf(row['n']) ?? 0 };
 }
 
 async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { DeviceBook } from '../../analysis/device-book.ts';
 import type { Duck } from '../../archive/duck.ts';
 import type { BatchCell, DuckBatch } from '../../archive/duck-batch.ts';
+import { JOURNAL_ORDER_SQL } from '../../archive/tables.ts';
 import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -99,7 +100,7 @@ export async function countSharedDevices(duck: Duck, windows: SharingWindows): P
   const appender = await duck.appender('shared_devices');
   const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
   for (const span of spans) {
-    const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", place, client_hash, seq`;
+    const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
     for await (const batch of duck.batches(sql)) appender.append(sharedIn(batch, devices, columns));
   }
   appender.close();
@@ -115,10 +116,10 @@ function shortName(device: string): string {
 }
 
 const DEVICE_EVENTS = `
-  SELECT epoch_ms(scored_at)::DOUBLE AS "at", 0 AS place, platform::input_platform AS platform, client_hash,
+  SELECT epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
     NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
   FROM scores WHERE fingerprint IS NOT NULL OR ip IS NOT NULL
-  UNION ALL BY NAME SELECT epoch_ms(decided_at)::DOUBLE AS "at", 1 AS place, platform::input_platform AS platform,
+  UNION ALL BY NAME SELECT epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, seq::DOUBLE AS seq FROM decisions`;
 
 /** The columns of `shared_devices` for the verdicts among some events. */

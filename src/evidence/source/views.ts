@@ -1,22 +1,56 @@
+import { Archive } from '../../archive/archive.ts';
+import type { ArchiveGap } from '../../archive/archive-log.ts';
 import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
-import { emptyTable } from '../../archive/tables.ts';
+import { emptyTable, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { FACTS } from '../../facts/catalogue.ts';
+import type { ArchivePlace } from './evidence.ts';
 
 /** Which decisions are looked at. */
-export interface ViewFilter {
+interface ViewFilter {
   /** Epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
   readonly platform: PlatformName | null;
 }
 
+/** The tables that figures are taken from. */
+const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
+
+/**
+ * Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. Gives what
+ * they leave out that was there once.
+ */
+export async function makeArchiveViews(
+  duck: Duck,
+  { folder, erased = [], leftOut = [] }: ArchivePlace,
+  filter: ViewFilter,
+): Promise<readonly ArchiveGap[]> {
+  const archive = new Archive(folder);
+  const state = archive.read();
+  const where = {
+    ...(filter.platform === null ? {} : { platform: filter.platform }),
+    ...(filter.from === null ? {} : { from: filter.from }),
+  };
+  const until = filter.to === null ? {} : { to: filter.to };
+  const decided = archive.segments(state, { table: 'decisions', ...where, ...until });
+  const reported = archive.segments(state, { table: 'outcomes', ...where });
+  await makeDecisionsView(duck, decided.length === 0 ? null : archive.source(decided, erased), filter);
+  await makeOutcomesView(duck, reported.length === 0 ? null : archive.source(reported, erased), filter);
+  const lost = leftOut
+    .filter(({ table, platform }) => EVIDENCE.has(table) && (filter.platform ?? platform) === platform)
+    .map(({ from, to, rows }) => ({ from, to, entries: rows }));
+  return [...state.gaps, ...lost].filter(
+    ({ from, to }) => (filter.to === null || from < filter.to) && (filter.from === null || to >= filter.from),
+  );
+}
+
 /** Facts that every view of decisions has, recorded or not: orders and payment scores are read from them. */
 const NEEDED_FACTS = ['amount', 'currency', 'method', 'paidCount', 'finalCount'] as const;
 
 /** Makes the view `decisions` over rows that have the columns of the archive's table. */
-export async function makeDecisionsView(
+async function makeDecisionsView(
   duck: Duck,
   source: string | null,
   { from, to, platform }: ViewFilter,
@@ -33,7 +67,7 @@ export async function makeDecisionsView(
 }
 
 /** Makes the view `outcomes`: without an end, because what became of an order is reported later. */
-export async function makeOutcomesView(
+async function makeOutcomesView(
   duck: Duck,
   source: string | null,
   { from, platform }: ViewFilter,

@@ -5,7 +5,7 @@ import { OrderOutcomeSchema } from '../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../decision/decision.ts';
 import { ScoreRequestSchema } from '../../decision/requests.ts';
 import { ruleVersion } from '../../rules/rule-set.ts';
-import { always, epochMs, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { always, count, epochMs, nullable, type Shape, shape, word } from '../../shapes.ts';
 
 const platform = tenant('The tenant');
 const clientIdKey = word("The caller's identifier of the payer");
@@ -57,6 +57,18 @@ export const OverrideEntrySchema = shape('A person decided about a client, or li
   override: nullable(OverrideSchema),
 });
 
+/**
+ * Where an entry stands in the journal. All entries of a client are in one partition, in the order of `ms` and then of
+ * `seq`; between partitions there is no order but that of the servers' clocks.
+ */
+export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
+  partition: count('The part of the journal that the entry stood in, from 0; always the same for a client'),
+  ms: count("The journal's own clock when it took the entry, epoch ms; 0 with SQLite"),
+  seq: count('Number of the entry, within journal_ms where that is not 0'),
+});
+
+export type EntryPlace = Shape<typeof EntryPlaceSchema>;
+
 export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
@@ -82,3 +94,10 @@ export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
 
 /** What the journal tells in its order. */
 export type JournalRecord = JournalEntry | ErasureEntry;
+
+export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
+
+/** Orders the entries of a client, the newest first. A store that was put back counts its places from there again. */
+export function newestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
+  return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
+}

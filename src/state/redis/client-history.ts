@@ -1,9 +1,11 @@
 import type { ClientKey } from '../../client/client-key.ts';
-import type { JournalEntry } from '../journal/entry.ts';
-import { journalKey, partitionOf } from '../keys.ts';
+import { parsePlace } from '../journal/cursor.ts';
+import type { JournalEntry, Placed } from '../journal/entry.ts';
+import { journalKey, partitionNumber, partitionOf } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { ClientJournal } from '../store.ts';
 import type { JournalParts } from './journal.ts';
+import type { StoredEntry } from './journal-entries.ts';
 import { RedisScript } from './script.ts';
 
 const historyScript = new RedisScript('client-history-1.lua');
@@ -26,15 +28,15 @@ export class RedisClientHistory {
   async of({ hash }: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
     const { commands, runOn, entries: whole } = this.#parts;
     const journal = journalKey(partitionOf(hash));
-    const found: JournalEntry[] = [];
+    const found: Placed<JournalEntry>[] = [];
     let from = '+';
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
       // One more than is wanted tells whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
       const { next, entries } = await searchSteps.run(async () => {
         const reply = await runOn(journal)(() => historyScript.run(commands, [journal], args));
-        const stretch = readStretch(reply);
-        return { next: stretch.next, entries: await whole.ofClient(hash, stretch.texts) };
+        const stretch = readStretch(hash, reply);
+        return { next: stretch.next, entries: await whole.ofClient(stretch.entries) };
       });
       found.push(...entries);
       if (found.length > limit) break;
@@ -47,10 +49,15 @@ export class RedisClientHistory {
 
 interface Stretch {
   readonly next: string;
-  readonly texts: readonly string[];
+  readonly entries: readonly StoredEntry[];
 }
 
-function readStretch(reply: unknown): Stretch {
-  const [next = '', ...texts] = Array.isArray(reply) ? reply.map(String) : [];
-  return { next, texts };
+function readStretch(clientHash: string, reply: unknown): Stretch {
+  const [next = '', ...told] = Array.isArray(reply) ? reply.map(String) : [];
+  const partition = partitionNumber(partitionOf(clientHash));
+  const entries = Array.from({ length: told.length / 2 }, (_, index) => {
+    const [id = '', text = ''] = told.slice(2 * index, 2 * index + 2);
+    return { clientHash, text, place: { partition, ...parsePlace(id) } };
+  });
+  return { next, entries };
 }

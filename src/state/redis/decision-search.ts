@@ -81,7 +81,7 @@ export class RedisDecisionSearch {
     const verdicts = rows.filter(
       ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
     );
-    const entries = await this.#parts.entries.of(verdicts);
+    const entries = await this.#parts.entries.of(search.partition, verdicts);
     for (const [index, { place }] of verdicts.entries()) {
       const entry = entries[index];
       if (entry?.kind !== 'verdict') continue;

@@ -1,5 +1,5 @@
 import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
-import type { ErasureEntry, JournalRecord } from '../journal/entry.ts';
+import type { ErasureEntry, JournalRecord, Placed } from '../journal/entry.ts';
 import { gapWith, type LostVerdict, parseErasure, widerGap } from '../journal/text.ts';
 import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
@@ -23,7 +23,7 @@ export interface JournalRow {
 /** A row with what it tells, or when it was made where that is gone. */
 interface ReadRow {
   readonly place: JournalPlace;
-  readonly entry: JournalRecord | LostVerdict;
+  readonly entry: Placed<JournalRecord> | LostVerdict;
 }
 
 /** One partition while the journal is read forwards. */
@@ -64,7 +64,7 @@ export class RedisJournal {
     const places = readCursor(after);
     const ahead = this.#takeAhead(after);
     const feeds = ahead ?? this.#feedsAfter(places);
-    const entries: JournalRecord[] = [];
+    const entries: Placed<JournalRecord>[] = [];
     const lost: LostVerdict[] = [];
     let batch = batchFor(limit);
     while (entries.length < limit) {
@@ -166,7 +166,7 @@ export class RedisJournal {
       this.#parts.commands.xRange(key, from, '+', { COUNT: batch }),
     );
     const rows = (reply ?? []).map(rowOf);
-    const entries = await this.#parts.entries.of(rows);
+    const entries = await this.#parts.entries.of(feed.partition, rows);
     for (const [index, { place }] of rows.entries()) {
       const entry = entries[index];
       if (entry !== undefined) feed.rows.push({ place, entry });

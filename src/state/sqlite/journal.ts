@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../journal/entry.ts';
+import type { JournalRecord, Placed } from '../journal/entry.ts';
 import { gapWith, type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
 import {
   type JournalGap,
@@ -48,15 +48,16 @@ export async function wholeEntries(
   sql: Statements,
   reader: RecordReader,
   rows: readonly Readonly<Record<string, unknown>>[],
-): Promise<readonly (JournalRecord | LostVerdict)[]> {
-  const entries: (JournalRecord | LostVerdict)[] = [];
-  for (const { client, entry } of rows) {
+): Promise<readonly (Placed<JournalRecord> | LostVerdict)[]> {
+  const entries: (Placed<JournalRecord> | LostVerdict)[] = [];
+  for (const { position, client, entry } of rows) {
     const parsed = parseJournalText(String(entry));
-    if (!('seq' in parsed)) entries.push(parsed);
+    const place = { partition: 0, ms: 0, seq: Number(position) };
+    if (!('seq' in parsed)) entries.push({ ...parsed, place });
     else {
       const row = sql.decision.get(String(client), parsed.seq);
       if (row === undefined) entries.push({ kind: 'lost', at: parsed.at });
-      else entries.push(verdictEntry(await reader.decision(storedRecord(row))));
+      else entries.push({ ...verdictEntry(await reader.decision(storedRecord(row))), place });
     }
   }
   return entries;

@@ -110,7 +110,9 @@ function journalStatements(sql: Prepare) {
       'SELECT (SELECT max(position) FROM journal) - (SELECT min(position) FROM journal) + 1 AS entries',
     ),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
-    history: sql('SELECT client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?'),
+    history: sql(
+      'SELECT position, client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?',
+    ),
     /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, client, entry',

@@ -7,6 +7,9 @@ import { rowOf } from '../../../../src/archive/rows.ts';
 import { nextMerge } from '../../../../src/archive/ship/compaction.ts';
 import { dayOf, RowDrafts } from '../../../../src/archive/ship/row-drafts.ts';
 import { SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
+import { clientKey } from '../../../../src/client/client-key.ts';
+import type { JournalEntry } from '../../../../src/state/journal/entry.ts';
+import { partitionNumber, partitionOf } from '../../../../src/state/keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
 
@@ -35,7 +38,13 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
     for (let done = 0; done < decisions; done += PORTION) {
       onProgress(`archive: ${done} of ${decisions} decisions are made`);
       const drafts = new RowDrafts(archive);
-      drafts.add(history.take(Math.min(PORTION, decisions - done)).map(rowOf));
+      const entries = history.take(Math.min(PORTION, decisions - done));
+      // As Redis does it: its own clock, and a number for those of the same millisecond.
+      drafts.add(
+        entries.map((entry) =>
+          rowOf({ ...entry, place: { partition: partitionHolding(entry), ms: entry.at, seq: 0 } }),
+        ),
+      );
       commit(archive, await writer.write(drafts));
       drafts.remove();
     }
@@ -69,6 +78,10 @@ export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archi
     }
   });
   return archive;
+}
+
+function partitionHolding({ platform, clientIdKey }: JournalEntry): number {
+  return partitionNumber(partitionOf(clientKey(platform, clientIdKey).hash));
 }
 
 export function decisionsIn(archive: Archive): number {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
+import { JournalFileError } from '../../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../../config.ts';
-import { JournalFileError } from '../../../evidence/journal-file.ts';
 import { type Evidence, type EvidenceAsk, withEvidence } from '../../../evidence/source/evidence.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';

@@ -8,7 +8,7 @@
   ARGV[3] how many entries to look at
   ARGV[4] how many entries to give
 
-  Returns where the next stretch begins, '' when nothing older is kept; then the text of each entry.
+  Returns where the next stretch begins, '' when nothing older is kept; then the id and the text of each entry.
   The entries of other clients are most of a journal, so they are left out here.
 ]]
 local looked_at = tonumber(ARGV[3])
@@ -26,8 +26,9 @@ local reply = { '' }
 for _, entry in ipairs(entries) do
   local id, fields = entry[1], entry[2]
   if value_of(fields, 'client') == ARGV[1] then
+    reply[#reply + 1] = id
     reply[#reply + 1] = value_of(fields, 'entry')
-    if #reply > limit then
+    if #reply > 2 * limit then
       reply[1] = '(' .. id
       return reply
     end

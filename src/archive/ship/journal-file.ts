@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { isJsonObject } from '../files/json-object.ts';
-import { VERDICTS } from '../rules/rule-set.ts';
-import type { JournalRecord } from '../state/journal/entry.ts';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { isPlatformName } from '../../client/client-key.ts';
+import { isJsonObject } from '../../files/json-object.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
+import type { JournalRecord } from '../../state/journal/entry.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends Error {
@@ -14,62 +15,49 @@ export class JournalFileError extends Error {
   }
 }
 
-export interface JournalFileEnd {
-  /** Complete lines that were given to the visitor. */
-  readonly lines: number;
-  /** The last line has no end: the exporter was stopped in it, or is still writing it. It was left out. */
+/** A complete line of the file, counted from 1. */
+export interface JournalLine {
+  readonly number: number;
+  readonly text: string;
+}
+
+export interface JournalFilePage {
+  readonly lines: readonly JournalLine[];
+  /** Of the last page: the last line has no end. The exporter was stopped in it, or is still writing it. */
   readonly torn: boolean;
 }
 
 const CHUNK_BYTES = 1 << 20;
 
 /** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
-export const LINE_BYTES_MAX = 16 << 20;
+const LINE_BYTES_MAX = 16 << 20;
 
 const NEWLINE = 10;
 
-/**
- * Reads an exported journal line by line, in constant memory; blank lines are passed over.
- * Synchronous, because nothing else waits and a callback a line costs less than a promise a line.
- */
-export function readJournalFile(
-  path: string,
-  visit: (text: string, line: number) => void,
-  onProgress: (bytesRead: number, bytes: number) => void = () => {},
-): JournalFileEnd {
+/** Reads an exported journal some lines at a time, in constant memory; blank lines are passed over. */
+export function* journalPages(path: string): Generator<JournalFilePage> {
   const file = openSync(path, 'r');
   try {
-    const bytes = fstatSync(file).size;
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
     let held = 0;
-    let bytesRead = 0;
-    let line = 0;
+    let before = 0;
     for (;;) {
-      if (held === buffer.length) buffer = grown(buffer, line + 1);
+      if (held === buffer.length) buffer = grown(buffer, before + 1);
       const got = readSync(file, buffer, held, buffer.length - held, null);
-      if (got === 0) return { lines: line, torn: held > 0 };
-      bytesRead += got;
+      if (got === 0) break;
       const end = buffer.lastIndexOf(NEWLINE, held + got - 1) + 1;
-      if (end > 0) line = visitLines(buffer.toString('utf8', 0, end), line, visit);
+      const texts = buffer.toString('utf8', 0, end).split('\n').slice(0, -1);
+      const first = before + 1;
+      const lines = texts.map((text, index) => ({ number: first + index, text }));
+      yield { lines: lines.filter(({ text }) => text !== ''), torn: false };
+      before += texts.length;
       buffer.copy(buffer, 0, end, held + got);
       held = held + got - end;
-      onProgress(bytesRead, bytes);
     }
+    yield { lines: [], torn: held > 0 };
   } finally {
     closeSync(file);
   }
-}
-
-/** Calls `visit` for each line of a text that ends with a line's end; gives the number of the last one. */
-function visitLines(text: string, before: number, visit: (text: string, line: number) => void): number {
-  let line = before;
-  for (let from = 0; from < text.length; ) {
-    const end = text.indexOf('\n', from);
-    line++;
-    if (end > from) visit(text.slice(from, end), line);
-    from = end + 1;
-  }
-  return line;
 }
 
 function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
@@ -84,7 +72,7 @@ function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
   return larger;
 }
 
-export const JOURNAL_KINDS = [
+const JOURNAL_KINDS = [
   'score',
   'verdict',
   'outcome',
@@ -112,8 +100,11 @@ function whatIsWrong(value: JournalRecord): string | null {
   const { kind, at, platform, clientIdKey } = entry;
   if (!JOURNAL_KINDS.some((known) => known === kind))
     return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
-  if (typeof at !== 'number') return '"at" must be a number, epoch ms';
-  if (typeof platform !== 'string') return '"platform" must be a text';
+  if (typeof at !== 'number' || Number.isNaN(new Date(at).getTime()))
+    return '"at" must be a number, epoch ms';
+  // It becomes the name of a folder.
+  if (typeof platform !== 'string' || !isPlatformName(platform))
+    return '"platform" must be the name of a platform';
   if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
   return whatItLacks(value, entry);
 }
@@ -140,7 +131,7 @@ function whatItLacks(value: JournalRecord, entry: Readonly<Record<string, unknow
 }
 
 function isDecision(value: unknown): boolean {
-  if (!isJsonObject(value) || !isJsonObject(value['facts']) || !isJsonObject(value['ladderAfter']))
-    return false;
+  if (!isJsonObject(value)) return false;
+  if (!['facts', 'ladderBefore', 'ladderAfter'].every((member) => isJsonObject(value[member]))) return false;
   return typeof value['orderRef'] === 'string' && VERDICTS.some((verdict) => verdict === value['verdict']);
 }

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
+import { clientKey, type PlatformName } from '../../../src/client/client-key.ts';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
+import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { rebuiltState } from '../../../src/service/rebuilt-state.ts';
+import { ScoringService } from '../../../src/service.ts';
+import { ArchivedStore } from '../../archive/archived-store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { newPlatform, T0 } from '../../state/clients.ts';
+import { endOfJournal, readAll } from '../../state/read-journal.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+const ORDERS = ['order-1', 'order-2', 'order-3', 'order-4', 'order-5'] as const;
+
+const anyInput = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('score') }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('verdict'), orderRef: fc.constantFrom(...ORDERS) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('outcome'),
+      orderRef: fc.constantFrom(...ORDERS),
+      outcome: fc.constantFrom('PAID', 'UNPAID'),
+      // A report may be news of the past, and leave what holds of its order as it was.
+      agoMs: fc.constantFrom(null, 0, 1, 500),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('binding'), isBound: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('override'), group: fc.constantFrom('BLOCKED', null) }),
+  },
+);
+
+/** Most things happen in the millisecond of the one before, as on a busy service. */
+const anyHappening = fc.record({
+  gapMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 31_000),
+  input: anyInput,
+});
+
+type Happening = typeof anyHappening extends fc.Arbitrary<infer T> ? T : never;
+
+/** What some payers do, and after how many of them the journal is shipped. */
+const anyHistory = fc.record({
+  payers: fc.array(fc.array(anyHappening, { minLength: 3, maxLength: 30 }), { minLength: 4, maxLength: 8 }),
+  shippedPayers: fc.nat({ max: 8 }),
+});
+
+describeOnStores('what happens within a millisecond', (store) => {
+  let place: ArchivedStore;
+  let nowMs = T0;
+  before(async () => {
+    place = await ArchivedStore.open(store());
+  });
+  after(() => place.duck.close());
+
+  async function live(platform: PlatformName, clientIdKey: string, happenings: readonly Happening[]) {
+    const service = new ScoringService({
+      store: store(),
+      ruleSource: fixedRules(currentRules()),
+      clock: () => nowMs,
+      pseudonym: (_kind: string, text: string) => text,
+      metrics: new Metrics(),
+    });
+    for (const { gapMs, input } of happenings) {
+      nowMs += gapMs;
+      await happen(service, platform, clientIdKey, input, nowMs);
+    }
+  }
+
+  /** What the version that decided says when it decides all of it again. */
+  function again(from: EvidencePlace, platform: PlatformName) {
+    const rules = currentRules();
+    const ask = { candidate: rules, against: null, mode: 'closed-loop', outcomes: 'all' } as const;
+    return withEvidence({ place: from, from: null, to: null, platform, threads: 1 }, async (evidence) => {
+      const { compared, reproduced } = await backtest(evidence, { ...ask, rulesOf: () => rules });
+      return { compared, reproduced };
+    });
+  }
+
+  it('is replayed in its order, from the journal and from the archive', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyHistory, async ({ payers, shippedPayers }) => {
+        const platform = newPlatform();
+        const start = await endOfJournal(store());
+        for (const [number, happenings] of payers.entries()) {
+          if (number === shippedPayers) await place.shipAll();
+          await live(platform, `payer-${number}`, happenings);
+        }
+        const { entries } = await readAll(store(), start, 1000);
+        const path = join(temporaryDirectory(), 'journal.ndjson');
+        writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+        await place.shipAll();
+        const verdicts = payers.flat().filter(({ input }) => input.kind === 'verdict').length;
+        const all = { compared: verdicts, reproduced: verdicts };
+        expect(await again({ kind: 'journal', path }, platform)).to.deep.equal(all);
+        const folder = place.archive.folder;
+        expect(await again({ kind: 'archive', folder }, platform)).to.deep.equal(all);
+      }),
+      { numRuns: 6 },
+    );
+  });
+
+  it('is told in its order, however much of it was shipped, and makes the state again', async () => {
+    const reader = new ArchiveReader(place.archive.folder, store());
+    const lookups = {
+      cold: new DecisionLookup(emptyStore(), reader),
+      mixed: new DecisionLookup(store(), reader),
+    };
+    function emptyStore() {
+      return new Proxy(store(), {
+        get: (target, name) =>
+          name === 'historyOfClient'
+            ? async () => ({ entries: [], complete: true })
+            : Reflect.get(target, name, target),
+      });
+    }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyHappening, { minLength: 3, maxLength: 30 }),
+        fc.nat({ max: 30 }),
+        async (happenings, shipped) => {
+          const [platform, start] = [newPlatform(), await endOfJournal(store())];
+          const client = clientKey(platform, randomUUID());
+          await live(platform, client.clientIdKey, happenings.slice(0, shipped));
+          // Nothing stays of what is shipped, so that the story is told by both.
+          const kept = { journalEntries: 0, decisionsHotMs: 0 };
+          const before = (await readAll(store(), start, 1000)).entries;
+          await place.shipAll(place.shipper({ kept }));
+          const end = await endOfJournal(store());
+          await live(platform, client.clientIdKey, happenings.slice(shipped));
+          const accepted = [...before, ...(await readAll(store(), end, 1000)).entries];
+          const { entries } = await lookups.mixed.history(client, 100);
+          expect(entries.map(({ place: _, ...entry }) => entry)).to.deep.equal(accepted.toReversed());
+          expect(rebuiltState(entries.toReversed())).to.deep.equal((await store().load(client)).state);
+          await place.shipAll(place.shipper({ kept }));
+          expect((await lookups.cold.history(client, 100)).entries).to.deep.equal(entries);
+        },
+      ),
+      { numRuns: 15 },
+    );
+    await reader.close();
+  });
+});
+
+async function happen(
+  service: ScoringService,
+  platform: PlatformName,
+  clientIdKey: string,
+  input: Happening['input'],
+  nowMs: number,
+): Promise<void> {
+  switch (input.kind) {
+    case 'score':
+      await service.score(platform, {
+        sellPointKey: 'shop-1',
+        clientIdKey,
+        amountRequested: '10.50',
+        selectedMethodKey: 'card',
+        fingerprint: `device of ${clientIdKey}`,
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
+      });
+      return;
+    case 'verdict': {
+      const { orderRef } = input;
+      const body = {
+        sellPointKey: 'shop-1',
+        clientIdKey,
+        method: 'card',
+        amountRequested: '10.50',
+        orderRef,
+      };
+      await service.verdict(platform, body, { requestId: 'request', idempotencyKey: null });
+      return;
+    }
+    case 'outcome': {
+      const { orderRef, outcome, agoMs } = input;
+      const occurredAt = agoMs === null ? null : nowMs - agoMs;
+      await service.outcome(platform, { clientIdKey, orderRef, outcome, cause: null, occurredAt });
+      return;
+    }
+    case 'binding': {
+      const binding = { requisiteRef: 'requisite-1', acceptorKeys: ['a'], method: null, expiresAt: null };
+      await service.setBinding(platform, clientIdKey, input.isBound ? binding : null);
+      return;
+    }
+    case 'override': {
+      const { group } = input;
+      const override = group === null ? null : { group, reason: 'chargebacks', by: 'Ada', expiresAt: null };
+      await service.setOverride(platform, clientIdKey, override);
+      return;
+    }
+    default:
+      input satisfies never;
+  }
+}
