@@ -105,6 +105,13 @@ export function pointerTo(name: string): string {
 /** What a shape describes, as nobody may change it. */
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
+/** Takes a literal that names every member of T, the optional ones too: to forget one is a compile error. */
+export function complete<T>() {
+  return <Given extends T>(given: Given & Forgotten<Exclude<keyof T, keyof Given>>): T => given;
+}
+
+type Forgotten<Name> = [Name] extends [never] ? unknown : { readonly forgotten: Name };
+
 type Immutable<T> = T extends string | number
   ? T
   : T extends readonly (infer Item)[]

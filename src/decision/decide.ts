@@ -17,6 +17,7 @@ import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { complete } from '../shapes.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
@@ -77,6 +78,8 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   return { answer, signals: assessment.signals, nextState };
 }
 
+const recorded = complete<Decision>();
+
 /**
  * Decides whether a requisite may be issued now, and moves the client along the ladder.
  * Pure: the same rule set, state, sightings, request and time always give the same result.
@@ -85,7 +88,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
   const { client, state } = standing;
   const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
   const heldOut = [...assessment.heldOut, ...concluded.heldOut];
-  const decision: Decision = {
+  const decision = recorded({
     decisionId: decisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
     at,
@@ -107,7 +110,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     ...(heldOut.length === 0 ? {} : { holdout: heldOut }),
     ladderBefore,
     ladderAfter: concluded.ladderAfter,
-  };
+  });
   return { decision, nextState };
 }
 
