@@ -1,74 +1,62 @@
 import { expect } from 'chai';
 import { diffRuleSets } from '../../../src/analysis/diff/differences.ts';
 import { diffExamples, diffExamplesWithin } from '../../../src/analysis/diff/examples.ts';
-import { type Edit, Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { edited, edits, SOUND_FILES, swap } from '../../rule-fixtures/sound-rules.ts';
+
+/** A replacement in one file of the released rule set. */
+type Change = readonly [file: string, from: string, to: string];
 
 const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }';
 
 describe('the difference between two rule sets', () => {
-  let place: Workplace;
-  before(() => {
-    place = new Workplace();
-  });
-  after(() => place.end());
-
-  let number = 100;
-  function compare(...edits: readonly Edit[]) {
-    const version = `p2.v${number++}`;
-    place.draft(version, ...edits);
-    return { before: place.rules('p2.v10'), after: place.rules(version) };
+  function compare(...changes: readonly Change[]) {
+    const byFile = Map.groupBy(changes, ([file]) => file);
+    const steps = [...byFile].map(
+      ([file, some]) => [file, edits(...some.map(([, from, to]) => swap(from, to)))] as const,
+    );
+    return { before: edited({}), after: edited(Object.fromEntries(steps)) };
   }
 
-  function texts(...edits: readonly Edit[]): readonly string[] {
+  function texts(...edits: readonly Change[]): readonly string[] {
     const { before, after } = compare(...edits);
     return diffRuleSets(before, after).map(({ part, text }) => `${part} | ${text}`);
   }
 
-  const expected: readonly (readonly [string, readonly Edit[], readonly string[]])[] = [
+  const expected: readonly (readonly [string, readonly Change[], readonly string[]])[] = [
     ['nothing for a copy', [], []],
     [
       'nothing for comments, descriptions and the order of members and conditions',
       [
-        { file: 'verdicts.yaml', from: 'rules:\n', to: '# a comment\nrules:\n' },
-        { file: 'verdicts.yaml', from: 'A request before waitSeconds elapsed', to: 'Whoever cannot wait' },
-        {
-          file: 'bot-signals.yaml',
-          from: '- { fact: scoredBefore, operator: equal, value: true }\n        - { fact: userAgentPresent, operator: equal, value: false }',
-          to: '- { operator: equal, fact: userAgentPresent, value: false }\n        - { fact: scoredBefore, operator: equal, value: true }',
-        },
-        { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[30s, 300s, 30m]' },
+        ['verdicts.yaml', 'rules:\n', '# a comment\nrules:\n'],
+        ['verdicts.yaml', 'A request before waitSeconds elapsed', 'Whoever cannot wait'],
+        [
+          'bot-signals.yaml',
+          '- { fact: scoredBefore, operator: equal, value: true }\n        - { fact: userAgentPresent, operator: equal, value: false }',
+          '- { operator: equal, fact: userAgentPresent, value: false }\n        - { fact: scoredBefore, operator: equal, value: true }',
+        ],
+        ['ladder.yaml', '[30s, 5m, 30m]', '[30s, 300s, 30m]'],
       ],
       [],
     ],
     [
       'a changed constant',
-      [{ file: 'verdicts.yaml', from: TOO_EARLY, to: TOO_EARLY.replace('value: 0', 'value: 2') }],
+      [['verdicts.yaml', TOO_EARLY, TOO_EARLY.replace('value: 0', 'value: 2')]],
       ['verdicts | asked-too-early: waitRemainingSeconds > 0 -> > 2'],
     ],
     [
       'a changed window',
-      [
-        {
-          file: 'bot-signals.yaml',
-          from: 'clientsOnIp, params: { window: 1h }',
-          to: 'clientsOnIp, params: { window: 2h }',
-        },
-      ],
+      [['bot-signals.yaml', 'clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 2h }']],
       ['bot-signals | crowded-ip: clientsOnIp(1h) >= 4 -> clientsOnIp(2h) >= 4'],
     ],
     [
       'a condition added and one removed',
       [
-        {
-          file: 'verdicts.yaml',
-          from: TOO_EARLY,
-          to: `${TOO_EARLY}\n        - { fact: amount, operator: greaterThan, value: 5 }`,
-        },
-        {
-          file: 'bot-signals.yaml',
-          from: '        - { fact: userAgentPresent, operator: equal, value: false }\n',
-          to: '',
-        },
+        [
+          'verdicts.yaml',
+          TOO_EARLY,
+          `${TOO_EARLY}\n        - { fact: amount, operator: greaterThan, value: 5 }`,
+        ],
+        ['bot-signals.yaml', '        - { fact: userAgentPresent, operator: equal, value: false }\n', ''],
       ],
       [
         'bot-signals | missing-user-agent: condition removed: userAgentPresent = false',
@@ -78,11 +66,11 @@ describe('the difference between two rule sets', () => {
     [
       '"any" in the place of "all"',
       [
-        {
-          file: 'groups.yaml',
-          from: 'priority: 60\n    conditions:\n      all:',
-          to: 'priority: 60\n    conditions:\n      any:',
-        },
+        [
+          'groups.yaml',
+          'priority: 60\n    conditions:\n      all:',
+          'priority: 60\n    conditions:\n      any:',
+        ],
       ],
       [
         'groups | stable-history: paidCount >= 3 and paymentScore >= 0.8 and unpaidChain <= 1 -> paidCount >= 3 or paymentScore >= 0.8 or unpaidChain <= 1',
@@ -91,10 +79,14 @@ describe('the difference between two rule sets', () => {
     [
       'event params, threshold and weights',
       [
-        { file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 5' },
-        { file: 'bot-signals.yaml', from: 'weight: 4', to: 'weight: 5' },
-        { file: 'verdicts.yaml', from: 'The client is blocked.', to: 'Blocked.' },
-        { file: 'groups.yaml', from: 'otherwise: NEW', to: 'otherwise: PAYING' },
+        ['bot-signals.yaml', 'threshold: 4', 'threshold: 5'],
+        [
+          'bot-signals.yaml',
+          'honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: { weight: 4',
+          'honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: { weight: 5',
+        ],
+        ['verdicts.yaml', 'The client is blocked.', 'Blocked.'],
+        ['groups.yaml', 'otherwise: NEW', 'otherwise: PAYING'],
       ],
       [
         'groups | otherwise: NEW -> PAYING',
@@ -106,8 +98,8 @@ describe('the difference between two rule sets', () => {
     [
       'a new priority, and whether it changes the order',
       [
-        { file: 'verdicts.yaml', from: 'priority: 80', to: 'priority: 65' },
-        { file: 'groups.yaml', from: 'priority: 100', to: 'priority: 101' },
+        ['verdicts.yaml', 'priority: 80', 'priority: 65'],
+        ['groups.yaml', 'priority: 100', 'priority: 101'],
       ],
       [
         'groups | blocked-by-decision: priority 100 -> 101 (the order of the rules stays as it was)',
@@ -116,16 +108,16 @@ describe('the difference between two rule sets', () => {
     ],
     [
       'a renamed rule',
-      [{ file: 'verdicts.yaml', from: 'name: asked-too-early', to: 'name: impatient' }],
+      [['verdicts.yaml', 'name: asked-too-early', 'name: impatient']],
       ['verdicts | asked-too-early is now named impatient'],
     ],
     [
       'settings, platforms, ladder and limits, and what a platform inherits only once',
       [
-        { file: 'ruleset.yaml', from: 'prior: 0.5, weight: 0.4', to: 'prior: 0.5, weight: 3' },
-        { file: 'ruleset.yaml', from: '[10s, 1m, 10m]', to: '[10s, 2m, 10m]' },
-        { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[30s, 10m, 30m, 1h]' },
-        { file: 'limits.yaml', from: 'EUR: "500.00"', to: 'EUR: "600.00"' },
+        ['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3'],
+        ['ruleset.yaml', '[10s, 1m, 10m]', '[10s, 2m, 10m]'],
+        ['ladder.yaml', '[30s, 5m, 30m]', '[30s, 10m, 30m, 1h]'],
+        ['limits.yaml', 'EUR: "500.00"', 'EUR: "600.00"'],
       ],
       [
         'settings | smoothing weight: 0.4 -> 3',
@@ -143,18 +135,18 @@ describe('the difference between two rule sets', () => {
   }
 
   it('tells a change of a named condition once, not rule by rule', () => {
-    const shared = (limit: number): readonly Edit[] => [
-      {
-        file: 'verdicts.yaml',
-        from: 'rules:\n',
-        to: `conditions:\n  large: { all: [{ fact: amount, operator: greaterThan, value: ${limit} }] }\nrules:\n`,
-      },
-      { file: 'verdicts.yaml', from: TOO_EARLY, to: `${TOO_EARLY}\n        - { condition: large }` },
-      {
-        file: 'verdicts.yaml',
-        from: '- { fact: attemptOpen, operator: equal, value: true }',
-        to: '- { fact: attemptOpen, operator: equal, value: true }\n        - { condition: large }',
-      },
+    const shared = (limit: number): readonly Change[] => [
+      [
+        'verdicts.yaml',
+        'rules:\n',
+        `conditions:\n  large: { all: [{ fact: amount, operator: greaterThan, value: ${limit} }] }\nrules:\n`,
+      ],
+      ['verdicts.yaml', TOO_EARLY, `${TOO_EARLY}\n        - { condition: large }`],
+      [
+        'verdicts.yaml',
+        '- { fact: attemptOpen, operator: equal, value: true }',
+        '- { fact: attemptOpen, operator: equal, value: true }\n        - { condition: large }',
+      ],
     ];
     const before = compare(...shared(5)).after;
     const after = compare(...shared(7)).after;
@@ -165,9 +157,9 @@ describe('the difference between two rule sets', () => {
 
   it('tells a rule that was added and one that was removed in words', () => {
     const rule = /\n {2}- name: wait-served[\s\S]*?was served\." \}\n/.exec(
-      place.text('p2.v10', 'verdicts.yaml'),
+      SOUND_FILES.get('verdicts.yaml') ?? '',
     )?.[0];
-    const { before, after } = compare({ file: 'verdicts.yaml', from: rule ?? '?', to: '' });
+    const { before, after } = compare(['verdicts.yaml', rule ?? '?', '']);
     const words =
       'priority 50; when waitServed = true; verdict GET_NEW; reason "The wait of cooldown level {ladderLevel} was served."';
     expect(diffRuleSets(before, after).map(({ text }) => text)).to.deep.equal([
@@ -179,11 +171,11 @@ describe('the difference between two rule sets', () => {
   });
 
   it('finds the fact values on the boundary that was moved', () => {
-    const { before, after } = compare({
-      file: 'verdicts.yaml',
-      from: TOO_EARLY,
-      to: TOO_EARLY.replace('value: 0', 'value: 2'),
-    });
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
     const [example] = diffExamples(before, after).examples;
     expect(example?.facts['waitRemainingSeconds']).to.be.oneOf([1, 2]);
     expect([example?.before.text, example?.after.text]).to.deep.equal([
@@ -194,16 +186,16 @@ describe('the difference between two rule sets', () => {
 
   it('shows examples whose counts add up', () => {
     const { before, after } = compare(
-      {
-        file: 'groups.yaml',
-        from: 'paymentScore, operator: greaterThanInclusive, value: 0.8',
-        to: 'paymentScore, operator: greaterThanInclusive, value: 0.85',
-      },
-      {
-        file: 'groups.yaml',
-        from: 'unpaidChain, operator: greaterThanInclusive, value: 4',
-        to: 'unpaidChain, operator: greaterThanInclusive, value: 5',
-      },
+      [
+        'groups.yaml',
+        'paymentScore, operator: greaterThanInclusive, value: 0.8',
+        'paymentScore, operator: greaterThanInclusive, value: 0.85',
+      ],
+      [
+        'groups.yaml',
+        'unpaidChain, operator: greaterThanInclusive, value: 4',
+        'unpaidChain, operator: greaterThanInclusive, value: 5',
+      ],
     );
     const { examples } = diffExamples(before, after);
     const groups = examples.map((example) => `${example.before.clientGroup} -> ${example.after.clientGroup}`);
@@ -214,11 +206,11 @@ describe('the difference between two rule sets', () => {
   });
 
   it('finds the same examples beside other work, which goes on meanwhile', async () => {
-    const { before, after } = compare({
-      file: 'verdicts.yaml',
-      from: TOO_EARLY,
-      to: TOO_EARLY.replace('value: 0', 'value: 2'),
-    });
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
     let turns = 0;
     const turn = setInterval(() => turns++, 0);
     const found = await diffExamplesWithin(before, after, 60_000);
@@ -229,41 +221,33 @@ describe('the difference between two rule sets', () => {
   });
 
   it('stops the search when its time is up, and says so', async () => {
-    const { before, after } = compare({
-      file: 'verdicts.yaml',
-      from: TOO_EARLY,
-      to: TOO_EARLY.replace('value: 0', 'value: 2'),
-    });
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
     expect(await diffExamplesWithin(before, after, 0)).to.deep.equal({ examples: [], searched: false });
   });
 
   it('finds the same examples every time', () => {
-    const { before, after } = compare({ file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 3' });
+    const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
     expect(diffExamples(before, after)).to.deep.equal(diffExamples(before, after));
   });
 
   it('finds no example where only the layout differs', () => {
-    const { before, after } = compare({
-      file: 'verdicts.yaml',
-      from: 'rules:\n',
-      to: '# a comment\nrules:\n',
-    });
+    const { before, after } = compare(['verdicts.yaml', 'rules:\n', '# a comment\nrules:\n']);
     expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });
 
   it('proves that a change which no payer notices has no example', () => {
-    const { before, after } = compare({ file: 'verdicts.yaml', from: 'priority: 80', to: 'priority: 65' });
+    const { before, after } = compare(['verdicts.yaml', 'priority: 80', 'priority: 65']);
     expect(diffRuleSets(before, after)).to.have.lengthOf(1);
     // Who waits has no open attempt, so which of the two rules is asked first makes no difference.
     expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });
 
   it('lets each version compute what it computes otherwise, such as the payment score', () => {
-    const { before, after } = compare({
-      file: 'ruleset.yaml',
-      from: 'prior: 0.5, weight: 0.4',
-      to: 'prior: 0.5, weight: 3',
-    });
+    const { before, after } = compare(['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3']);
     const { examples } = diffExamples(before, after);
     expect(
       examples.map((example) => [example.facts, example.before.text, example.after.text]),
@@ -275,7 +259,7 @@ describe('the difference between two rule sets', () => {
   });
 
   it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {
-    const { before, after } = compare({ file: 'bot-signals.yaml', from: 'threshold: 4', to: 'threshold: 3' });
+    const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
     const { examples, searched } = diffExamples(before, after);
     expect(searched).to.equal(true);
     for (const example of examples) {
