@@ -48,6 +48,12 @@ export const percent = (description: string) => Type.Number({ minimum: 0, maximu
 /** The one value that a member has, which tells shapes apart. */
 export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
+/** The forms of an instant. As milliseconds, what somebody counted in seconds is refused, so that none lie in between. */
+export const INSTANT = [
+  { type: 'string', format: 'date-time' },
+  { type: 'integer', minimum: 100_000_000_000, maximum: 8_640_000_000_000_000 },
+] as const;
+
 export const instant = Type.Unsafe<string | number>({
   instant: true,
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds)',

@@ -6,12 +6,12 @@ const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');
 const amountRequested = Type.String({
   pattern: DECIMAL_PATTERN,
-  lengths: { maxLength: DECIMAL_CHARACTERS_MAX },
+  told: { maxLength: DECIMAL_CHARACTERS_MAX },
   description: 'Amount as a JSON string with a decimal number, like "250.00"',
 });
 const toPayCurrency = Type.String({
   pattern: REQUESTED_CURRENCY_PATTERN,
-  lengths: { minLength: 3, maxLength: 4 },
+  told: { minLength: 3, maxLength: 4 },
   description: "ISO 4217 code; the platform's currency when absent",
 });
 

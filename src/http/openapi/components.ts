@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { nameOf, pointerTo } from '../../shapes.ts';
+import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
 
 /** A shape with a name, as a document points at it. */
 export interface Pointer {
@@ -37,19 +37,19 @@ export class Components {
 
   /**
    * Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time or a count of
-   * milliseconds, and `lengths` tells what a pattern says already, so that a fault is one fault to the validator.
+   * milliseconds, and `told` holds what something else checks, so that a fault is one fault to the validator.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
-    const { instant, wellFormed, lengths, ...rest } = {
+    const { instant, wellFormed, told, ...rest } = {
       instant: false,
       wellFormed: false,
-      lengths: {},
+      told: {},
       ...schema,
     };
     const members = Object.fromEntries(
       Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
     );
-    return instant ? { ...members, ...lengths, oneOf: INSTANT } : { ...members, ...lengths };
+    return instant ? { ...members, ...told, oneOf: INSTANT } : { ...members, ...told };
   }
 
   #value(value: unknown): unknown {
@@ -57,8 +57,3 @@ export class Components {
     return typeof value === 'object' && value !== null ? this.published(value) : value;
   }
 }
-
-const INSTANT = [
-  { type: 'string', format: 'date-time' },
-  { type: 'integer', minimum: 0 },
-];

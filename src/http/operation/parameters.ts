@@ -1,6 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 import { toEpochMs } from '../../client/instant.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
+import { INSTANT } from '../../shapes.ts';
 import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 
@@ -44,25 +45,25 @@ export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSp
 }
 
 /** A part of the path, whatever it is. */
-export function pathText(name: string, description: string): Parameter<string> {
+export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
   return {
     name,
     in: 'path',
     required: true,
     description,
-    schema: { type: 'string' },
+    schema: { type: 'string', ...told },
     read: ({ params }) => params[name] ?? '',
   };
 }
 
-/** A text of 1 to 256 characters; null when it is absent. */
-export function queryText(name: string, description: string): Parameter<string | null> {
+/** A text of 1 to 256 characters; null when it is absent. What its reader checks besides is `told` to others. */
+export function queryText(name: string, description: string, told: object = {}): Parameter<string | null> {
   return {
     name,
     in: 'query',
     required: false,
     description,
-    schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
+    schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told },
     read: (ctx) => textOf(ctx, name),
   };
 }
@@ -96,7 +97,7 @@ export function queryInstant(name: string, description: string): Parameter<numbe
     in: 'query',
     required: false,
     description: `${description}; RFC 3339, or milliseconds since 1970`,
-    schema: { type: 'string' },
+    schema: { oneOf: INSTANT },
     read: (ctx) => {
       const text = textOf(ctx, name);
       if (text === null) return null;

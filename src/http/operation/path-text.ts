@@ -8,6 +8,11 @@ export function isDecodable(text: string): boolean {
   }
 }
 
+/** `isSafeInPath` for the readers of the API document, and `reserved` texts that lead elsewhere. */
+export function safeInPath(...reserved: readonly string[]) {
+  return { pattern: '^[^/\\\\%?#]+$', not: { enum: ['.', '..', ...reserved] } };
+}
+
 /**
  * Whether no client library and no proxy can make another text of it in a path. URL parsers take `.` and `..` for
  * steps in the path also when they are encoded; proxies that decode a path take the other characters for its

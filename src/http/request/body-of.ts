@@ -25,8 +25,8 @@ function bodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed(),
   });
-  // Told to readers of the document; the pattern checks it.
-  made.addKeyword({ keyword: 'lengths' });
+  // Told to readers of the document; something else checks it.
+  made.addKeyword({ keyword: 'told' });
   made.addKeyword({
     keyword: 'instant',
     schemaType: 'boolean',

@@ -1,189 +1,24 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
-import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
-import { type Application, startApplication } from '../../../src/application.ts';
-import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
-import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerDocument } from '../../../src/http/caller/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
-import { createLog } from '../../../src/log.ts';
-import { Fleet } from '../../../src/rollout/fleet.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
-import { startQuietNode } from '../../rollout/quiet-node.ts';
-import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { StoreUnavailable } from '../../../src/state/store.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
-import { MovableClock } from '../../service/movable-clock.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
-import {
-  NO_RATE_LIMIT,
-  type RunningService,
-  SIGNAL_SECRET,
-  startService,
-} from '../../service/running-service.ts';
-import { temporarySqlite } from '../../stores/temporary-store.ts';
-import { DescribedApi, type LiveAnswer, type Promised } from './described-api.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { DescribedApi, type Promised } from './described-api.ts';
+import { ARCHIVE, type Ask, get, Live, post, put } from './live-api.ts';
 
 const callers = new DescribedApi(callerDocument(''));
 const platform = new DescribedApi(platformDocument());
 
 const TOO_LARGE = 'x'.repeat(40_000);
 const TOO_LARGE_FOR_DRAFT = 'x'.repeat(DRAFT_BYTES_MAX + 1);
-/** Paths that only a key of the installation may ask. */
-const OPERATES = /\/rules\/(roll(out|back)(\?|$)|drafts\/p|versions\/[^/]+\/release)/;
-
-const JSON_TYPE = { 'Content-Type': 'application/json' };
-
-/** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
-function troubled<T extends object>(
-  part: T,
-  trouble: () => Error | null,
-  keysTrouble: () => Error | null,
-): T {
-  return new Proxy(part, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if ((name === 'registers' || name === 'listLog') && typeof value === 'object' && value !== null)
-        return troubled(value, trouble, keysTrouble);
-      if (name === 'documents' && typeof value === 'object' && value !== null)
-        return troubled(value, keysTrouble, keysTrouble);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]) => {
-        const error = name === 'close' ? null : trouble();
-        // A store tells in its health what is wrong with it; it throws nothing there.
-        if (error !== null && name === 'check')
-          return [{ server: 'the store', failure: error.message, warnings: [] }];
-        return error === null ? Reflect.apply(value, target, args) : Promise.reject(error);
-      };
-    },
-  });
-}
-
-/** The whole service with a rollout, and a store that can be put into trouble. */
-class Live {
-  readonly application: Application;
-  readonly #keys: { readonly all: string; readonly none: string; readonly operator: string };
-  readonly #end: () => Promise<void>;
-  static trouble: Error | null = null;
-  static keysTrouble: Error | null = null;
-
-  private constructor(
-    application: Application,
-    keys: { all: string; none: string; operator: string },
-    end: () => Promise<void>,
-  ) {
-    this.application = application;
-    this.#keys = keys;
-    this.#end = end;
-  }
-
-  static async start(): Promise<Live> {
-    const opened = temporarySqlite();
-    const store: Store = troubled(
-      opened.store,
-      () => Live.trouble,
-      () => Live.keysTrouble,
-    );
-    const rulesDir = rulesDirectory();
-    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
-    addVersion(rulesDir, 'p2.v12', [{ file: 'ladder.yaml', from: 'levels:', to: 'levles:' }], {
-      draft: true,
-    });
-    const clock = new MovableClock().now;
-    const fleet = new Fleet(store);
-    const node = await startQuietNode(fleet, rulesDir, clock);
-    const application = await startApplication({
-      store,
-      clock,
-      ruleSource: node,
-      rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
-      evidence: new EvidenceDesk({
-        archiveDir: ARCHIVE,
-        rulesDir,
-        signalSecret: SIGNAL_SECRET,
-        store,
-        clock,
-        onTrouble: () => {},
-      }),
-      rulesDir,
-      signalSecret: SIGNAL_SECRET,
-      rateLimit: NO_RATE_LIMIT,
-      basePath: '',
-      caller: { host: '127.0.0.1', port: 0 },
-      platform: { host: '127.0.0.1', port: 0 },
-      log: createLog('silent'),
-    });
-    const issue = async (platform: PlatformName, operations: readonly (typeof OPERATIONS)[number][]) =>
-      (await application.keys.issue(platform, operations, null)).key;
-    const keys = {
-      all: await issue(platformName('shop'), OPERATIONS),
-      none: await issue(platformName('shop'), []),
-      operator: await issue(INSTALLATION, OPERATIONS),
-    };
-    return new Live(application, keys, async () => {
-      await application.drain();
-      await node.stop();
-      await opened.remove();
-    });
-  }
-
-  stop(): Promise<void> {
-    return this.#end();
-  }
-
-  /** One request with the key of all operations, unless the headers bring another. */
-  async ask({ method, path, body, headers = {} }: Ask): Promise<LiveAnswer> {
-    const base = path.startsWith('/v1/client') ? this.application.callerUrl : this.application.platformUrl;
-    const key = headers['X-KA-Access-Key'] ?? this.#keys[OPERATES.test(path) ? 'operator' : 'all'];
-    const answer = await fetch(base + path, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : JSON_TYPE),
-        ...headers,
-        'X-KA-Access-Key': key === 'ungranted' ? this.#keys.none : key,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
-  }
-
-  /** A key that no node has read yet, so that the store must be asked about it. */
-  async newKey(path: string): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
-    return (await this.application.keys.issue(platform, OPERATIONS, null)).key;
-  }
-
-  /** A verdict's decision, to be asked about. */
-  async decisionId(clientIdKey: string): Promise<string> {
-    const answer = await this.ask(post('/v1/client/verdict', verdictBody({ clientIdKey })));
-    return answer.headers.get('X-Decision-Id') ?? '';
-  }
-}
-
-interface Ask {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object | string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-function post(path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Ask {
-  return { method: 'POST', path, body, headers };
-}
-
-function put(path: string, body: object | string, headers: Readonly<Record<string, string>> = {}): Ask {
-  return { method: 'PUT', path, body, headers };
-}
-
-function get(path: string): Ask {
-  return { method: 'GET', path };
-}
 
 interface Case {
   readonly operationId: string;
@@ -316,7 +151,6 @@ function removal(path: string): Ask {
   return { method: 'DELETE', path };
 }
 
-const ARCHIVE = join(temporaryDirectory(), 'archive');
 const EVIDENCE = '/v1/platform/evidence';
 const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
 const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });

@@ -1,7 +1,7 @@
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
 import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
-import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
+import { inQuery, isDecodable, isSafeInPath, safeInPath } from '../../operation/path-text.ts';
 import type { Grant } from '../../request/authenticate.ts';
 import { badRequest, type HttpProblem, refusal } from '../../request/problems.ts';
 
@@ -30,7 +30,12 @@ const IN_PATH: Parameter<string> = {
   in: 'path',
   required: true,
   description: 'As the caller chose it, percent-encoded; ids that a path cannot carry go into a query',
-  schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: KEY_CHARACTERS_MAX,
+    ...safeInPath(...BELOW.map((below) => below.slice(1))),
+  },
   read: ({ path, params }) => {
     requireDecodable(path, BAD_CLIENT_PATH, 'path');
     const clientIdKey = params['clientIdKey'] ?? '';

@@ -7,8 +7,8 @@ import { list, named, nullable, shape, text, word } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
-import { BAD_PARAMETER, queryText } from '../../operation/parameters.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from '../rules/rule-version.ts';
+import { BAD_PARAMETER } from '../../operation/parameters.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '../rules/rule-version.ts';
 import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
 
 export interface DecisionWhatIfParts {
@@ -27,7 +27,7 @@ export const DecisionWhatIfSchema = named(
   }),
 );
 
-const VERSION = queryText('version', 'The rule set to ask, like p2.v11');
+const VERSION = versionInQuery('version', 'The rule set to ask, like p2.v11');
 
 /** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
 export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
@@ -49,7 +49,7 @@ export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
   }),
   refusals: [BAD_PARAMETER, ...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
-    const rules = soundVersion(VERSION.read(asked.ctx) ?? undefined, 'version', loadedRules);
+    const rules = soundVersion(VERSION.read(asked.ctx), 'version', loadedRules);
     return whatIfThen(rules, await namedDecision(asked, records));
   },
 });

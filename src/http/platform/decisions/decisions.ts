@@ -1,11 +1,17 @@
 import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
-import { type ClientKey, clientKey, type PlatformName, parseDecisionId } from '../../../client/client-key.ts';
+import {
+  type ClientKey,
+  clientKey,
+  DECISION_ID_PATTERN,
+  type PlatformName,
+  parseDecisionId,
+} from '../../../client/client-key.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
 import { DecisionSchema } from '../../../decision/decision.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../../decision/newest-first.ts';
-import { isRuleVersion, RULE_VERSION_FORM, VERDICTS } from '../../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import {
@@ -77,7 +83,9 @@ const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
 const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
 const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
 const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
-const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10');
+const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10', {
+  pattern: RULE_VERSION_PATTERN,
+});
 const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
 const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
 const OUTCOME = queryChoice(
@@ -97,6 +105,7 @@ const TO = queryInstant('to', 'Only decisions before this time');
 const AFTER = queryText(
   'after',
   'Only what is listed after this decision: the `lookedAt.next` of the answer before. Decisions of one millisecond are told apart, those of `to` are not',
+  { pattern: DECISION_ID_PATTERN },
 );
 const LIMIT = queryLimit(DECISIONS_LISTED);
 

@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest-report.ts';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
-import { choice, text } from '../../../shapes.ts';
+import { choice } from '../../../shapes.ts';
 import { draftBody } from '../rules/drafts/draft-body.ts';
+import { versionText } from '../rules/rule-version.ts';
 import { TRIED_MEMBERS } from './brought-draft.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const BacktestBodySchema = Type.Object({
   ...TRIED_MEMBERS,
-  against: Type.Optional(text(32, 'Compare with this version instead of with what was recorded')),
+  against: Type.Optional(versionText('Compare with this version instead of with what was recorded')),
   mode: Type.Optional(choice(BACKTEST_MODES, 'Absent: recorded')),
   outcomes: Type.Optional(
     choice(OUTCOME_ASSUMPTIONS, 'In closed-loop, which recorded outcomes happen; absent: granted'),

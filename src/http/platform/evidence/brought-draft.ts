@@ -3,13 +3,12 @@ import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
-import { text } from '../../../shapes.ts';
 import { DRAFT_FILES, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
-import { withinLimits } from '../rules/rule-version.ts';
+import { versionText, withinLimits } from '../rules/rule-version.ts';
 
 /** The members of a body that asks about a version as it lies on this node, or about a draft that lies nowhere. */
 export const TRIED_MEMBERS = {
-  version: text(32, 'A rule set, draft or released, like p2.v11'),
+  version: versionText('A rule set, draft or released, like p2.v11'),
   files: Type.Optional({
     ...DRAFT_FILES,
     description:

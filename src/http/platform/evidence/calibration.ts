@@ -1,9 +1,12 @@
 import { Type } from 'typebox';
-import { text } from '../../../shapes.ts';
 import { jsonBody } from '../../operation/request-body.ts';
+import { versionText } from '../rules/rule-version.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
-const CalibrationBodySchema = Type.Object({ version: text(32, 'A rule set, like p2.v11'), ...SPAN_MEMBERS });
+const CalibrationBodySchema = Type.Object({
+  version: versionText('A rule set, like p2.v11'),
+  ...SPAN_MEMBERS,
+});
 
 export const askCalibration = evidenceQuestion({
   kind: 'calibration',

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { text } from '../../../shapes.ts';
 import { jsonBody } from '../../operation/request-body.ts';
+import { versionText } from '../rules/rule-version.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const DriftBodySchema = Type.Object({
-  version: Type.Optional(text(32, 'Only decisions of this rule set; absent: of all')),
+  version: Type.Optional(versionText('Only decisions of this rule set; absent: of all')),
   ...SPAN_MEMBERS,
 });
 

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { SLICE_NAMES } from '../../../evidence/report/rule-report.ts';
-import { choice, text } from '../../../shapes.ts';
+import { choice } from '../../../shapes.ts';
 import { jsonBody } from '../../operation/request-body.ts';
+import { versionText } from '../rules/rule-version.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const RuleReportBodySchema = Type.Object({
-  version: text(32, 'A rule set, like p2.v11'),
+  version: versionText('A rule set, like p2.v11'),
   ...SPAN_MEMBERS,
   by: Type.Optional(choice(SLICE_NAMES, 'Besides all decisions, each rule by')),
 });

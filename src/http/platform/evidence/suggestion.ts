@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { text } from '../../../shapes.ts';
 import { jsonBody } from '../../operation/request-body.ts';
+import { versionText } from '../rules/rule-version.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';
 
 const SuggestionBodySchema = Type.Object({
-  version: text(32, 'A rule set, like p2.v11'),
+  version: versionText('A rule set, like p2.v11'),
   budgetPercent: Type.Number({
     exclusiveMinimum: 0,
     exclusiveMaximum: 100,

@@ -25,13 +25,18 @@ import {
 } from '../lines.ts';
 import { KIND_OR_NONE } from './list-views.ts';
 
-export const ListLineSchema = Type.Object({
-  value: key('What is put on the list, or taken from it'),
-  remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
-  kind: KIND_OR_NONE,
-  reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
-  expiresAt: Type.Optional(instant),
-});
+export const ListLineSchema = Type.Object(
+  {
+    value: key('What is put on the list, or taken from it'),
+    remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
+    kind: KIND_OR_NONE,
+    reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
+    expiresAt: Type.Optional(instant),
+  },
+  {
+    told: { not: { properties: { reason: { type: 'null' }, remove: { enum: [false, null] } } } },
+  },
+);
 
 const lineBody = bodyOf(ListLineSchema);
 

@@ -1,7 +1,7 @@
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../../rules/name.ts';
 import { BAD_PARAMETER, type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
-import { inQuery, isDecodable, isSafeInPath } from '../../operation/path-text.ts';
+import { inQuery, isDecodable, isSafeInPath, safeInPath } from '../../operation/path-text.ts';
 import { badRequest, refusal } from '../../request/problems.ts';
 
 export const BAD_LIST_ADDRESS = refusal(
@@ -35,7 +35,12 @@ export const VALUE_IN_PATH: Parameter<string> = {
   required: true,
   description:
     'As it is, percent-encoded, a range of addresses like 203.0.113.0%2F24; what a path cannot carry goes into a query',
-  schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX },
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: KEY_CHARACTERS_MAX,
+    anyOf: [safeInPath(), { pattern: RANGE.source }],
+  },
   read: ({ path, params }) => {
     const value = params['value'] ?? '';
     if (!isDecodable(path)) {

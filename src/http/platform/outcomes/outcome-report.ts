@@ -6,13 +6,21 @@ import { instant, key } from '../../../shapes.ts';
 import { malformedAt } from '../../operation/request-body.ts';
 import { bodyOf } from '../../request/body-of.ts';
 
-export const OutcomeBodySchema = Type.Object({
-  clientIdKey: key('Stable identifier of the client'),
-  orderRef: key("Caller's order identifier, opaque to the service"),
-  outcome,
-  cause: Type.Optional(outcomeCause),
-  occurredAt: Type.Optional(instant),
-});
+export const OutcomeBodySchema = Type.Object(
+  {
+    clientIdKey: key('Stable identifier of the client'),
+    orderRef: key("Caller's order identifier, opaque to the service"),
+    outcome,
+    cause: Type.Optional(outcomeCause),
+    occurredAt: Type.Optional(instant),
+  },
+  // A rule about two members is said by itself, where somebody can read what to do.
+  {
+    told: {
+      not: { required: ['cause'], properties: { outcome: { const: 'PAID' }, cause: { type: 'string' } } },
+    },
+  },
+);
 
 const outcomeBody = bodyOf(OutcomeBodySchema);
 

@@ -19,6 +19,7 @@ import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { FollowingSchema, ROLLOUT_EXAMPLE, RolloutStatusSchema } from './rollout-shapes.ts';
+import { versionText } from './rule-version.ts';
 
 /** The node's side of the rollout. */
 export interface RolloutView {
@@ -45,20 +46,35 @@ const RollbackBodySchema = Type.Object({
   ),
 });
 
-const RolloutBodySchema = Type.Object({
-  version: text(32, 'The rule set, like p2.v11'),
-  mode: meaning(
-    {
-      shadow: 'decides on a copy and is only compared',
-      canary: 'decides for `percent` of the clients',
-      active: 'decides for all',
+const RolloutBodySchema = Type.Object(
+  {
+    version: versionText('The rule set, like p2.v11'),
+    mode: meaning(
+      {
+        shadow: 'decides on a copy and is only compared',
+        canary: 'decides for `percent` of the clients',
+        active: 'decides for all',
+      },
+      'Where to bring it',
+    ),
+    percent: Type.Optional(percentage),
+    guard: Type.Optional(percentage),
+    ...RollbackBodySchema.properties,
+  },
+  {
+    told: {
+      not: {
+        anyOf: [
+          { properties: { mode: { const: 'canary' }, percent: { type: 'null' } } },
+          ...['percent', 'guard'].map((name) => ({
+            required: [name],
+            properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: 'number' } },
+          })),
+        ],
+      },
     },
-    'Where to bring it',
-  ),
-  percent: Type.Optional(percentage),
-  guard: Type.Optional(percentage),
-  ...RollbackBodySchema.properties,
-});
+  },
+);
 
 const PERCENT_MISSING = ['/percent', 'is required for a canary'] as const;
 

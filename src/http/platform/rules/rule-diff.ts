@@ -9,8 +9,14 @@ import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion, verdict } from '../../../rules/rule-set.ts';
 import { choice, count, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
-import type { Parameter } from '../../operation/parameters.ts';
-import { BAD_VERSION, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from './rule-version.ts';
+import {
+  BAD_VERSION,
+  soundVersion,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+  versionInQuery,
+  withinLimits,
+} from './rule-version.ts';
 
 export interface RuleDiffParts {
   readonly loadedRules: LoadedRules;
@@ -64,8 +70,8 @@ export const RuleDiffSchema = named(
   }),
 );
 
-const BEFORE = versionParameter('before', 'The version to start from');
-const AFTER = versionParameter('after', 'The version that changes it');
+const BEFORE = versionInQuery('before', 'The version to start from');
+const AFTER = versionInQuery('after', 'The version that changes it');
 
 const EXAMPLE_ANSWER = {
   ...{ requisite: false, clientGroup: 'NEW', isBot: false },
@@ -134,14 +140,3 @@ export const compareRuleFolders = operation({
     return diff;
   },
 });
-
-function versionParameter(name: string, description: string): Parameter<string | string[] | undefined> {
-  return {
-    name,
-    in: 'query',
-    required: true,
-    description,
-    schema: { type: 'string' },
-    read: ({ query }) => query[name],
-  };
-}

@@ -1,7 +1,15 @@
+import { Type } from 'typebox';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_PATTERN, type RuleSet } from '../../../rules/rule-set.ts';
 import { LimitExceeded } from '../../../work/work-elsewhere.ts';
+import type { Parameter } from '../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../request/problems.ts';
+
+/** A version in a body; `soundVersion` reads it. */
+export function versionText(description: string) {
+  const told = { pattern: RULE_VERSION_PATTERN };
+  return Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description });
+}
 
 const WHEN_BAD = 'A version is not written as one, or has problems.';
 
@@ -28,6 +36,12 @@ export const UNKNOWN_VERSION = refusal(
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );
+
+/** A version that a query must name; `soundVersion` reads it. */
+export function versionInQuery(name: string, description: string): Parameter<string | string[] | undefined> {
+  const schema = { type: 'string', pattern: RULE_VERSION_PATTERN };
+  return { name, in: 'query', required: true, description, schema, read: ({ query }) => query[name] };
+}
 
 /** Work on rule files; 422 when it takes too much. */
 export async function withinLimits<T>(work: () => Promise<T>): Promise<T> {

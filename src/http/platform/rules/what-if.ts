@@ -5,12 +5,12 @@ import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
-import { list, named, nullable, shape, text, word } from '../../../shapes.ts';
+import { list, named, nullable, shape, word } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from './rule-version.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionText } from './rule-version.ts';
 
 export interface WhatIfParts {
   readonly records: Records;
@@ -18,7 +18,7 @@ export interface WhatIfParts {
 }
 
 const WhatIfBodySchema = Type.Object({
-  versions: Type.Array(text(32, 'A rule set, like p2.v11'), { minItems: 1, maxItems: 2 }),
+  versions: Type.Array(versionText('A rule set, like p2.v11'), { minItems: 1, maxItems: 2 }),
   request: VerdictBodySchema,
   facts: Type.Optional(
     Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean(), Type.String()]), {

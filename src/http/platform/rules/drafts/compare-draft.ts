@@ -1,8 +1,13 @@
 import { Type } from 'typebox';
-import { text } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { DIFF_EXAMPLE, type RuleDiffParts, RuleDiffSchema } from '../rule-diff.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, withinLimits } from '../rule-version.ts';
+import {
+  soundVersion,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+  versionText,
+  withinLimits,
+} from '../rule-version.ts';
 import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
 
@@ -16,7 +21,7 @@ export const compareDraft = operation({
   grant: 'rules',
   body: draftBody(
     'CompareDraftBody',
-    Type.Object({ ...DRAFT_MEMBERS, before: text(32, 'The version to compare it with, like p2.v10') }),
+    Type.Object({ ...DRAFT_MEMBERS, before: versionText('The version to compare it with, like p2.v10') }),
     { ...DRAFT_EXAMPLE, before: 'p2.v10' },
   ),
   answers: jsonAnswer(

@@ -2,9 +2,10 @@ import { type TSchema, Type } from 'typebox';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
-import { type Shape, text } from '../../../../shapes.ts';
+import type { Shape } from '../../../../shapes.ts';
 import { jsonBody, malformed, malformedAt } from '../../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../../request/problems.ts';
+import { versionText } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
@@ -20,13 +21,24 @@ export const DRAFT_FILES = Type.Record(
 
 /** A rule set that somebody is at work on, as a body brings it along. */
 export const DRAFT_MEMBERS = {
-  version: text(32, 'What the draft is called, like p2.v11'),
+  version: versionText('What the draft is called, like p2.v11'),
   files: DRAFT_FILES,
 } as const;
 
 export const DRAFT_EXAMPLE = {
   version: 'p2.v11',
-  files: { 'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' },
+  // A whole one: a draft is read as it stands, without the version that it was made from.
+  files: {
+    'ruleset.yaml':
+      'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
+    'groups.yaml':
+      'rules:\n  - { name: has-paid, priority: 10, conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 0 }] }, event: { type: group, params: { group: PAYING } } }\notherwise: NEW\n',
+    'bot-signals.yaml':
+      'threshold: 4\nrules:\n  - { name: trap-field, conditions: { all: [{ fact: honeypotTriggered, operator: equal, value: true }] }, event: { type: signal, params: { weight: 4 } } }\n',
+    'verdicts.yaml':
+      'rules:\n  - { name: bot, priority: 10, conditions: { all: [{ fact: isBot, operator: equal, value: true }] }, event: { type: verdict, params: { verdict: BLOCK, reason: A bot. } } }\notherwise: { verdict: GET_NEW, reason: No reason to hold the payer back. }\n',
+    'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
+  },
 } as const;
 
 const BAD_VERSION = ['/version', `must be ${RULE_VERSION_FORM}`] as const;

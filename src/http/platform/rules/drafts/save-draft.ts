@@ -9,6 +9,7 @@ import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draf
 import {
   isRuleVersion,
   RULE_VERSION_FORM,
+  RULE_VERSION_PATTERN,
   type RuleVersion,
   ruleVersion,
 } from '../../../../rules/rule-set.ts';
@@ -67,7 +68,9 @@ const BAD_VERSION_IN_PATH = refusal(
   'before',
 );
 
-const VERSION = pathText('version', 'What the draft is called, like p2.v11');
+const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
+  pattern: RULE_VERSION_PATTERN,
+});
 
 export const saveDraft = operation({
   method: 'put',
