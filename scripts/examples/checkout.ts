@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import {
+  NoAnswerError,
   PlatformClient,
   ScoringClient,
   ScoringError,
@@ -7,16 +8,19 @@ import {
   sleepUntil,
   type Verdict,
   waitUntil,
-} from '../src/sdk/client.ts';
+} from '../../src/sdk/client.ts';
 
 /**
  * A checkout from the payer's arrival to the outcome, against a running service:
  *
  *   npm run -s example -- --key KEY --owner-key KEY
  *
- * In a project of your own the import is `client-scoring-service/client`. The platform `sandbox` has a
+ * In a project of your own the import is `client-scoring-client`. The platform `sandbox` has a
  * ladder of seconds, so that its waits can be sat out; issue both keys for it.
  */
+
+const USAGE = `npm run -s example -- --key KEY --owner-key OWNER_KEY [--url URL] [--platform-url URL]
+KEY: an access key with score and verdict; OWNER_KEY: one with outcomes and clients; both of the platform sandbox.`;
 
 const { values } = parseArgs({
   options: {
@@ -24,8 +28,14 @@ const { values } = parseArgs({
     'platform-url': { type: 'string', default: 'http://127.0.0.1:8081' },
     key: { type: 'string', default: '' },
     'owner-key': { type: 'string', default: '' },
+    help: { type: 'boolean', default: false },
   },
 });
+
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
 
 const checkout = new ScoringClient({ baseUrl: values.url, accessKey: values.key });
 const owner = new PlatformClient({ baseUrl: values['platform-url'], accessKey: values['owner-key'] });
@@ -39,10 +49,26 @@ async function sitOut(moment: Date): Promise<void> {
   await sleepUntil(moment);
 }
 
+const PRESS_TRIES_MAX = 5;
+
+/** One press of the button: the same key until there is an answer, so that the payer takes one step. */
+async function press(orderRef: string): Promise<Verdict> {
+  const idempotencyKey = crypto.randomUUID();
+  for (let number = 1; ; number += 1) {
+    try {
+      return await checkout.verdict({ ...payment, method: 'card', orderRef }, { idempotencyKey });
+    } catch (error) {
+      if (!(error instanceof NoAnswerError) || number === PRESS_TRIES_MAX) throw error;
+      console.log(`  no answer (${error.message}); the same press is asked about again`);
+      await sleepUntil(new Date(Date.now() + number * 1000));
+    }
+  }
+}
+
 /** Asks before a requisite is shown, as often as the service says "wait"; gives what to show then. */
 async function requisiteFor(orderRef: string): Promise<Verdict> {
   for (;;) {
-    const answer = await checkout.verdict({ ...payment, method: 'card', orderRef });
+    const answer = await press(orderRef);
     console.log(
       `verdict for ${orderRef}: ${answer.verdict}, "${answer.reason}" (decision ${answer.decisionId})`,
     );

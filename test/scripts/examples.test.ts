@@ -1,0 +1,86 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { hasProgram } from '../servers/needed-programs.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { issueKey } from '../service/issued-key.ts';
+import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'scripts', 'examples');
+const PROGRAMS = [
+  { program: process.execPath, file: 'checkout.ts' },
+  ...(hasProgram('python3') ? [{ program: 'python3', file: 'checkout.py' }] : []),
+];
+/** What the service decides before its first answer gets through. */
+const LOST_ANSWERS = 3;
+
+/** The way to the service, which takes the first answers to verdicts away once they were decided. */
+async function lossyNetwork(service: ServiceProcess) {
+  let lost = 0;
+  const server = createServer(async (req, res) => {
+    const body = await text(req);
+    const headers = ['content-type', 'x-ka-access-key', 'idempotency-key'].flatMap((name) =>
+      (req.headersDistinct[name] ?? []).map((value): [string, string] => [name, value]),
+    );
+    const answer = await fetch(service.callerUrl + req.url, { method: 'POST', headers, body });
+    const said = await answer.text();
+    if (req.url === '/v1/client/verdict' && lost < LOST_ANSWERS) {
+      lost += 1;
+      req.socket.destroy();
+    } else res.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(said);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    lost: () => lost,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+describe('an example of a checkout', () => {
+  let service: ServiceProcess;
+  /** All run at once, because each sits a wait out. */
+  let runs: ReadonlyMap<string, Promise<{ readonly stdout: string; readonly lost: number }>>;
+  before(async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir }, 'sandbox');
+    service = await spawnService(dataDir);
+    const run = async (program: string, file: string) => {
+      const network = await lossyNetwork(service);
+      const urls = ['--url', network.url, '--platform-url', service.platformUrl];
+      const options = [join(EXAMPLES, file), ...urls, '--key', key, '--owner-key', key];
+      const { stdout } = await promisify(execFile)(program, options);
+      network.close();
+      return { stdout, lost: network.lost() };
+    };
+    runs = new Map(PROGRAMS.map(({ program, file }) => [file, run(program, file)]));
+    await Promise.allSettled(runs.values());
+  });
+  after(() => service.stop());
+
+  for (const { file } of PROGRAMS) {
+    it(`takes one step for each press when answers are lost: ${file}`, async () => {
+      const { stdout = '', lost } = (await runs.get(file)) ?? {};
+      const verdicts = [...stdout.matchAll(/^verdict for (\S+): (\w+)/gm)].map(
+        ([, order, said]) => `${order} ${said}`,
+      );
+      expect(verdicts, stdout).to.deep.equal(['order-1 GET_NEW', 'order-2 WAIT', 'order-2 GET_NEW']);
+      expect(stdout).to.match(/^outcome recorded/m);
+      expect(lost).to.equal(LOST_ANSWERS);
+    });
+  }
+
+  it('says how it is used', () => {
+    const { stdout, status } = spawnSync(process.execPath, [join(EXAMPLES, 'checkout.ts'), '--help']);
+    expect(status).to.equal(0);
+    expect(stdout.toString()).to.match(/^npm run -s example -- --key KEY --owner-key OWNER_KEY/);
+  });
+});
