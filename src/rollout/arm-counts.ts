@@ -1,26 +1,32 @@
-/** What one arm of a trial answered. */
-export interface ArmCounts {
-  readonly verdicts: number;
-  readonly blocks: number;
-  readonly waits: number;
-  readonly bots: number;
-  readonly clients: ClientCounts;
-}
+import { count, type Shape, shape } from '../shapes.ts';
 
 /**
  * The clients of one arm, each counted once: by its first verdict since the trial decides for this share of
  * the clients. The verdicts of a client hang together, so only clients can be compared by chance.
  */
-export interface ClientCounts {
-  readonly seen: number;
-  readonly blocked: number;
-  readonly waited: number;
-  readonly bots: number;
-  /** Of those who asked since then: who paid an order, by the first payment. */
-  readonly paid: number;
-  /** Of the same: who paid none, and had an order that ended unpaid. Of the others nothing is known. */
-  readonly unpaid: number;
-}
+const ClientCountsSchema = shape(
+  'By client, each counted once by its first verdict since the canary has this percent',
+  {
+    seen: count('All'),
+    blocked: count('Answered BLOCK'),
+    waited: count('Answered WAIT'),
+    bots: count('isBot true'),
+    paid: count('Of those who asked since then: paid an order'),
+    unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
+  },
+);
+
+export type ClientCounts = Shape<typeof ClientCountsSchema>;
+
+export const ArmCountsSchema = shape('What one version answered', {
+  verdicts: count('All'),
+  blocks: count('BLOCK'),
+  waits: count('WAIT'),
+  bots: count('isBot true'),
+  clients: ClientCountsSchema,
+});
+
+export type ArmCounts = Shape<typeof ArmCountsSchema>;
 
 /** What became of a client's orders since a trial began. */
 export type ClientFate = 'paid' | 'unpaid' | 'unknown';

@@ -4,7 +4,8 @@ import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
-import type { Fleet, NodeReport, NodeView, StoredRollout } from './fleet.ts';
+import { list, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
+import { type Fleet, type NodeReport, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
@@ -12,36 +13,43 @@ import {
   previousActive,
   type Rollout,
   type RolloutChange,
+  RolloutSchema,
   repaired,
   takeBack,
   type VersionRef,
+  versionRef,
 } from './rollout.ts';
-import { type TrialView, viewOfTrial } from './trial-view.ts';
+import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** A rollout was asked for that must not happen; nothing was changed. The message says why. */
 export class RolloutRefused extends Error {
   override readonly name = 'RolloutRefused';
 }
 
-export interface RolloutStatus {
-  /** Null before the first node ever started, and when what is stored cannot be read. */
-  readonly rollout: Rollout | null;
-  /** The stored rollout cannot be read; the nodes continue with what they have until a rollback. */
-  readonly unreadable: boolean;
-  /** Null for callers that may not see the fleet. */
-  readonly nodes: readonly NodeView[] | null;
-  /** What all nodes saw of the trial under way, on the platforms that the viewer may see; null without one. */
-  readonly trial: TrialView | null;
-  /** Where a rollback leads when nothing is on trial; null: nowhere. */
-  readonly previous: VersionRef | null;
-}
+export const RolloutStatusSchema = named(
+  'RolloutStatus',
+  shape('The rollout and the fleet', {
+    rollout: nullable(RolloutSchema),
+    unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
+    nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
+    trial: nullable(TrialSchema),
+    previous: nullable(versionRef('Where a rollback leads when nothing is on trial; null: nowhere')),
+  }),
+);
+
+export type RolloutStatus = Shape<typeof RolloutStatusSchema>;
+
+export const FollowingSchema = named(
+  'Following',
+  shape('A change of the rollout, and who follows it', {
+    rollout: RolloutSchema,
+    following: list(NodeSchema, 'Nodes that follow it'),
+    lagging: list(NodeSchema, 'Nodes that do not yet'),
+  }),
+);
 
 /** Who follows a change, and who does not yet. */
-export interface FollowReport {
-  readonly rollout: Rollout;
-  readonly following: readonly NodeView[];
-  readonly lagging: readonly NodeView[];
-}
+export type FollowReport = Shape<typeof FollowingSchema>;
 
 /** Nodes follow within 2 s; this leaves room for a slow one. */
 const FOLLOW_TIMEOUT_MS = 6_000;

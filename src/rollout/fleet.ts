@@ -1,40 +1,55 @@
+import { Type } from 'typebox';
 import { Audit } from '../access/audit.ts';
+import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
 import type { Registers } from '../state/store.ts';
-import type { RefusedVersion } from './loaded-rules.ts';
-import { parseRollout, type Rollout, type VersionRef } from './rollout.ts';
+import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import { joinTrialCounts, type TrialCounts } from './trial-counts.ts';
 
+/** A node as people see it; what it counted is shown summed up over the fleet. */
+export const NodeSchema = named(
+  'Node',
+  shape('One node, as it reports itself', {
+    nodeId: word('New at every start'),
+    host: word('Its machine'),
+    pid: count('Its process'),
+    startedAt: epochMs('Start'),
+    seenAt: epochMs('Last report'),
+    revision: count('Of the rollout that it follows'),
+    active: versionRef('The version that decides on it'),
+    versions: list(
+      shape('A loaded version', {
+        version: word('Like p2.v10'),
+        digest: word('Over its files'),
+        released: yesNo('False for a draft'),
+      }),
+      'What it has loaded',
+    ),
+    refused: list(
+      shape('A folder that is not sound', {
+        version: Type.Unsafe<RuleVersion>(ruleVersion),
+        problems: list(Type.String(), 'With file, line and column'),
+      }),
+      'What it refuses',
+    ),
+    trouble: nullable(word('Why it does not follow the newest revision; null when it does')),
+    hasStaleLists: yesNo(
+      'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
+    ),
+  }),
+);
+
+export type NodeView = Shape<typeof NodeSchema>;
+
 /** A version as a node has it loaded. */
-export interface NodeVersion {
-  readonly version: string;
-  readonly digest: string;
-  readonly released: boolean;
-}
+export type NodeVersion = NodeView['versions'][number];
 
 /** What a node tells the fleet about itself, every second. */
-export interface NodeReport {
-  readonly nodeId: string;
-  readonly host: string;
-  readonly pid: number;
-  /** Epoch ms. */
-  readonly startedAt: number;
-  readonly seenAt: number;
-  /** The revision of the rollout that it follows, and what decides by it. */
-  readonly revision: number;
-  readonly active: VersionRef;
-  readonly versions: readonly NodeVersion[];
-  readonly refused: readonly RefusedVersion[];
-  /** Why it does not follow the newest revision; null when it does. */
-  readonly trouble: string | null;
+export interface NodeReport extends NodeView {
   readonly counts: TrialCounts | null;
-  /** Its copy of the shared lists could not be compared with the store for too long. */
-  readonly hasStaleLists: boolean;
 }
-
-/** A node as people see it; what it counted is shown summed up over the fleet. */
-export type NodeView = Omit<NodeReport, 'counts'>;
 
 const REGISTER = 'rollout';
 const NODES = 'nodes';

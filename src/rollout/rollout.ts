@@ -1,52 +1,80 @@
 import { hash } from 'node:crypto';
+import { Type } from 'typebox';
 import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
-import { isRuleVersion, type RuleVersion } from '../rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import {
+  choice,
+  epochMs,
+  list,
+  meaning,
+  named,
+  nullable,
+  percent,
+  type Shape,
+  shape,
+  word,
+} from '../shapes.ts';
 
 /** A version as it lay on disk when somebody chose it. */
-export interface VersionRef {
-  readonly version: RuleVersion;
-  readonly digest: string;
-}
+const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: word('Over its files') };
+
+export const versionRef = (description: string) => shape(description, VERSION);
+
+export type VersionRef = Shape<ReturnType<typeof versionRef>>;
 
 /** A version on trial beside the active one. */
-export interface Candidate extends VersionRef {
-  /** shadow: decides on a copy and is only compared; canary: decides for `percent` of the clients. */
-  readonly mode: 'shadow' | 'canary';
-  readonly percent: number;
+const CandidateSchema = shape('A version on trial', {
+  ...VERSION,
+  mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
+  percent: percent('Of the clients'),
   /** Makes one trial's clients others than the next one's; kept while the percent of a trial changes. */
-  readonly trial: string;
-  /** Epoch ms. */
-  readonly since: number;
-  /** Since when it decides for this share of the clients, beside this active version, epoch ms. */
-  readonly stageSince: number;
-  /** The trial ends itself when a share leaves the active version's by more points than this. */
-  readonly guardPoints: number | null;
-}
+  trial: word('Names the trial'),
+  since: epochMs('Start of the trial'),
+  stageSince: epochMs('Since when it decides for this percent, beside this active version'),
+  guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
+});
 
-export type RolloutAction = 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
+export type Candidate = Shape<typeof CandidateSchema>;
 
 /** One change of the rollout, for anyone who asks later what happened. */
-export interface RolloutEntry {
-  /** Epoch ms. */
-  readonly at: number;
-  readonly who: string;
-  readonly action: RolloutAction;
-  readonly from: RuleVersion | null;
-  readonly to: RuleVersion;
-  readonly digest: string;
-  /** Only of a canary. */
-  readonly percent?: number;
-  readonly reason: string;
-}
+const RolloutEntrySchema = shape('One change', {
+  at: epochMs('When'),
+  who: word('Who'),
+  action: meaning(
+    {
+      start: 'the first version of the store',
+      shadow: 'a candidate is compared',
+      canary: 'a candidate decides for a share',
+      active: 'a version decides for all',
+      rollback: 'somebody took it back',
+      guard: 'the guard of a canary took it back',
+      repair: 'a rollout that could not be read was rewritten',
+    },
+    'What',
+  ),
+  from: nullable(VERSION.version),
+  to: VERSION.version,
+  digest: word('Over the files of `to`'),
+  percent: Type.Optional(percent('Only of a canary')),
+  reason: word('Why'),
+});
+
+export type RolloutEntry = Shape<typeof RolloutEntrySchema>;
+
+export type RolloutAction = RolloutEntry['action'];
 
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
-export interface Rollout {
-  readonly revision: number;
-  readonly active: VersionRef;
-  readonly candidate: Candidate | null;
-  /** Newest last. */
-  readonly history: readonly RolloutEntry[];
-}
+export const RolloutSchema = named(
+  'Rollout',
+  shape('Which version decides', {
+    revision: Type.Integer({ minimum: 1, description: 'One more for every change' }),
+    active: versionRef('The version that decides'),
+    candidate: nullable(CandidateSchema),
+    history: list(RolloutEntrySchema, 'Newest last'),
+  }),
+);
+
+export type Rollout = Shape<typeof RolloutSchema>;
 
 /** The rollout in a stored text; null when the text holds none. */
 export function parseRollout(text: string): Rollout | null {

@@ -1,40 +1,66 @@
+import { Type } from 'typebox';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import { type ShareInterval, shareInterval } from '../statistics/share-interval.ts';
-import type { ArmCounts, ClientCounts } from './arm-counts.ts';
+import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { shareInterval } from '../statistics/share-interval.ts';
+import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
 import type { NodeReport } from './fleet.ts';
 import { COMPARED_SHARES, guardBreach } from './guard.ts';
 import type { Candidate } from './rollout.ts';
 import { stageOf } from './stage.ts';
 import { sumTrialCounts, type TrialFigures } from './trial-counts.ts';
 
-/** A share of the clients of both arms; paid of those with an outcome. */
-export interface ClientShare {
-  readonly name: (typeof COMPARED_SHARES)[number]['name'];
-  /** Null without a client. */
-  readonly active: ShareInterval | null;
-  readonly candidate: ShareInterval | null;
-}
+const interval = nullable(
+  shape(
+    'A share of the clients, for paid of those with an outcome, with its 95 % interval, 0 to 1; null without one',
+    {
+      value: Type.Number(),
+      low: Type.Number(),
+      high: Type.Number(),
+    },
+  ),
+);
+
+const ClientShareSchema = shape('A share of the clients of both versions', {
+  name: choice(
+    COMPARED_SHARES.map(({ name }) => name),
+    'Of what',
+  ),
+  active: interval,
+  candidate: interval,
+});
+
+export type ClientShare = Shape<typeof ClientShareSchema>;
 
 /** What was seen of a trial, for people. */
-export interface TrialView {
-  readonly trial: string;
-  readonly arms: TrialFigures['arms'];
-  /** Of a canary, by clients. */
-  readonly shares: readonly ClientShare[];
-  /** Why the guard takes the canary back; null while it does not, or there is none, and for one platform: the guard goes by all. */
-  readonly breach: string | null;
-  readonly shadow: {
-    readonly compared: number;
-    readonly different: number;
-    readonly differences: readonly {
-      readonly change: string;
-      readonly count: number;
-      readonly sampleOrders: readonly string[];
-    }[];
-  };
-  readonly candidateErrors: number;
-}
+export const TrialSchema = named(
+  'TrialCounts',
+  shape('What was seen of a trial since it began', {
+    trial: word('Names the trial'),
+    arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
+    shares: list(ClientShareSchema, 'Of a canary'),
+    breach: nullable(
+      word(
+        'Why the guard takes the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
+      ),
+    ),
+    shadow: shape('Answers of a shadow compared with those given', {
+      compared: count('Verdicts that both decided'),
+      different: count('Of these, answered otherwise'),
+      differences: list(
+        shape('A kind of difference', {
+          change: word('Like "WAIT/attempt-unpaid -> BLOCK/bot-blocked"'),
+          count: count('How often'),
+          sampleOrders: list(Type.String(), 'Some orderRefs to look at'),
+        }),
+        'By kind',
+      ),
+    }),
+    candidateErrors: count('Decisions for which the candidate threw'),
+  }),
+);
+
+export type TrialView = Shape<typeof TrialSchema>;
 
 /**
  * What all nodes saw of the candidate's trial: on one platform, or with null on all. `decisionOf` reads the

@@ -13,19 +13,8 @@ import type { DecisionListSchema } from '../../../src/http/platform/decisions/de
 import type { ExplanationSchema } from '../../../src/http/platform/decisions/explanation.ts';
 import type { LastHourSchema } from '../../../src/http/platform/last-hour.ts';
 import type { OutcomeResultSchema } from '../../../src/http/platform/outcomes/outcomes.ts';
-import type {
-  FollowingSchema,
-  NodeSchema,
-  RolloutSchema,
-  RolloutStatusSchema,
-  TrialSchema,
-} from '../../../src/http/platform/rules/rollout-shapes.ts';
 import type { RuleDiffSchema } from '../../../src/http/platform/rules/rule-diff.ts';
 import type { LastHourView } from '../../../src/metrics/last-hour.ts';
-import type { FollowReport, RolloutStatus } from '../../../src/rollout/change-rollout.ts';
-import type { NodeView } from '../../../src/rollout/fleet.ts';
-import type { Rollout } from '../../../src/rollout/rollout.ts';
-import type { TrialView } from '../../../src/rollout/trial-view.ts';
 import type { RuleTrace } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleVersion } from '../../../src/rules/rule-set.ts';
 import type { FoundDecisions } from '../../../src/state/decision-search.ts';
@@ -52,11 +41,6 @@ const SHAPES: {
   readonly history: Same<Static<typeof ClientHistorySchema>, ReturnType<typeof viewOfHistory>>;
   readonly ruleTrace: Same<Static<typeof RuleTraceSchema>, RuleTrace>;
   readonly explanation: Same<Static<typeof ExplanationSchema>, Explanation>;
-  readonly trial: Same<Static<typeof TrialSchema>, TrialView>;
-  readonly node: Same<Static<typeof NodeSchema>, NodeView>;
-  readonly rollout: Same<Static<typeof RolloutSchema>, Rollout>;
-  readonly rolloutStatus: Same<Static<typeof RolloutStatusSchema>, RolloutStatus>;
-  readonly following: Same<Static<typeof FollowingSchema>, FollowReport>;
   readonly foundDecisions: Same<Omit<Static<typeof DecisionListSchema>, 'outcomes'>, FoundDecisions>;
   readonly rulesAccount: Same<Static<typeof RulesAccountSchema>, RulesAccount>;
   readonly lastHour: Same<Static<typeof LastHourSchema>, LastHourView>;
@@ -68,11 +52,6 @@ const SHAPES: {
   history: true,
   ruleTrace: true,
   explanation: true,
-  trial: true,
-  node: true,
-  rollout: true,
-  rolloutStatus: true,
-  following: true,
   foundDecisions: true,
   rulesAccount: true,
   lastHour: true,

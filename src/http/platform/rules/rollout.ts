@@ -3,7 +3,9 @@ import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
 import {
   type AskedChange,
+  FollowingSchema,
   RolloutRefused,
+  RolloutStatusSchema,
   rollBack,
   rollOut,
   rolloutStatus,
@@ -18,7 +20,7 @@ import { meaning, type Shape, text } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
-import { FollowingSchema, ROLLOUT_EXAMPLE, RolloutStatusSchema } from './rollout-shapes.ts';
+import { ROLLOUT_EXAMPLE } from './rollout-shapes.ts';
 import { versionText } from './rule-version.ts';
 
 /** The node's side of the rollout. */
