@@ -1,16 +1,13 @@
 #!/usr/bin/env node
-// The command `scoring`, wherever npm put this package. The commands are TypeScript that Node 26 runs
-// directly, except below node_modules, where it must be told how: type-stripping.js.
+// The command `scoring`, also where the Node that npm finds is too old: the commands are TypeScript, which Node 26 runs.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR_MIN = 26;
 const ENVIRONMENT = 3;
-// Stripping types by hook is announced as experimental at every start.
-const OPTIONS = ['--disable-warning=ExperimentalWarning'];
 const here = dirname(fileURLToPath(import.meta.url));
 
 /** The Node that is running when it is new enough, otherwise the one that comes with the packages; or null. */
@@ -36,11 +33,8 @@ if (node === null) {
   console.error('Install it, or install this package with its optional dependencies, which bring it along.');
   process.exit(ENVIRONMENT);
 }
-const hooks = pathToFileURL(join(here, 'type-stripping.js')).href;
 const command = join(here, '..', 'src', 'cli', 'scoring.ts');
-const child = spawn(node, [...OPTIONS, '--import', hooks, command, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-});
+const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // A terminal sends SIGINT to both; the command ends by it, and this process with the command.
 process.on('SIGINT', () => {});

@@ -1,62 +1,52 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import packageFile from '../package.json' with { type: 'json' };
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+const NO_PACKAGE = 'client-scoring-service is a service, no package for a project.';
 
-describe('the package', () => {
-  let project: string;
-  let files: readonly string[];
-  before(() => {
-    project = temporaryDirectory();
-    const npm = spawnSync('npm', ['pack', '--json', '--pack-destination', project], { cwd: ROOT });
-    expect(npm.status, npm.stderr.toString()).to.equal(0);
-    const text = npm.stdout.toString();
-    const packed: readonly [{ filename: string; files: readonly { path: string }[] }] = JSON.parse(
-      text.slice(text.indexOf('[\n')),
-    );
-    files = packed[0].files.map(({ path }) => path);
-    const modules = join(project, 'node_modules');
-    const installed = join(modules, packageFile.name);
-    mkdirSync(installed, { recursive: true });
-    const tarball = join(project, packed[0].filename);
-    expect(spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed]).status).to.equal(0);
-    const others = readdirSync(join(ROOT, 'node_modules')).filter((name) => !name.startsWith('.'));
-    for (const name of others) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
-  });
-
-  /** The command as a project that installed the package runs it. */
-  function scoring(node: string, ...args: readonly string[]) {
-    const bin = join(project, 'node_modules', packageFile.name, packageFile.bin.scoring);
-    const { status, stdout, stderr } = spawnSync(node, [bin, ...args], { cwd: project });
-    return { status, stdout: stdout.toString(), stderr: stderr.toString() };
-  }
-
+describe('the package of the service', () => {
   it('is not published by accident', () => {
     expect(packageFile.private).to.equal(true);
   });
 
-  it('holds what its exports and its commands name, and no tests', () => {
-    const { types, default: entry } = packageFile.exports['./client'];
-    const named = [types, entry, packageFile.bin.scoring].map((path) => path.replace(/^\.\//, ''));
-    expect(files).to.include.members([...named, 'src/cli/scoring.ts', 'README.md', 'LICENSE']);
-    expect(files.filter((path) => /^(test|scripts|data|node_modules)\/|\.test\./.test(path))).to.deep.equal(
-      [],
-    );
+  it('is not packed, and says how to get the client', () => {
+    const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], { cwd: ROOT, encoding: 'utf8' });
+    expect(status).to.not.equal(0);
+    expect(stderr).to.include(NO_PACKAGE);
   });
 
-  it('brings a command that works below node_modules, where Node strips no types', () => {
-    const checked = scoring(process.execPath, 'rules', 'check');
-    expect(checked).to.include({ status: 0, stderr: '' });
-    expect(checked.stdout).to.match(/rules\/p2\.v10: sound, \d+ rules\n/);
-    const unknown = scoring(process.execPath, 'keys', 'dance');
-    expect(unknown.status).to.equal(2);
+  it('is not installed into a project, and says how to get the client', () => {
+    const service = join(temporaryDirectory(), 'service');
+    const project = temporaryDirectory();
+    mkdirSync(service);
+    const { name, version, scripts } = packageFile;
+    writeFileSync(join(service, 'package.json'), JSON.stringify({ name, version, scripts }));
+    writeFileSync(join(project, 'package.json'), '{"name":"shop","version":"1.0.0"}');
+    const options = ['--offline', '--no-audit', '--no-fund', '--loglevel=error'];
+    const installed = spawnSync('npm', ['install', ...options, service], { cwd: project, encoding: 'utf8' });
+    expect(installed.status).to.not.equal(0);
+    expect(installed.stderr).to.include(NO_PACKAGE);
+    const own = spawnSync('npm', ['install', ...options], { cwd: service, encoding: 'utf8' });
+    expect(own.status, own.stderr).to.equal(0);
+  });
+});
+
+describe('the command scoring', () => {
+  const scoring = (node: string, ...args: readonly string[]) => {
+    const command = join(ROOT, 'bin', 'scoring.js');
+    return spawnSync(node, [command, ...args], { cwd: temporaryDirectory(), encoding: 'utf8' });
+  };
+
+  it('works from any folder, with the exit codes of its commands', () => {
+    expect(scoring(process.execPath, 'keys', '--help')).to.include({ status: 0, stderr: '' });
+    expect(scoring(process.execPath, 'keys', 'dance').status).to.equal(2);
   });
 
-  it('brings the Node that its commands need to a machine that has an older one', function () {
+  it('finds the Node that came with the packages on a machine that has an older one', function () {
     const system = ['/usr/bin/node', '/usr/local/bin/node'].find(
       (path) => !/^v2[6-9]\./.test(spawnSync(path, ['--version']).stdout?.toString() ?? 'v26.'),
     );

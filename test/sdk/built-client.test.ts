@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { installed as installedTool } from '../generators/install.ts';
+import { blocksOf, section } from '../guide-blocks.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 
@@ -124,6 +125,21 @@ describe('the built client', () => {
       }
     });
   }
+
+  it('gives a newcomer a verdict by the five commands of its guide', async () => {
+    const folder = temporaryDirectory();
+    cpSync(tarball, join(folder, 'client-scoring-client-0.1.0.tgz'));
+    const guide = readFileSync(join(installed, 'README.md'), 'utf8');
+    const [block] = blocksOf(section(guide, 'Get it'));
+    const { key } = await service.tenant('newcomers');
+    const commands = (block?.text ?? '')
+      .replace('http://127.0.0.1:8080', service.application.callerUrl)
+      .replace('=KEY', `=${key}`);
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], {
+      cwd: folder,
+    });
+    expect(stdout.trim().split('\n').at(-1)).to.equal('GET_NEW');
+  });
 
   for (const { title, file, options } of [
     { title: 'an ES module', file: 'typed.mts', options: ['--module', 'nodenext', '--lib', 'es2022'] },
