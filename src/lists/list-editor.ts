@@ -6,8 +6,8 @@ import { readListValue } from '../decision/lists/list-value.ts';
 import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { Pseudonym } from '../decision/requests.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
-import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
-import { encodeEntry, entryId, type ListEntry, type StoredEntry } from './list-entry.ts';
+import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/lists/list-log.ts';
+import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
 import { noRoom } from './list-room.ts';
 
@@ -45,6 +45,15 @@ export type EntryEdit =
 /** What a request leaves of each entry that it is about, by id; null: taken from the list. */
 type Planned = Map<string, ListEntry | null>;
 
+/** What is to be written on a list that holds, or is to hold, this kind. */
+interface Plan {
+  readonly kind: ListKind | null;
+  readonly changes: readonly ListChange[];
+}
+
+/** Each try after the first means that somebody put another kind on the list and took it away again. */
+const TRIES_MAX = 4;
+
 /** What became of a line. */
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
 
@@ -69,12 +78,17 @@ export class ListEditor {
 
   /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable. */
   async put(desk: ListDesk, ask: EntryAsk): Promise<StoredEntry> {
-    await this.#parts.node.sync();
-    const entry = this.#entryOf(desk, ask);
-    const id = entryId(entry);
-    const before = this.#parts.node.copy.entry(id);
-    await this.#parts.listLog.write([{ id, text: encodeEntry(entry) }]);
-    await this.#parts.node.sync();
+    const { entry, id, before } = await this.#write(desk, () => {
+      const planned = this.#entryOf(desk, ask);
+      const place = entryId(planned);
+      return {
+        entry: planned,
+        id: place,
+        before: this.#parts.node.copy.entry(place),
+        kind: planned.kind,
+        changes: [{ id: place, text: encodeEntry(planned) }],
+      };
+    });
     await this.#note(desk, before, entry, ask.reason);
     return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
   }
@@ -107,21 +121,21 @@ export class ListEditor {
    * The audit log notes them together. At most LIST_CHANGES_MAX.
    */
   async change(desk: ListDesk, edits: readonly EntryEdit[]): Promise<readonly (EntryEffect | ListRefusal)[]> {
-    const { listLog, node } = this.#parts;
-    await node.sync();
-    const room = { entries: 0, keys: 0, kind: this.kindOf(desk.owner, desk.list) };
-    const planned: Planned = new Map();
-    const effects = edits.map((edit) => {
-      try {
-        return this.#plan(desk, edit, room, planned);
-      } catch (error) {
-        if (error instanceof ListRefusal) return error;
-        throw error;
-      }
+    const { effects } = await this.#write(desk, () => {
+      const room = { entries: 0, keys: 0, kind: this.kindOf(desk.owner, desk.list) };
+      const planned: Planned = new Map();
+      const effectOf = (edit: EntryEdit) => {
+        try {
+          return this.#plan(desk, edit, room, planned);
+        } catch (error) {
+          if (error instanceof ListRefusal) return error;
+          throw error;
+        }
+      };
+      const does = edits.map(effectOf);
+      const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
+      return { effects: does, kind: room.kind, changes };
     });
-    const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
-    await listLog.write(changes);
-    await node.sync();
     await this.#noteMany(desk, effects);
     return effects;
   }
@@ -133,13 +147,31 @@ export class ListEditor {
     const known = node.copy
       .lists()
       .flatMap((entries) => [...entries.values()].slice(0, 1))
-      .filter(({ owner, kind }) => owner === platform && kind === 'client')
-      .map(({ owner, list, kind }) => entryId({ owner, list, kind, value: clientIdKey }))
+      .filter(({ owner }) => owner === platform)
+      .map(({ owner, list }) => entryId({ owner, list, kind: 'client', value: clientIdKey }))
       .filter((id) => node.copy.entry(id) !== null);
     for (let start = 0; start < known.length; start += LIST_CHANGES_MAX) {
       await listLog.write(known.slice(start, start + LIST_CHANGES_MAX).map((id) => ({ id, text: null })));
     }
     if (known.length > 0) await node.sync();
+  }
+
+  /**
+   * Writes what is planned on the newest copy, and gives the plan. What the list holds is decided by the write: when
+   * somebody else has meanwhile put another kind on it, the plan is made again, and refused by what it finds.
+   */
+  async #write<P extends Plan>({ owner, list }: ListDesk, plan: () => P): Promise<P> {
+    const { listLog, node } = this.#parts;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      await node.sync();
+      const planned = plan();
+      const { kind, changes } = planned;
+      const unless = kind === null ? undefined : ofOtherKind({ owner, list, kind }, node.copy.version);
+      if ((await listLog.write(changes, unless)) === null) continue;
+      await node.sync();
+      return planned;
+    }
+    throw new ListRefusal(`Others keep changing what the list ${list} holds; try again.`);
   }
 
   /** Lines are read in their order: what an earlier one of the request does is there already for a later one. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ListKind } from '../decision/lists/list-kind.ts';
 import type { ListedEntry, ListOwner } from '../decision/lists/shared-lists.ts';
+import type { OtherText } from '../state/lists/list-log.ts';
 
 /** One entry of a shared list with all that is kept of it. Times are epoch ms. */
 export interface ListEntry extends ListedEntry {
@@ -51,6 +52,15 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   const row: EntryRow = JSON.parse(text);
   const [owner, list, kind, value, reason, who, addedAt, expiresAt, keys = [plainKey(value)]] = row;
   return { id, version, owner, list, kind, value, keys, reason, who, addedAt, expiresAt };
+}
+
+/** Some entry of the list that was given a kind other than this since the copy with this number. */
+export function ofOtherKind(
+  { owner, list, kind }: Pick<ListEntry, 'owner' | 'list' | 'kind'>,
+  since: number,
+): OtherText {
+  const textsBegin = `${JSON.stringify([owner, list, kind]).slice(0, -1)},`;
+  return { since, idsBegin: `${owner}/${list}/`, textsBegin };
 }
 
 function plainKey(value: string): string {

@@ -4,6 +4,7 @@ import { Audit } from '../../src/access/audit.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import type { ListSubject } from '../../src/decision/lists/list-kind.ts';
 import { type EntryAsk, ListEditor, ListRefusal } from '../../src/lists/list-editor.ts';
+import { encodeEntry, entryId } from '../../src/lists/list-entry.ts';
 import { ListNode } from '../../src/lists/list-node.ts';
 import { hmacPseudonym } from '../../src/pseudonym.ts';
 import type { ListLog } from '../../src/state/lists/list-log.ts';
@@ -224,6 +225,63 @@ describeOnStores('shared lists', (store) => {
     ]);
     const listed = ['ann', 'bob', 'carl'].map((name) => isListed(node, platform, name));
     expect(listed).to.deep.equal([false, true, true]);
+  });
+
+  it('hold one kind, also when two nodes put the first entry at once', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const { node, other, audit, desk, platform, put } = fleet(store());
+      const { listLog } = store();
+      const elsewhere = new ListEditor({ listLog, node: other, pseudonym, audit, clock: () => NOW });
+      const ask = { kind: 'method', reason: 'a trial', expiresAt: null } as const;
+      await Promise.allSettled([
+        put('ann'),
+        elsewhere.put(desk, { ...ask, value: 'card' }),
+        elsewhere.change(desk, [{ kind: 'put', ask: { ...ask, value: 'cash' } }]),
+      ]);
+      await node.sync();
+      const kinds = new Set(
+        [...(node.copy.list(platform, 'watched')?.values() ?? [])].map(({ kind }) => kind),
+      );
+      expect(kinds.size, [...kinds].join(' and ')).to.equal(1);
+    }
+  });
+
+  it('refuse the other kind in words when it came second', async () => {
+    const { node, other, audit, desk, put } = fleet(store());
+    const { listLog } = store();
+    const late: ListLog = {
+      ...listLog,
+      // Between what this node has read and what it writes, another node puts the first entry.
+      write: async (...args) => {
+        await put('ann');
+        return listLog.write(...args);
+      },
+    };
+    const elsewhere = new ListEditor({ listLog: late, node: other, pseudonym, audit, clock: () => NOW });
+    const ask = { value: 'card', kind: 'method', reason: 'a trial', expiresAt: null } as const;
+    expect(await refusalOf(elsewhere.put(desk, ask))).to.equal(
+      'The list watched holds entries of kind client, not method.',
+    );
+    expect(node.copy.list(desk.owner, desk.list)?.size).to.equal(1);
+  });
+
+  it('lose an erased client although the list holds other kinds beside it', async () => {
+    const { node, platform, editor } = fleet(store());
+    const entry = {
+      owner: platform,
+      list: 'mixed',
+      reason: 'ring',
+      who: 'key 1',
+      addedAt: NOW,
+      expiresAt: null,
+    };
+    const first = { ...entry, kind: 'method', value: 'card', keys: ['card'] } as const;
+    const second = { ...entry, kind: 'client', value: 'ann', keys: ['ann'] } as const;
+    await store().listLog.write([first, second].map((one) => ({ id: entryId(one), text: encodeEntry(one) })));
+    await editor.forgetClient(platform, 'ann');
+    expect([...(node.copy.list(platform, 'mixed')?.values() ?? [])].map(({ value }) => value)).to.deep.equal([
+      'card',
+    ]);
   });
 
   it('lose an erased client, and the audit log what was noted about it', async () => {

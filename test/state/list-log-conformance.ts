@@ -54,11 +54,27 @@ export function describeListLog(store: () => Store): void {
     expect(await log().write([{ id: 'kept', text: 'x', expected: version + 2 }])).to.deep.equal([false]);
   });
 
+  it('are not written when a record beside them was given another text meanwhile', async () => {
+    const before = await latest();
+    await log().write([put('beside/a', 'red a'), put('elsewhere/a', 'blue a')]);
+    const unless = { since: before, idsBegin: 'beside/', textsBegin: 'blue ' };
+    expect(await log().write([put('beside/b', 'blue b')], unless)).to.equal(null);
+    expect((await since(before)).map(({ id }) => id)).to.deep.equal(['beside/a', 'elsewhere/a']);
+    expect(await log().write([put('beside/b', 'red b')], { ...unless, textsBegin: 'red ' })).to.deep.equal([
+      true,
+    ]);
+    await log().write([
+      { id: 'beside/a', text: null },
+      { id: 'beside/b', text: null },
+    ]);
+    expect(await log().write([put('beside/c', 'blue c')], unless)).to.deep.equal([true]);
+  });
+
   it('take many at once, and one name for as long as the store is not emptied', async () => {
     const before = await latest();
     const { epoch } = await log().read(0, 1);
     const many = Array.from({ length: 500 }, (_, n) => put(`many ${n}`, 'ä'.repeat(100)));
-    expect((await log().write(many)).every((made) => made)).to.equal(true);
+    expect(await log().write(many)).to.deep.equal(many.map(() => true));
     const page = await log().read(before, 1000);
     expect(page.records.map(({ id }) => id)).to.deep.equal(many.map(({ id }) => id));
     expect({ epoch: page.epoch, latest: page.latest }).to.deep.equal({ epoch, latest: before + 500 });

@@ -4,8 +4,11 @@
  * behind for LIST_REMOVAL_KEPT_MS, so that copies hear of it.
  */
 export interface ListLog {
-  /** Writes the changes one after the other, each under a number of its own; tells which were made. */
-  write(changes: readonly ListChange[]): Promise<readonly boolean[]>;
+  /**
+   * Writes the changes one after the other, each under a number of its own; tells which were made. Null: nothing
+   * was written, because `unless` says so.
+   */
+  write(changes: readonly ListChange[], unless?: OtherText): Promise<readonly boolean[] | null>;
   /** At most `limit` changes after a number, the oldest first. A copy that holds nothing asks after 0. */
   read(after: number, limit: number): Promise<ListPage>;
 }
@@ -16,6 +19,13 @@ export interface ListChange {
   readonly text: string | null;
   /** Only if this is the number of the record as it stands. */
   readonly expected?: number;
+}
+
+/** A record whose id begins so was given, after a change that the writer has seen, a text that does not begin so. */
+export interface OtherText {
+  readonly since: number;
+  readonly idsBegin: string;
+  readonly textsBegin: string;
 }
 
 export interface ListRecord {

@@ -19,11 +19,18 @@ const readLists = new RedisScript('read-lists-3.lua');
 export function redisListLog(commands: RedisCommands, runOn: (key: string) => RunCall): ListLog {
   const { records, numbers, removals, head } = LISTS;
   return {
-    write: (changes) =>
+    write: (changes, unless) =>
       runOn(head)(async () => {
-        const args = [randomUUID(), String(LIST_REMOVAL_KEPT_MS), ...changes.flatMap(changeArgs)];
+        const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
+        const condition = [String(since), idsBegin, textsBegin];
+        const args = [
+          randomUUID(),
+          String(LIST_REMOVAL_KEPT_MS),
+          ...condition,
+          ...changes.flatMap(changeArgs),
+        ];
         const made = await writeLists.run(commands, [records, numbers, removals, head], args);
-        return (Array.isArray(made) ? made : []).map((one) => one === 1);
+        return Array.isArray(made) ? made.map((one) => one === 1) : null;
       }),
     read: (after, limit) =>
       runOn(head)(async () => {

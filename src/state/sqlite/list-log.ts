@@ -26,10 +26,17 @@ export function sqliteListLog(
     return true;
   };
   return {
-    write: (changes) =>
+    write: (changes, unless) =>
       run(() =>
         writes.run(() => {
           const now = clock();
+          if (unless !== undefined) {
+            const { since, idsBegin, textsBegin } = unless;
+            const others = sql.changes.iterate(since, -1);
+            const isOther = ({ id, text }: Record<string, unknown>) =>
+              String(id).startsWith(idsBegin) && text !== null && !String(text).startsWith(textsBegin);
+            if (others.some(isOther)) return null;
+          }
           sql.begin.run(randomUUID());
           const made = changes.map((one) => change(one, now));
           const before = now - LIST_REMOVAL_KEPT_MS;

@@ -8,16 +8,23 @@
 
   ARGV[1] a random text, the epoch when there is none yet
   ARGV[2] how long a removal is kept, ms
-  ARGV[3..] three for each change: id, the number that its record must have or '', text with '+' before it, or '-'
+  ARGV[3] a number: nothing is written when a change after it gave a record
+  ARGV[4] whose id begins so
+  ARGV[5] a text that does not begin so
+  ARGV[6..] three for each change: id, the number that its record must have or '', text with '+' before it, or '-'
 
-  Returns one for each change: 1 made, 0 not.
+  Returns one for each change: 1 made, 0 not; nil when nothing is written.
 ]]
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local forgotten_before = now - tonumber(ARGV[2])
+for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[3], '+inf', 'BYSCORE')) do
+  local text = string.sub(id, 1, #ARGV[4]) == ARGV[4] and redis.call('HGET', KEYS[1], id)
+  if text and string.sub(text, 1, #ARGV[5]) ~= ARGV[5] then return nil end
+end
 redis.call('HSETNX', KEYS[4], 'epoch', ARGV[1])
 local made = {}
-for i = 3, #ARGV, 3 do
+for i = 6, #ARGV, 3 do
   local id, expected, change = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local there = redis.call('HEXISTS', KEYS[1], id) == 1
   local number = redis.call('ZSCORE', KEYS[2], id)
