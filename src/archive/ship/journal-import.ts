@@ -4,7 +4,7 @@ import type { ArchiveGap, Segment } from '../archive-log.ts';
 import { Duck, type DuckLimits, numberOf } from '../duck.ts';
 import { type ArchiveRow, rowsOf } from '../rows.ts';
 import { JournalFileError, type JournalLine, journalPages, parseEntry } from './journal-file.ts';
-import { RowDrafts } from './row-drafts.ts';
+import { monthOf, RowDrafts } from './row-drafts.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 /** So many rows become segments together: some hundred megabytes of drafts. */
@@ -59,8 +59,9 @@ class Intake {
   readonly #segments: Segment[] = [];
   #drafted = 0;
 
+  /** By month, for a file costs some milliseconds and a year has many days. */
   constructor(archive: Archive, writer: SegmentWriter) {
-    this.#drafts = new RowDrafts(archive);
+    this.#drafts = new RowDrafts(archive, monthOf);
     this.#writer = writer;
   }
 

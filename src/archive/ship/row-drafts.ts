@@ -27,14 +27,20 @@ interface OpenDraft extends Omit<RowDraft, 'columns' | 'rows'> {
  */
 export class RowDrafts {
   readonly #archive: Archive;
+  readonly #periodOf: (at: number) => string;
   readonly #drafts = new Map<string, OpenDraft>();
 
-  constructor(archive: Archive) {
+  /** Segments are of a day, unless they are to be of a month. */
+  constructor(archive: Archive, periodOf: typeof dayOf | typeof monthOf = dayOf) {
     this.#archive = archive;
+    this.#periodOf = periodOf;
   }
 
   add(rows: readonly ArchiveRow[]): void {
-    const groups = Map.groupBy(rows, ({ table, platform, at }) => `${table}/${platform}/${dayOf(at)}`);
+    const groups = Map.groupBy(
+      rows,
+      ({ table, platform, at }) => `${table}/${platform}/${this.#periodOf(at)}`,
+    );
     for (const [name, group] of groups) {
       const draft = this.#drafts.get(name) ?? this.#begin(name, group);
       appendFileSync(draft.path, group.map(({ cells }) => `${JSON.stringify(cells)}\n`).join(''), {
@@ -66,10 +72,15 @@ export class RowDrafts {
     const { table, platform, at } = first;
     this.#archive.prepareStaging();
     const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
-    const draft = { table, platform, day: dayOf(at), path, rows: 0, factTypes: new Map() };
+    const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, factTypes: new Map() };
     this.#drafts.set(name, draft);
     return draft;
   }
+}
+
+/** `2026-11`, UTC. */
+export function monthOf(at: number): string {
+  return dayOf(at).slice(0, '2026-11'.length);
 }
 
 /** `2026-11-21`, UTC. */

@@ -29,12 +29,13 @@ describe('an imported journal', () => {
     return new Archive(folder);
   }
 
-  it('has the lines as the places of its rows, in segments of tables, platforms and days', async () => {
+  it('has the lines as the places of its rows, in segments of tables, platforms and months', async () => {
     const [ann, bob] = [newClient(), newClient()];
     const archive = await imported([verdictOf(ann, 1), verdictOf(bob, 1), verdictOf(ann, 2)]);
     const place = await ArchivedStore.open(undefined, archive.folder);
     const segments = archive.segments(archive.read(), { table: 'decisions' });
     expect(segments.map(({ platform }) => platform)).to.have.members([ann.platform, bob.platform]);
+    expect(new Set(segments.map(({ day }) => day))).to.deep.equal(new Set(['2026-11']));
     const rows = await place.duck.rows(
       `SELECT order_ref, journal_partition::INT AS part, journal_ms::INT AS ms, journal_seq::INT AS line
         FROM ${archive.source(segments)} WHERE client_id_key = '${ann.clientIdKey}' ORDER BY line`,
