@@ -3,7 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import Router from '@koa/router';
+import type { Context } from 'koa';
 import type { RequestState } from '../request/request-state.ts';
 import type { OpenApiDocument } from './open-api-document.ts';
 
@@ -78,25 +80,41 @@ const ASSETS = [
  * when it is first asked for.
  */
 export function docsRoutes(document: () => OpenApiDocument, basePath: string): Router<RequestState> {
-  let text: string | null = null;
+  let texts: Readonly<Record<string, Buffer>> | null = null;
   const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
-  const serve = (path: string, type: string, body: () => string | NodeJS.ReadableStream) => {
+  const serve = (path: string, type: string, body: Body) => {
     router.get(path, (ctx) => {
       ctx.state.operation = 'docs';
       ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
       breakOffLate(ctx.res);
-      ctx.body = body();
+      ctx.body = body(ctx);
     });
   };
-  serve('/openapi.json', 'application/json; charset=utf-8', () => {
-    text ??= JSON.stringify(document(), null, 2);
-    return text;
+  serve('/openapi.json', 'application/json; charset=utf-8', (ctx) => {
+    texts ??= encoded(JSON.stringify(document(), null, 2));
+    const encoding = ctx.acceptsEncodings('br', 'gzip') || 'identity';
+    ctx.vary('Accept-Encoding');
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
+    return texts[encoding] ?? '';
   });
   serve('/docs', 'text/html; charset=utf-8', () => PAGE);
   serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
   for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts));
   return router;
 }
+
+type Body = (
+  ctx: Pick<Context, 'acceptsEncodings' | 'vary' | 'set'>,
+) => string | Buffer | NodeJS.ReadableStream;
+
+/** A text by the encodings that a reader may ask for; made once. */
+function encoded(text: string): Readonly<Record<string, Buffer>> {
+  const identity = Buffer.from(text);
+  return { identity, gzip: gzipSync(identity), br: brotliCompressSync(identity, BROTLI) };
+}
+
+/** The default takes a second for the last percent. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 function breakOffLate(res: ServerResponse): void {
   const late = setTimeout(() => res.destroy(), ANSWER_MS_MAX);

@@ -690,6 +690,20 @@ describe('the API documents as served', () => {
     expect(forPlatform.body).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
   });
 
+  it('are compressed for whoever takes that, and whole for others', async () => {
+    const sizes = new Map<string, number>();
+    for (const encoding of ['identity', 'gzip', 'br']) {
+      const headers = { 'Accept-Encoding': encoding };
+      const answer = await fetch(`${service.application.platformUrl}/openapi.json`, { headers });
+      expect(answer.headers.get('Content-Encoding') ?? 'identity').to.equal(encoding);
+      expect(answer.headers.get('Vary')).to.include('Accept-Encoding');
+      sizes.set(encoding, Number(answer.headers.get('Content-Length')));
+      expect(await answer.json()).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
+    }
+    const [whole = 0, gzip = 0, br = 0] = sizes.values();
+    expect(Math.max(gzip, br)).to.be.within(1, whole / 8);
+  });
+
   it('are shown by a page that loads nothing from elsewhere', async () => {
     for (const base of [service.application.callerUrl, service.application.platformUrl]) {
       const page = await call<string>('GET', `${base}/docs`, {});
