@@ -68,14 +68,26 @@ export interface IssuedKey {
 interface KnownKey {
   readonly record: AccessKey;
   readonly sha256: Buffer;
-  /** The store could not be asked again. */
-  readonly isOld?: boolean;
+}
+
+/** What this process knows about an id. Times are those of its monotonic clock, ms. */
+interface Remembered {
+  readonly known: KnownKey | 'unknown';
+  /** Of all keys, when this one was read; null when it could not be told. */
+  readonly version: string | null;
+  readonly readMs: number;
+  /** Until when it is known to have been so. */
+  readonly asOfMs: number;
+  /** When somebody last tried to learn more. */
+  readonly triedMs: number;
 }
 
 const COLLECTION = 'access-keys';
 
-/** A key revoked anywhere is refused everywhere within this time and the time of one read. */
+/** While nobody can tell whether keys have changed, each key in use is read again after this. */
 const CACHE_MS = 500;
+/** A key in use is read again after this, should a server have lost the news of a change but not the change. */
+const REREAD_MS = 60_000;
 /**
  * A key that was read within this is still taken while the server that keeps keys does not answer: payers whose state
  * lies elsewhere are served. A key that another node revokes in that time is taken as long.
@@ -90,14 +102,11 @@ const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;
-  readonly #cache: LRUCache<string, KnownKey | 'unknown'>;
-  readonly #lastRead: LRUCache<string, KnownKey>;
+  readonly #cache = new LRUCache<string, Remembered>({ max: CACHED_KEYS });
 
   constructor(documents: Documents, now: () => number) {
     this.#documents = documents;
     this.#now = now;
-    this.#cache = new LRUCache({ max: CACHED_KEYS, ttl: CACHE_MS });
-    this.#lastRead = new LRUCache({ max: CACHED_KEYS, ttl: KNOWN_MS_MAX });
   }
 
   /**
@@ -140,8 +149,9 @@ export class AccessKeys {
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.#documents.get<AccessKey>(COLLECTION, id);
     if (record === undefined) return null;
-    if (record.revokedAt !== null) return record;
-    const revoked = { ...record, revokedAt: new Date(this.#now()).toISOString() };
+    // Written again, too: who tries twice may have been stopped before the nodes were told.
+    const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
+    const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
     this.#cache.delete(id);
     return revoked;
@@ -151,28 +161,46 @@ export class AccessKeys {
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1];
     if (id === undefined) return null;
-    const known = this.#cache.get(id) ?? (await this.#read(id));
+    const known = this.#remembered(id) ?? (await this.#read(id));
     if (known === 'unknown' || !sameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
     return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
   }
 
   /** Whether the key with this id may still do this, for work that lasts longer than the request that asked for it. */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
-    const known = this.#cache.get(id) ?? (await this.#read(id));
+    const known = this.#remembered(id) ?? (await this.#read(id));
     if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return false;
     return grants(known.record, operation);
   }
 
+  /** Null when the key must be read. */
+  #remembered(id: string): KnownKey | 'unknown' | null {
+    const entry = this.#cache.get(id);
+    if (entry === undefined) return null;
+    const now = performance.now();
+    const seen = this.#documents.recentVersion(COLLECTION);
+    if (seen !== null && seen.version === entry.version && now - entry.readMs < REREAD_MS) {
+      if (seen.asOfMs > entry.asOfMs)
+        this.#cache.set(id, { ...entry, asOfMs: seen.asOfMs, triedMs: seen.asOfMs });
+      return entry.known;
+    }
+    return now - entry.triedMs < CACHE_MS ? entry.known : null;
+  }
+
   async #read(id: string): Promise<KnownKey | 'unknown'> {
-    const known = await this.#documents.get<AccessKey>(COLLECTION, id).then(knownKey, (error: unknown) => {
-      const lastRead = this.#lastRead.get(id);
-      if (lastRead === undefined || !(error instanceof StoreUnavailable)) throw error;
-      return { ...lastRead, isOld: true };
-    });
-    this.#cache.set(id, known);
-    if (known === 'unknown') this.#lastRead.delete(id);
-    else if (known.isOld !== true) this.#lastRead.set(id, known);
-    return known;
+    const version = this.#documents.recentVersion(COLLECTION)?.version ?? null;
+    const readMs = performance.now();
+    try {
+      const known = knownKey(await this.#documents.get<AccessKey>(COLLECTION, id));
+      this.#cache.set(id, { known, version, readMs, asOfMs: readMs, triedMs: readMs });
+      return known;
+    } catch (error) {
+      const last = this.#cache.get(id);
+      const isKnown = last !== undefined && last.known !== 'unknown' && readMs - last.asOfMs < KNOWN_MS_MAX;
+      if (!isKnown || !(error instanceof StoreUnavailable)) throw error;
+      this.#cache.set(id, { ...last, triedMs: performance.now() });
+      return last.known;
+    }
   }
 }
 

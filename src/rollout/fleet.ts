@@ -64,6 +64,9 @@ export interface StoredRollout {
   readonly raw: string;
 }
 
+/** A rollout that is followed is read again after this, should its writer have ended before it told of the change. */
+const REREAD_MS = 10_000;
+
 /** The parts of a store that a fleet shares. */
 export interface FleetState {
   readonly registers: Registers;
@@ -76,6 +79,11 @@ export class Fleet {
   readonly #registers: Registers;
   readonly #documents: Documents;
   readonly #auditLog: AuditLog;
+  #followed: {
+    readonly stored: StoredRollout | null;
+    readonly version: string;
+    readonly readMs: number;
+  } | null = null;
 
   constructor({ registers, documents, auditLog }: FleetState) {
     this.#registers = registers;
@@ -87,6 +95,17 @@ export class Fleet {
   async read(): Promise<StoredRollout | null> {
     const raw = await this.#registers.read(REGISTER);
     return raw === null ? null : { rollout: parseRollout(raw), raw };
+  }
+
+  /** What `read` gives, from memory while nobody has told of a change. */
+  async follow(): Promise<StoredRollout | null> {
+    const version = await this.#registers.version(REGISTER);
+    const readMs = performance.now();
+    const known = this.#followed;
+    if (known?.version === version && readMs - known.readMs < REREAD_MS) return known.stored;
+    const stored = await this.read();
+    this.#followed = { stored, version, readMs };
+    return stored;
   }
 
   /** False when somebody else changed the rollout meanwhile. A change is noted in the audit log. */

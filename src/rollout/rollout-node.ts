@@ -177,7 +177,7 @@ export class RolloutNode implements RuleSource {
   /** One look around: a new revision, the guard; then this node's report. */
   async look(): Promise<void> {
     try {
-      const stored = await this.#parts.fleet.read();
+      const stored = await this.#parts.fleet.follow();
       if (stored !== null) this.#mindPointer(stored.rollout);
       if (!this.#peers.leads) return;
       await this.#parts.fleet.report(joinReports(this.report(), await this.#reports('')));

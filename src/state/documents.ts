@@ -1,6 +1,7 @@
 import Keyv, { type KeyvOptions } from 'keyv';
 import type { RunCall } from './run-call.ts';
 import { StoreUnavailable } from './store.ts';
+import type { SeenVersion, Versions } from './versions.ts';
 
 /**
  * Small JSON documents in named collections, kept in Keyv. Errors throw: a read that fails must never
@@ -12,6 +13,8 @@ export interface Documents {
   set<T>(collection: string, name: string, value: T, ttlMs?: number): Promise<void>;
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
+  /** Of a collection that is followed: another one after every change. Null when it was not read a moment ago; it never waits. */
+  recentVersion(collection: string): SeenVersion | null;
 }
 
 /** The names in a collection. Keyv has no such thing but a walk over all keys of the store. */
@@ -36,7 +39,7 @@ export function documentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>)
 }
 
 /** Documents in a Keyv that was made by `documentsKeyv`. */
-export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): Documents {
+export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall, versions: Versions): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
   const read = async <T>(collection: string, name: string) => {
     try {
@@ -54,11 +57,13 @@ export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): D
       run(async () => {
         await index.add(collection, name);
         await keyv.set(key(collection, name), value, ttlMs);
+        await versions.changed(collection);
       }),
     delete: (collection, name) =>
       run(async () => {
         await keyv.delete(key(collection, name));
         await index.remove(collection, name);
+        await versions.changed(collection);
       }),
     list: <T>(collection: string) =>
       run(async () => {
@@ -66,5 +71,6 @@ export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall): D
         const values = await Promise.all(names.map((name) => read<T>(collection, name)));
         return values.filter((value) => value !== undefined);
       }),
+    recentVersion: (collection) => versions.recent(collection),
   };
 }

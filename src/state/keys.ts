@@ -141,6 +141,9 @@ export const LISTS = {
 /** All documents share one slot, so that a collection can be listed in one step. */
 export const DOCUMENTS = '{documents}';
 
+/** The versions of collections and registers that nodes follow. Hash */
+export const VERSIONS = `${DOCUMENTS}:versions`;
+
 /** The names of a collection, by when they were last written. Sorted set. */
 export function documentNamesKey(collection: string): string {
   return `${DOCUMENTS}:names:${collection}`;

@@ -112,6 +112,8 @@ export interface Registers {
   read(name: string): Promise<string | null>;
   /** Writes `next` only if the register still holds `expected`; false when somebody else was faster. */
   compareAndSet(name: string, expected: string | null, next: string): Promise<boolean>;
+  /** Of a register that is followed: another text after every change, known within half a second. */
+  version(name: string): Promise<string>;
 }
 
 /** What stays in the store although the archive has it. */

@@ -116,6 +116,7 @@ describeOnStores('access keys', (store) => {
       set: (collection, name, value, ttlMs) => documents.set(collection, name, value, ttlMs),
       delete: (collection, name) => documents.delete(collection, name),
       list: (collection) => documents.list(collection),
+      recentVersion: (collection) => (isAway ? null : documents.recentVersion(collection)),
     };
     const node = new AccessKeys(sometimes, clock.now);
     const { key, record } = await keys.issue(shop, ['score'], null);
@@ -129,6 +130,42 @@ describeOnStores('access keys', (store) => {
     await keys.revoke(record.id);
     isAway = false;
     await delay(600);
+    expect(await node.authenticate(key)).to.equal(null);
+  });
+
+  it('are read once each while none of them changes, and all again after a change', async () => {
+    const { documents } = store();
+    let reads = 0;
+    let version = 'before';
+    const followed: Documents = {
+      ...documents,
+      get: (collection, name) => {
+        reads++;
+        return documents.get(collection, name);
+      },
+      recentVersion: () => ({ version, asOfMs: performance.now() }),
+    };
+    const node = new AccessKeys(followed, clock.now);
+    const issued = await Promise.all(Array.from({ length: 5 }, () => keys.issue(shop, ['score'], null)));
+    const authenticateAll = () => Promise.all(issued.map(({ key }) => node.authenticate(key)));
+    await authenticateAll();
+    await delay(600);
+    await authenticateAll();
+    expect(reads).to.equal(5);
+    await keys.revoke(issued[0]?.record.id ?? '');
+    version = 'after';
+    await delay(600);
+    expect((await authenticateAll()).filter((record) => record === null)).to.have.length(1);
+    expect(reads).to.equal(10);
+  });
+
+  it('revoked while nobody can tell the nodes are refused within a second, too', async () => {
+    const { documents } = store();
+    const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now);
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    expect(await node.authenticate(key)).not.to.equal(null);
+    await keys.revoke(record.id);
+    await delay(1000);
     expect(await node.authenticate(key)).to.equal(null);
   });
 

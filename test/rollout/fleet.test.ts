@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Audit } from '../../src/access/audit.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
@@ -62,6 +63,8 @@ class TestFleet {
     const store = await this.#open();
     this.#stores.push(store);
     await store.registers.compareAndSet('rollout', await store.registers.read('rollout'), text);
+    // A node that looked a moment ago does not ask again.
+    await delay(500);
   }
 
   async audit() {

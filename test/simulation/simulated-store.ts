@@ -224,6 +224,7 @@ function memoryDocuments(clock: () => number): Documents {
       kept.get(collection)?.delete(name);
     },
     list: async <T>(collection: string) => live(collection).map(([, { text }]) => parse<T>(text)),
+    recentVersion: () => null,
   };
 }
 
@@ -236,6 +237,7 @@ function memoryRegisters(): Registers {
       texts.set(name, next);
       return true;
     },
+    version: async (name) => texts.get(name) ?? '',
   };
 }
 

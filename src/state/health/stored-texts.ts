@@ -9,6 +9,11 @@ export interface TextPlace {
   readonly name: string;
 }
 
+/** The collection or register that a place belongs to. */
+export function followedName({ kind, name }: TextPlace): string {
+  return kind === 'document' ? name.slice(0, name.indexOf('/')) : name;
+}
+
 export interface StoredText extends TextPlace {
   readonly text: string;
 }

@@ -1,7 +1,8 @@
 import KeyvRedis from '@keyv/redis';
 import { type DocumentIndex, type Documents, documentsKeyv, keyvDocuments } from '../documents.ts';
-import { DOCUMENTS, documentNamesKey, documentPrefix } from '../keys.ts';
+import { DOCUMENTS, documentNamesKey, documentPrefix, VERSIONS } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
+import type { Versions, VersionTable } from '../versions.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
@@ -15,9 +16,20 @@ const NAME_GRACE_MS = 60_000;
  * Documents in Keyv over a connection that is already open and belongs to somebody else. Callers must not
  * use it after that connection is closed: the adapter would open it again.
  */
-export function redisDocuments(commands: RedisCommands, run: RunCall): Documents {
+export function redisDocuments(commands: RedisCommands, run: RunCall, versions: Versions): Documents {
   const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
-  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(commands), run);
+  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(commands), run, versions);
+}
+
+/** Versions in one hash beside the documents. */
+export function redisVersions(commands: RedisCommands, run: RunCall): VersionTable {
+  return {
+    read: () => run(() => commands.hGetAll(VERSIONS)),
+    write: (name, version) =>
+      run(async () => {
+        await commands.hSet(VERSIONS, name, version);
+      }),
+  };
 }
 
 function namesIndex(commands: RedisCommands): DocumentIndex {

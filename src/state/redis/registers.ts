@@ -1,18 +1,26 @@
 import { registerKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import type { Registers } from '../store.ts';
+import type { Versions } from '../versions.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { RedisScript } from './script.ts';
 
 const compareAndSet = new RedisScript('compare-and-set-1.lua');
 
-export function redisRegisters(commands: RedisCommands, runOn: (key: string) => RunCall): Registers {
+export function redisRegisters(
+  commands: RedisCommands,
+  runOn: (key: string) => RunCall,
+  versions: Versions,
+): Registers {
   return {
     read: (name) => runOn(registerKey(name))(() => commands.get(registerKey(name))),
-    compareAndSet: (name, expected, next) => {
+    compareAndSet: async (name, expected, next) => {
       const key = registerKey(name);
       const args = [expected === null ? '0' : '1', expected ?? '', next];
-      return runOn(key)(async () => (await compareAndSet.run(commands, [key], args)) === 1);
+      const written = await runOn(key)(async () => (await compareAndSet.run(commands, [key], args)) === 1);
+      if (written) await versions.changed(name);
+      return written;
     },
+    version: async (name) => (await versions.current(name)).version,
   };
 }

@@ -12,6 +12,7 @@ import type { ErasureEntry } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
+import type { RunCall } from '../run-call.ts';
 import {
   type Change,
   type ClientJournal,
@@ -24,6 +25,7 @@ import {
   type Snapshot,
   type Store,
 } from '../store.ts';
+import { Versions } from '../versions.ts';
 import { forgetInAuditLog, redisAuditLog } from './audit-log.ts';
 import { RedisClientHistory } from './client-history.ts';
 import { RedisClients } from './clients.ts';
@@ -33,7 +35,7 @@ import type { RedisSecurity } from './connection/security.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { RedisDecisionSearch } from './decision-search.ts';
 import { RedisDecisions } from './decisions.ts';
-import { redisDocuments } from './documents.ts';
+import { redisDocuments, redisVersions } from './documents.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { RedisJournal } from './journal.ts';
@@ -118,8 +120,10 @@ class RedisStore implements Store {
     const calls = new NodeCalls(connection, commandTimeoutMs);
     this.#calls = calls;
     const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
-    this.documents = redisDocuments(commands, (call) => calls.on(DOCUMENTS)(call));
-    this.registers = redisRegisters(commands, calls.on);
+    const onDocuments: RunCall = (call) => calls.on(DOCUMENTS)(call);
+    const versions = new Versions(redisVersions(commands, onDocuments));
+    this.documents = redisDocuments(commands, onDocuments, versions);
+    this.registers = redisRegisters(commands, calls.on, versions);
     this.auditLog = redisAuditLog(commands, calls.on);
     this.listLog = redisListLog(commands, calls.on);
     this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
@@ -138,7 +142,7 @@ class RedisStore implements Store {
       commandTimeoutMs,
     });
     this.#erasure = new ClientErasure(connection, calls.on, decisions);
-    this.texts = redisStoredTexts(connection, calls, this.#erasure);
+    this.texts = redisStoredTexts(connection, calls, this.#erasure, versions);
     const entries = new JournalEntries(decisions);
     const parts = { commands, runOn: calls.on, entries };
     this.#journal = new RedisJournal(parts);

@@ -1,6 +1,7 @@
-import type { StoredText, StoredTexts, TextPlace } from '../health/stored-texts.ts';
+import { followedName, type StoredText, type StoredTexts, type TextPlace } from '../health/stored-texts.ts';
 import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../keys.ts';
 import { RETENTION } from '../store.ts';
+import type { Versions } from '../versions.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';
@@ -17,6 +18,7 @@ export function redisStoredTexts(
   connection: RedisConnection,
   calls: NodeCalls,
   erasure: ClientErasure,
+  versions: Versions,
 ): StoredTexts {
   const keyOf = ({ kind, name }: TextPlace): string => {
     switch (kind) {
@@ -44,7 +46,9 @@ export function redisStoredTexts(
       const key = keyOf(place);
       const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
       const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
-      return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
+      const replaced = (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
+      if (replaced) await versions.changed(followedName(place));
+      return replaced;
     },
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };

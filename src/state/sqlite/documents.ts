@@ -3,6 +3,7 @@ import type { KeyvStoreAdapter } from 'keyv';
 import { type DocumentIndex, type Documents, documentsKeyv, keyvDocuments } from '../documents.ts';
 import type { RunCall } from '../run-call.ts';
 import { textOf } from '../snapshot.ts';
+import type { Versions, VersionTable } from '../versions.ts';
 import type { GroupCommit } from './file/group-commit.ts';
 
 /** Documents in the `documents` table, which knows when each of them ends. */
@@ -11,9 +12,28 @@ export function sqliteDocuments(
   writes: GroupCommit,
   clock: () => number,
   run: RunCall,
+  versions: Versions,
 ): Documents {
   const keyv = documentsKeyv({ store: tableAdapter(db, writes, clock) });
-  return keyvDocuments(keyv, tableIndex(db), run);
+  return keyvDocuments(keyv, tableIndex(db), run, versions);
+}
+
+/** Versions in the `versions` table. */
+export function sqliteVersions(db: DatabaseSync, writes: GroupCommit, run: RunCall): VersionTable {
+  const all = db.prepare('SELECT name, version FROM versions');
+  const put = db.prepare(
+    'INSERT INTO versions (name, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
+  );
+  return {
+    read: () =>
+      run(async () =>
+        Object.fromEntries(all.all().map(({ name, version }) => [String(name), String(version)])),
+      ),
+    write: (name, version) =>
+      run(async () => {
+        await writes.run(() => put.run(name, version));
+      }),
+  };
 }
 
 function tableAdapter(db: DatabaseSync, writes: GroupCommit, clock: () => number): KeyvStoreAdapter {

@@ -29,10 +29,11 @@ import {
   StoreUnavailable,
 } from '../store.ts';
 import { RecordReader } from '../stored-record.ts';
+import { Versions } from '../versions.ts';
 import { sqliteAuditLog } from './audit-log.ts';
 import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
-import { sqliteDocuments } from './documents.ts';
+import { sqliteDocuments, sqliteVersions } from './documents.ts';
 import { SqliteCheckpoints } from './file/checkpoints.ts';
 import { GroupCommit, type Patience } from './file/group-commit.ts';
 import { LogSync } from './file/log-sync.ts';
@@ -102,16 +103,22 @@ class SqliteStore implements Store {
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
     this.#clock = clock;
-    this.documents = sqliteDocuments(db, this.#writes, clock, this.#run);
+    const versions = new Versions(sqliteVersions(db, this.#writes, this.#run));
+    this.documents = sqliteDocuments(db, this.#writes, clock, this.#run, versions);
     this.#reader = new RecordReader(async (id) => textOf(this.#sql.shape.get(id)?.['shape']));
     this.findDecisions = sqliteDecisionSearch(db, this.#run, this.#reader);
     this.auditLog = sqliteAuditLog(db, this.#writes, this.#run);
     this.listLog = sqliteListLog(db, this.#writes, clock, this.#run);
-    this.texts = sqliteStoredTexts(db, this.#writes, clock, this.#run);
+    this.texts = sqliteStoredTexts(db, this.#writes, clock, this.#run, versions);
     this.registers = {
       read: (name) => this.#run(async () => textOf(this.#sql.register.get(name)?.['value'])),
-      compareAndSet: (name, expected, next) =>
-        this.#run(() => this.#writes.run(() => this.#compareAndSet(name, expected, next))),
+      compareAndSet: async (name, expected, next) => {
+        const write = () => this.#compareAndSet(name, expected, next);
+        const written = await this.#run(() => this.#writes.run(write));
+        if (written) await versions.changed(name);
+        return written;
+      },
+      version: async (name) => (await versions.current(name)).version,
     };
     this.#retention = new SqliteRetention(db, this.#sql, this.#writes, clock);
   }

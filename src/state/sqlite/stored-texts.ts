@@ -1,8 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '../health/stored-texts.ts';
+import {
+  followedName,
+  type StoredText,
+  type StoredTexts,
+  TEXT_KINDS,
+  type TextKind,
+} from '../health/stored-texts.ts';
 import type { RunCall } from '../run-call.ts';
 import { textOf } from '../snapshot.ts';
 import { RETENTION } from '../store.ts';
+import type { Versions } from '../versions.ts';
 import type { GroupCommit } from './file/group-commit.ts';
 
 /** Where texts of a kind lie, and what stands before their names there. */
@@ -21,6 +28,7 @@ export function sqliteStoredTexts(
   writes: GroupCommit,
   clock: () => number,
   run: RunCall,
+  versions: Versions,
 ): StoredTexts {
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   return {
@@ -32,8 +40,9 @@ export function sqliteStoredTexts(
         const row = db.prepare(sql).get(prefix + name);
         return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
       }),
-    replace: ({ kind, name }, stamp, next) =>
-      run(() =>
+    replace: async (place, stamp, next) => {
+      const { kind, name } = place;
+      const replaced = await run(() =>
         writes.run(() => {
           const { table, name: column, text, prefix } = PLACES[kind];
           const where = `WHERE ${column} = ? AND hex(${text}) = ?`;
@@ -44,7 +53,10 @@ export function sqliteStoredTexts(
           if (replaced && kind === 'client') keep(db, name, clock());
           return replaced;
         }),
-      ),
+      );
+      if (replaced) await versions.changed(followedName(place));
+      return replaced;
+    },
     newestDecision: (clientHash) => run(async () => Number(newest.get(clientHash)?.['newest'] ?? 0)),
   };
 }

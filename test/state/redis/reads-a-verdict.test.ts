@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Store } from '../../../src/state/store.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { command } from '../../servers/redis-command.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+import { emptyRedisUrl } from '../../stores/empty-redis.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
+
+const KEYS = 12;
+const VERDICTS = 75;
+/** Each key is used less often than it would be read again if its age alone counted. */
+const PAUSE_MS = 66;
+
+/** A client's state is read by the script that loads it, and by the one that commits. */
+const READS_OF_STATE = 2;
+
+describeWithServer('redis-server', 'what a verdict reads in Redis', () => {
+  let port: number;
+  let store: Store;
+  let service: RunningService;
+  before(async () => {
+    const url = await emptyRedisUrl();
+    port = Number(new URL(url).port);
+    store = await openPatiently(url);
+    service = await startService({ store });
+  });
+  after(async () => {
+    await service.stop();
+    await store.close();
+  });
+
+  it('is no document: twelve keys at fifteen verdicts a second are followed by their version', async () => {
+    const tenants: Tenant[] = [];
+    for (let number = 0; number < KEYS; number++) tenants.push(await service.tenant(`shop-${number}`));
+    const tenantOf = (number: number): Tenant => {
+      const tenant = tenants[number % KEYS];
+      if (tenant === undefined) throw new Error('no such key');
+      return tenant;
+    };
+    const ask = async (number: number) => {
+      const { status } = await tenantOf(number).verdict({ clientIdKey: `payer-${number}` });
+      expect(status).to.equal(200);
+      await delay(PAUSE_MS);
+    };
+    for (let number = 0; number < KEYS; number++) await ask(number);
+    const before = await getsOf(port);
+    for (let number = 0; number < VERDICTS; number++) await ask(KEYS + number);
+    const documents = (await getsOf(port)) - before - READS_OF_STATE * VERDICTS;
+    expect(documents / VERDICTS).to.be.at.most(0.2);
+  });
+});
+
+async function getsOf(port: number): Promise<number> {
+  const stats = String(await command(port, ['INFO', 'commandstats']));
+  return Number(/^cmdstat_get:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+}
