@@ -18,17 +18,20 @@ export function commitChange(
   if (!writeState(sql, change, nowMs)) return 'conflict';
   const { client, entry, decision, shape, outcome, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
+  const { lastInsertRowid } = sql.putJournal.run(
+    decision === undefined ? client.hash : null,
+    journalText(entry),
+  );
   if (decision !== undefined) {
     const { seq, platform, orderRef, at } = decision;
     if (shape !== undefined && !storedShapes.has(shape.id)) sql.putShape.run(shape.id, shape.text);
     const record = encodeDecision(decision, shape);
-    sql.putDecision.run(client.hash, seq, platform, orderRef, at, record, recordUntilMs);
+    sql.putDecision.run(lastInsertRowid, client.hash, seq, platform, orderRef, at, record, recordUntilMs);
     if (idempotencyKey !== undefined)
       sql.putAnswer.run(client.hash, idempotencyKey, seq, nowMs + RETENTION.idempotencyMs);
   }
   if (outcome !== undefined)
     sql.putOrder.run(client.hash, outcome.orderRef, encodeOrder(outcome.order), recordUntilMs);
-  sql.putJournal.run(client.hash, journalText(entry));
   return 'committed';
 }
 

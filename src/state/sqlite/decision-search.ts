@@ -14,18 +14,18 @@ export function sqliteDecisionSearch(
   reader: RecordReader,
 ): Store['findDecisions'] {
   const older = db.prepare(
-    'SELECT rowid, at, client, record FROM decisions WHERE platform = ? AND (at, rowid) < (?, ?) ORDER BY at DESC, rowid DESC LIMIT ?',
+    'SELECT position, at, client, record FROM decisions WHERE platform = ? AND (at, position) < (?, ?) ORDER BY at DESC, position DESC LIMIT ?',
   );
   return (platform, filter, limit) => {
-    // No rowid is below 0, so all that was decided at this time is left out.
-    let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, rowid: -1 };
+    // No position is below 0, so all that was decided at this time is left out.
+    let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, position: -1 };
     const nextPage = () =>
       run(async () => {
         const rows = await searchSteps.run(async () =>
-          older.all(platform, before.at, before.rowid, PAGE_DECISIONS_MAX),
+          older.all(platform, before.at, before.position, PAGE_DECISIONS_MAX),
         );
         const last = rows.at(-1);
-        if (last !== undefined) before = { at: Number(last['at']), rowid: Number(last['rowid']) };
+        if (last !== undefined) before = { at: Number(last['at']), position: Number(last['position']) };
         return searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
       });
     return findInPages(nextPage, filter, limit);

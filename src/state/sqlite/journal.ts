@@ -32,7 +32,7 @@ export async function readJournalPage(
   const last = rows.at(-1)?.['position'];
   // Whoever starts with the oldest entry that is kept misses nothing.
   const pushedOut = after === null ? null : gapAfter(sql, position);
-  const all = await wholeEntries(sql, reader, rows);
+  const all = await wholeEntries(reader, rows);
   return {
     entries: all.filter((entry) => entry.kind !== 'lost'),
     cursor: last === undefined ? after : String(last),
@@ -43,22 +43,18 @@ export async function readJournalPage(
   };
 }
 
-/** What rows of the journal tell: of a verdict they keep which decision it was. */
+/** What rows of the journal tell with the records of their verdicts. */
 export async function wholeEntries(
-  sql: Statements,
   reader: RecordReader,
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<readonly (Placed<JournalRecord> | LostVerdict)[]> {
   const entries: (Placed<JournalRecord> | LostVerdict)[] = [];
-  for (const { position, client, entry } of rows) {
-    const parsed = parseJournalText(String(entry));
-    const place = { partition: 0, ms: 0, seq: Number(position) };
+  for (const row of rows) {
+    const parsed = parseJournalText(String(row['entry']));
+    const place = { partition: 0, ms: 0, seq: Number(row['position']) };
     if (!('seq' in parsed)) entries.push({ ...parsed, place });
-    else {
-      const row = sql.decision.get(String(client), parsed.seq);
-      if (row === undefined) entries.push({ kind: 'lost', at: parsed.at });
-      else entries.push({ ...verdictEntry(await reader.decision(storedRecord(row))), place });
-    }
+    else if (row['record'] === null) entries.push({ kind: 'lost', at: parsed.at });
+    else entries.push({ ...verdictEntry(await reader.decision(storedRecord(row))), place });
   }
   return entries;
 }
@@ -79,11 +75,8 @@ export function trimShipped(
 ): number {
   const rows = sql.trimJournal.all(through, journalEntries, most);
   const shorterMs = RETENTION.decisionMs - decisionsHotMs;
-  for (const { client, entry } of rows) {
-    const parsed = parseJournalText(String(entry));
-    if ('seq' in parsed)
-      sql.shortenDecision.run(shorterMs, String(client), parsed.seq, nowMs + decisionsHotMs);
-  }
+  for (const { position } of rows)
+    sql.shortenDecision.run(shorterMs, Number(position), nowMs + decisionsHotMs);
   sql.forgetJournalLoss.run(through);
   sql.forgetErasures.run(through);
   return rows.length;

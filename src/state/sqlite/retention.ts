@@ -1,10 +1,19 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { GroupCommit } from './file/group-commit.ts';
 import { trimOverflow } from './journal.ts';
 import type { Statements } from './statements.ts';
 
+/** Tables with an index by time. */
+const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
+
+/** Tables whose rows are kept for longer again and again: such an index would be a second row to write each time. */
+const LOOKED_THROUGH = ['clients', 'sightings'] as const;
+
 /** How many rows of each table are removed at once: some milliseconds, in which no request is served. */
 const BITE_ROWS = 200;
+
+/** A table that is looked through is hurried through while a bite of it has more rows than this that are to go. */
+const STALE_ROWS_MAX = 20;
 
 /** Pages that are given back to the disk at once. */
 const BITE_PAGES = 200;
@@ -23,6 +32,7 @@ export class SqliteRetention {
   readonly #sql: Statements;
   readonly #writes: GroupCommit;
   readonly #clock: () => number;
+  readonly #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
 
@@ -31,6 +41,10 @@ export class SqliteRetention {
     this.#sql = sql;
     this.#writes = writes;
     this.#clock = clock;
+    this.#removals = [
+      ...INDEXED.map((table) => removalByTime(db, table)),
+      ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+    ];
     this.#timer = this.#after(LOOK_INTERVAL_MS);
   }
 
@@ -61,10 +75,9 @@ export class SqliteRetention {
   /** Whether there is more to be done. */
   #removeSome(): boolean {
     const now = this.#clock();
-    const removed = this.#sql.purge.map((statement) => Number(statement.run(now, BITE_ROWS).changes));
-    removed.push(trimOverflow(this.#sql, BITE_ROWS));
-    const shrunk = this.#giveBack();
-    return shrunk || removed.includes(BITE_ROWS);
+    const more = this.#removals.map((removeSome) => removeSome(now));
+    more.push(trimOverflow(this.#sql, BITE_ROWS) === BITE_ROWS, this.#giveBack());
+    return more.includes(true);
   }
 
   #giveBack(): boolean {
@@ -74,4 +87,40 @@ export class SqliteRetention {
     this.#db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
     return Number(this.#sql.freePages.get()?.['freelist_count']) < free;
   }
+}
+
+/** Removes a bite of what has expired by then, epoch ms; gives whether there is likely to be more. */
+type Removal = (nowMs: number) => boolean;
+
+function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Removal {
+  const key = keyOf(db, table).join(', ');
+  const remove = db.prepare(
+    `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
+  );
+  return (nowMs) => remove.run(nowMs, BITE_ROWS).changes === BITE_ROWS;
+}
+
+/** Goes through the rows in the order of their key, and then from the first one again. */
+function removalByKey(db: DatabaseSync, table: (typeof LOOKED_THROUGH)[number]): Removal {
+  const names = keyOf(db, table);
+  const key = names.join(', ');
+  const values = names.map(() => '?').join(', ');
+  const next = db.prepare(
+    `SELECT ${key}, expires_at FROM ${table} WHERE (${key}) > (${values}) ORDER BY ${key} LIMIT ?`,
+  );
+  const remove = db.prepare(`DELETE FROM ${table} WHERE (${key}) = (${values})`);
+  const keyIn = (row: Readonly<Record<string, SQLInputValue>>) => names.map((name) => row[name] ?? '');
+  let place = keyIn({});
+  return (nowMs) => {
+    const rows = next.all(...place, BITE_ROWS);
+    const expired = rows.filter((row) => Number(row['expires_at']) <= nowMs);
+    for (const row of expired) remove.run(...keyIn(row));
+    place = rows.length < BITE_ROWS ? keyIn({}) : keyIn(rows.at(-1) ?? {});
+    return expired.length > STALE_ROWS_MAX;
+  };
+}
+
+function keyOf(db: DatabaseSync, table: string): readonly string[] {
+  const key = db.prepare(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
+  return key.map(({ name }) => String(name));
 }

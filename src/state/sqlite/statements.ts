@@ -1,14 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-const EXPIRING_TABLES = [
-  'clients',
-  'decisions',
-  'orders',
-  'answers',
-  'claims',
-  'sightings',
-  'documents',
-] as const;
+/** Entries with the records of those that are verdicts. */
+const JOURNAL_ROWS =
+  'SELECT journal.position, entry, decisions.client, record FROM journal LEFT JOIN decisions USING (position)';
+
+const newestOf = (table: string, order: string) =>
+  `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 ORDER BY ${order} DESC LIMIT ?2)`;
 
 type Prepare = (source: string) => StatementSync;
 
@@ -75,14 +72,14 @@ function sightingStatements(sql: Prepare) {
 function decisionStatements(sql: Prepare) {
   return {
     putDecision: sql(
-      'INSERT INTO decisions (client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO decisions (position, client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     // Once for each rule set: the same id always has the same shape.
     putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     shape: sql('SELECT shape FROM shapes WHERE id = ?'),
     /** What was shipped is kept no longer than decisions stay hot. */
     shortenDecision: sql(
-      'UPDATE decisions SET expires_at = expires_at - ? WHERE client = ? AND seq = ? AND expires_at > ?',
+      'UPDATE decisions SET expires_at = expires_at - ? WHERE position = ? AND expires_at > ?',
     ),
     decision: sql('SELECT client, record FROM decisions WHERE client = ? AND seq = ?'),
     decisionsOfOrder: sql(
@@ -105,17 +102,17 @@ function journalStatements(sql: Prepare) {
     trimErasures: sql(
       'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
     ),
-    journal: sql('SELECT position, client, entry FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
+    journal: sql(`${JOURNAL_ROWS} WHERE journal.position > ? ORDER BY journal.position LIMIT ?`),
     journalLength: sql(
       'SELECT (SELECT max(position) FROM journal) - (SELECT min(position) FROM journal) + 1 AS entries',
     ),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
     history: sql(
-      'SELECT position, client, entry FROM journal WHERE client = ? ORDER BY position DESC LIMIT ?',
+      `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?2`,
     ),
     /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(
-      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, client, entry',
+      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',
     ),
     journalLoss: sql('SELECT entries, from_ms, to_ms FROM journal_loss WHERE last_position > ?'),
     addJournalLoss: sql(
@@ -125,24 +122,21 @@ function journalStatements(sql: Prepare) {
   };
 }
 
-/** What is erased, what has expired, and what the file has free. */
+/** What is erased, and what the file has free. */
 function removingStatements(sql: Prepare) {
   return {
     // While the client's answers still tell which they are.
     eraseClaims: sql(
       'DELETE FROM claims WHERE platform = ? AND idempotency_key IN (SELECT idempotency_key FROM answers WHERE client = ?)',
     ),
+    // While the client's decisions still tell which they are.
+    eraseVerdicts: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM decisions WHERE client = ?)',
+    ),
     erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal', 'audit'].map((table) =>
       sql(`DELETE FROM ${table} WHERE client = ?`),
     ),
     freePages: sql('PRAGMA freelist_count'),
     pages: sql('PRAGMA page_count'),
-    purge: EXPIRING_TABLES.map((table) => {
-      const key = sql(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`).all();
-      const columns = key.map(({ name }) => String(name)).join(', ');
-      return sql(
-        `DELETE FROM ${table} WHERE (${columns}) IN (SELECT ${columns} FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
-      );
-    }),
   };
 }

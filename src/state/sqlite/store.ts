@@ -219,9 +219,7 @@ class SqliteStore implements Store {
     return this.#run(async () => {
       // One more than is wanted tells whether that was all.
       const rows = this.#sql.history.all(client.hash, limit + 1);
-      const entries = await searchSteps.map(rows.slice(0, limit), (some) =>
-        wholeEntries(this.#sql, this.#reader, some),
-      );
+      const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(this.#reader, some));
       return {
         entries: entries.filter((entry) => entry.kind !== 'erasure' && entry.kind !== 'lost'),
         complete: rows.length <= limit,
@@ -233,6 +231,7 @@ class SqliteStore implements Store {
     await this.#run(() =>
       this.#writes.run(() => {
         this.#sql.eraseClaims.run(client.platform, client.hash);
+        this.#sql.eraseVerdicts.run(client.hash);
         for (const statement of this.#sql.erase) statement.run(client.hash);
         const { platform, hash } = client;
         const erasure = {
@@ -242,7 +241,7 @@ class SqliteStore implements Store {
           clientNumber: clientNumber(hash),
         } as const;
         const text = journalText(erasure);
-        const { lastInsertRowid } = this.#sql.putJournal.run('', text);
+        const { lastInsertRowid } = this.#sql.putJournal.run(null, text);
         this.#sql.putUnshippedErasure.run(lastInsertRowid, text);
         this.#sql.trimErasures.run(RETENTION.unshippedErasures);
       }),

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { until } from '../../servers/until.ts';
-import { MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import { askFor, MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
@@ -146,20 +146,24 @@ describe('the SQLite store', () => {
 
   it('removes what is past its retention, far more than 200 rows a second', async () => {
     const day = 24 * 60 * MINUTE_MS;
-    let aheadMs = -200 * day;
+    let aheadMs = -500 * day;
     const store = openSqliteStore(directory, () => Date.now() + aheadMs);
     const path = join(directory, 'scoring.sqlite');
     for (let round = 0; round < 20; round++) {
       await Promise.all(Array.from({ length: 500 }, () => verdict(store, newClient(), 'order')));
     }
+    await store.sightings(askFor(newClient(), { fingerprint: 'device', record: true }));
     await store.close();
     aheadMs = 0;
     const later = openSqliteStore(directory);
     const reader = new DatabaseSync(path, { readOnly: true });
-    const left = () => Number(reader.prepare('SELECT count(*) AS n FROM decisions').get()?.['n']);
-    expect(left()).to.equal(10_000);
-    // At 200 rows a second, as before, it took 50 s.
-    await until('the decisions are gone', async () => left() === 0, 25_000);
+    const left = () =>
+      ['decisions', 'clients', 'sightings'].map((table) =>
+        Number(reader.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
+      );
+    expect(left()).to.deep.equal([10_000, 10_000, 1]);
+    // At 200 rows a second it would take 50 s.
+    await until('all of it is gone', async () => left().every((rows) => rows === 0), 25_000);
     expect((await later.check())[0]?.failure).to.equal(null);
     reader.close();
     await later.close();

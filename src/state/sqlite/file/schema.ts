@@ -1,12 +1,17 @@
-/** Makes the tables that are not there yet. */
+/**
+ * Makes the tables that are not there yet. What is appended costs a verdict next to nothing; each page at a random place is a
+ * page of the log. So there are few trees that are sorted by payers, and those have short rows: states lie in the order
+ * in which payers came, the journal finds a payer's verdicts by the positions of its decisions, and tables whose rows
+ * are kept for longer again and again have no index by time.
+ */
 export const SCHEMA = `
   CREATE TABLE IF NOT EXISTS clients (
     client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS clients_expiry ON clients (expires_at);
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS decisions (
-    client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL, order_ref TEXT NOT NULL,
-    at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (client, seq)
+    position INTEGER PRIMARY KEY, client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL,
+    order_ref TEXT NOT NULL, at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    UNIQUE (client, seq)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
   CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
@@ -33,7 +38,6 @@ export const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at);
   CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
-  CREATE INDEX IF NOT EXISTS sightings_expiry ON sightings (expires_at);
   CREATE TABLE IF NOT EXISTS documents (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
   ) STRICT, WITHOUT ROWID;
@@ -45,9 +49,9 @@ export const SCHEMA = `
     name TEXT PRIMARY KEY, version TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS journal (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT NOT NULL, entry TEXT NOT NULL
+    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS journal_client ON journal (client);
+  CREATE INDEX IF NOT EXISTS journal_client ON journal (client) WHERE client IS NOT NULL;
   CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS audit (
     position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
