@@ -7,6 +7,9 @@ export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 /** Whether a decision let a requisite be shown. */
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
+/** For so long after a wait, what its client does is counted as what came of it. */
+export const WAIT_WORTH_MS = 24 * 60 * 60 * 1000;
+
 /**
  * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
  * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and

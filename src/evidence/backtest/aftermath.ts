@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import type { OrderCounts } from '../result-shapes.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
@@ -136,12 +136,11 @@ function answeredOrders(sides: number): string {
   ];
   return `
     WITH payments AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, epoch_ms(min(reported_at))::DOUBLE AS paid_at
+      SELECT ${ORDER_KEY_SQL} AS order_key, epoch_ms(min(occurred_at))::DOUBLE AS paid_at
       FROM outcomes WHERE outcome = 'PAID' GROUP BY ALL
     ), answered AS (
       SELECT order_key, any_value(client_hash) AS client_hash, min("at") AS first_at,
-        -- A decision about an order that was paid already cannot have led to the payment.
-        max("at") FILTER ("at" <= paid_at) AS paid_after,
+        any_value(paid_at) AS paid_at,
         ${Array.from({ length: sides }, (_, side) => ofSide(side))
           .flat()
           .join(',\n        ')}
@@ -157,15 +156,17 @@ function ladderLevels(side: number): string {
     WITH waits AS (
       SELECT client_hash, ${levelOf(code)} AS level, count(*) AS waits, min("at") AS first_at
       FROM answers WHERE ${verdictIs(code, 'WAIT')} GROUP BY ALL
-    ), clients AS (
-      SELECT client_hash, max("at") AS last_at FROM answers GROUP BY ALL
-    ), payments AS (
-      SELECT client_hash, max(paid_after) AS last_at FROM answered_orders WHERE fate = 'PAID' GROUP BY ALL
+    ), followed AS (
+      SELECT waits.*, bool_or(next."at" IS NOT NULL) AS came_back,
+        bool_or(fate = 'PAID' AND paid_at BETWEEN next."at" AND waits.first_at + ${WAIT_WORTH_MS}) AS paid
+      FROM waits LEFT JOIN answers next ON next.client_hash = waits.client_hash
+        AND next."at" > waits.first_at AND next."at" <= waits.first_at + ${WAIT_WORTH_MS}
+      LEFT JOIN answered_orders USING (order_key)
+      GROUP BY ALL
     )
-    SELECT level, sum(waits) AS waits, count(*) AS clients,
-      count(*) FILTER (clients.last_at > first_at) AS came_back,
-      count(*) FILTER (payments.last_at > first_at) AS paid
-    FROM waits JOIN clients USING (client_hash) LEFT JOIN payments USING (client_hash)
+    SELECT level, sum(waits) AS waits, count(*) AS clients, count(*) FILTER (came_back) AS came_back,
+      count(*) FILTER (paid) AS paid
+    FROM followed
     GROUP BY level ORDER BY level`;
 }
 

@@ -55,8 +55,8 @@ const LadderLevelSchema = shape('What became of those who were told to wait at a
   level: count('Of the ladder'),
   waits: count('WAIT verdicts of this level'),
   clients: count('Different clients who got one'),
-  cameBack: count('Of these, who asked for a verdict again afterwards'),
-  paid: count('Of these, who then paid an order that they asked for after the wait'),
+  cameBack: count('Of these, who asked for a verdict again within 24 hours'),
+  paid: count('Of these, who asked for an order after the wait and paid it, all within 24 hours'),
 });
 
 const ScoreQualitySchema = shape(
@@ -404,7 +404,7 @@ function ladderTable(report: BacktestReport): EvidenceTable {
   ];
   return {
     name: 'ladder',
-    title: 'Cooldown ladder: who came back after a wait and paid',
+    title: 'Cooldown ladder: who came back within 24 hours of a wait and paid, no comparison',
     columns: [
       ...columns('text', 'rule set'),
       ...columns('count', 'level', 'waits', 'clients', 'came back'),

@@ -1,6 +1,6 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
@@ -84,12 +84,13 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   const { codes, place } = parts;
   const codeColumns = codes.map((_, number) => `code${number}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, fact_amount AS amount, ${place.sql} AS place,
+    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, ${place.sql} AS place,
       ${GRANTED_SQL} AS granted, CASE WHEN verdict = 'WAIT' THEN rule END AS waited_by,
       ${codes.map(({ sql }, number) => `${sql} AS code${number}`).join(', ')}
     FROM decisions ${place.join} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report FROM outcomes WHERE ${clients} GROUP BY order_key`);
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report,
+      min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
   const combinations = await duck.rows(
     `SELECT ${codeColumns.join(', ')}, place, count(*) AS decisions FROM seen GROUP BY ALL`,
   );
@@ -176,19 +177,27 @@ async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrd
   return known;
 }
 
-/** The first grant of the client after each wait, whichever order it was for, and what became of that order. */
+/**
+ * Each order by its first wait of a rule: the client's first grant within a day after it, whichever order that was
+ * for, and whether it was paid within that time. An order that several waits led to is counted once.
+ */
 async function waitGroups(duck: Duck): Promise<readonly WaitGroup[]> {
   const rows = await duck.rows(`
-    SELECT rule, count(*) AS orders, count(*) FILTER (granted) AS granted, count(*) FILTER (paid) AS paid
+    SELECT rule, count(*) AS orders, count(DISTINCT granted_key) AS granted,
+      count(DISTINCT granted_key) FILTER (paid_at BETWEEN waited_at AND waited_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
+        AND ${fateSql('report')} = 'PAID') AS paid
     FROM (
-      SELECT waits.rule, waits.order_key, bool_or(grants.order_key IS NOT NULL) AS granted,
-        coalesce(bool_or(${fateSql('report')} = 'PAID'), false) AS paid
-      FROM (SELECT client_hash, seq, order_key, waited_by AS rule FROM seen WHERE waited_by IS NOT NULL) waits
-      ASOF LEFT JOIN (SELECT client_hash, seq, order_key FROM seen WHERE granted) grants
+      SELECT waits.rule, waits.decided_at AS waited_at,
+        CASE WHEN grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS THEN grants.order_key END AS granted_key
+      FROM (
+        SELECT waited_by AS rule, order_key, any_value(client_hash) AS client_hash, min(seq) AS seq,
+          min(decided_at) AS decided_at
+        FROM seen WHERE waited_by IS NOT NULL GROUP BY ALL
+      ) waits
+      ASOF LEFT JOIN (SELECT client_hash, seq, order_key, decided_at FROM seen WHERE granted) grants
         ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
-      LEFT JOIN told ON told.order_key = grants.order_key
-      GROUP BY ALL
-    ) GROUP BY rule`);
+    ) LEFT JOIN told ON told.order_key = granted_key
+    GROUP BY rule`);
   return rows.map((row) => ({
     rule: textOf(row['rule']) ?? '',
     orders: numberOf(row['orders']) ?? 0,

@@ -54,8 +54,8 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
   afterWait: nullable(
     shape('Of a WAIT rule', {
       orders: count('Orders that it held back'),
-      granted: count('Whose client was granted a requisite later, for this order or another'),
-      paid: count('Of these, where the granted order was paid'),
+      granted: count('Orders that their clients were granted next within 24 hours, each once'),
+      paid: count('Of these, paid within 24 hours of the wait'),
     }),
   ),
   holdout: nullable(HoldoutSchema),
@@ -122,7 +122,8 @@ export function shownReport(report: Report): Shown {
 const ABOUT: Readonly<Record<string, string>> = {
   rules:
     'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
-  waits: 'After a wait counts the next requisite of the same client, for this order or another.',
+  waits:
+    'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
   holdouts:
     'Held out are orders that a rule matched and let through, which says what it costs and saves elsewhere; beside them the others that it matched, whose outcomes it may have prevented.',
 };
@@ -190,7 +191,7 @@ function amountsTable(rules: readonly RuleReport[]): EvidenceTable {
 function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
   return {
     name: 'waits',
-    title: 'After a wait',
+    title: 'After a wait, no comparison',
     columns: [
       ...columns('text', 'file', 'rule'),
       ...columns('count', 'orders told to wait', 'granted later'),

@@ -73,7 +73,7 @@ describe('rules backtest', () => {
       '  recorded                       7  0.8333 (0.5000 to 0.8333)  0.1118 (0.0566 to 0.2500)  0.1186 (0.0000 to 0.2373)',
       '  p2.v11                         7  0.8333 (0.5000 to 0.8333)  0.1118 (0.0566 to 0.2500)  0.1186 (0.0000 to 0.2373)',
       '',
-      'Cooldown ladder: who came back after a wait and paid',
+      'Cooldown ladder: who came back within 24 hours of a wait and paid, no comparison',
       '  RULE SET  LEVEL  WAITS  CLIENTS  CAME BACK                     95 %  CAME BACK AND PAID                     95 %',
       '  recorded      1      1        1          1  100.0 % (20.7 to 100.0)                   1  100.0 % (20.7 to 100.0)',
       '  recorded      2      1        1          1  100.0 % (20.7 to 100.0)                   1  100.0 % (20.7 to 100.0)',

@@ -6,7 +6,7 @@ import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/e
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
-import { Workplace } from '../backtest/backtest-history.ts';
+import { History, Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 import { countByHand, type HandCount } from './count-by-hand.ts';
@@ -101,6 +101,27 @@ describe('the report on rules', () => {
     expect(afterWait?.granted).to.be.above(afterWait?.paid ?? 0);
     expect(afterWait?.paid).to.be.above(0);
     expect(ruleOf(found, 'client-blocked').afterWait).to.equal(null);
+  });
+
+  it('counts after a wait only what was granted and paid within a day, and each order once', async () => {
+    const waits = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const { client, hours } of [
+        { client: 'ann', hours: 1 },
+        { client: 'bob', hours: 30 },
+      ]) {
+        for (const order of ['1', '2', '3', '4']) await history.verdict(client, `${client}-${order}`);
+        history.now += hours * 3_600_000;
+        await history.verdict(client, `${client}-4`);
+        await history.outcome(client, `${client}-4`, 'PAID');
+      }
+    });
+    const { rules } = await reportOn(waits.archive, place.rules('p2.v10'));
+    const told = rules.filter(({ afterWait }) => (afterWait?.orders ?? 0) > 0);
+    expect(told.map(({ afterWait }) => afterWait)).to.deep.equal([
+      { orders: 4, granted: 1, paid: 1 },
+      { orders: 2, granted: 1, paid: 1 },
+    ]);
   });
 
   it('parts each rule by day, by method and by what else is asked, to the same sums', async () => {

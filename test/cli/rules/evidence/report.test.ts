@@ -17,7 +17,7 @@ describe('rules report', () => {
       'Unknown: 2 never got a requisite, of 2 others nothing was reported.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
-      'After a wait counts the next requisite of the same client, for this order or another.',
+      'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
       '',
       'groups.yaml',
       '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',

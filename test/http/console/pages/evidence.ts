@@ -11,7 +11,7 @@ describeConsole("the console's page Evidence", (tab) => {
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
     await page
-      .getByRole('region', { name: 'After a wait of attempt-unpaid' })
+      .getByRole('region', { name: 'After a wait, no comparison of attempt-unpaid' })
       .getByText('%')
       .first()
       .waitFor();
