@@ -21,7 +21,7 @@ import type { RuleSet } from './rules/rule-set.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type TurnResult } from './service/client-turns.ts';
 import { seeDevices } from './service/device-sightings.ts';
-import type { Snapshot, Store, StoredAnswer } from './state/store.ts';
+import { RETENTION, type Snapshot, type Store, type StoredAnswer } from './state/store.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -168,13 +168,14 @@ export class ScoringService {
     let seen: OutcomeSeen | null = null;
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
-      const { state: before, order: known } = snapshot;
-      const { effect, state, order, report: taken } = recordOutcome(before, known, report, now);
-      if (order === snapshot.order) return { result: effect, change: null };
+      const { state: before, order: older } = snapshot;
+      const { effect, state, order, displaced, report: taken } = recordOutcome(before, older, report, now);
+      if (state === before) return { result: effect, change: null };
       seen = outcomeSeen(turn.client, before, state);
       const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
-      return { result: effect, change: { state, entry, outcome: { orderRef, order } } };
+      const kept = { orders: displaced, keptMs: RETENTION.decisionMs };
+      return { result: effect, change: { state, entry, displaced: kept } };
     });
     this.#parts.metrics.outcome(report.outcome, effect);
     if (seen !== null) this.#parts.ruleSource.observeOutcome(seen);

@@ -5,6 +5,7 @@ import {
   type ClientState,
   momentFor,
   type Override,
+  token,
   UNKNOWN_CLIENT,
 } from '../client/client-state.ts';
 import { decodeOrder, encodeOrder } from '../client/document/order-row.ts';
@@ -24,11 +25,11 @@ import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
 interface Payer {
   readonly key: ClientKey;
   state: ClientState;
-  /** The newest known outcomes by orderRef, oldest first, in their stored form. */
+  /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
   readonly orders: Map<string, string>;
 }
 
-/** Outcomes of one client that can still be corrected; bounds the memory of a long replay. */
+/** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
@@ -83,12 +84,15 @@ export class Simulation {
 
   outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
-    const known = payer.orders.get(orderRef);
-    const previous = known === undefined ? null : decodeOrder(known);
-    const { effect, state, order } = recordOutcome(payer.state, previous, { ...report, orderRef }, now);
+    const older = payer.orders.get(token(orderRef));
+    const told = { ...report, orderRef };
+    const known = older === undefined ? null : decodeOrder(older);
+    const { effect, state, displaced } = recordOutcome(payer.state, known, told, now);
     payer.state = asStored(state);
-    payer.orders.delete(orderRef);
-    payer.orders.set(orderRef, encodeOrder(order));
+    for (const order of displaced) {
+      payer.orders.delete(order.token);
+      payer.orders.set(order.token, encodeOrder(order));
+    }
     forgetOldest(payer.orders, ORDERS_MAX);
     return effect;
   }

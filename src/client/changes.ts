@@ -17,7 +17,7 @@ import {
   sameOutcome,
   withReport,
 } from './order.ts';
-import { tallyOutcome } from './outcomes.ts';
+import { displacedOrders, type RecentOrder, recentOrder, tallyOutcome, withKnownOrder } from './outcomes.ts';
 
 /** What a report did: counted as new, corrected what was known of its order, repeated it, or came too late for it. */
 export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'stale'] as const;
@@ -27,8 +27,10 @@ export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;
   readonly state: ClientState;
-  /** What is known of the order from now on. This and the state are the same objects when it was known already. */
+  /** What is known of the order from now on. The state is the same object as before when it was known already. */
   readonly order: KnownOrder;
+  /** What the state does not remember any more, or never did: this order, if it is an old one, and who had to make room. */
+  readonly displaced: readonly RecentOrder[];
   /** The report with the time that was taken for it. */
   readonly report: OrderOutcome;
 }
@@ -39,34 +41,39 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 /**
  * What the platform's report about an order does to the client. The same dated reports give the same client in whatever
  * order they arrive. A payment that was not known takes the client off the ladder (interface, section 3.2), whatever holds
- * of its order now.
+ * of its order now. `older` is what is known of the order where it is not among those that the state remembers.
  */
 export function recordOutcome(
   state: ClientState,
-  known: KnownOrder | null,
+  older: KnownOrder | null,
   { orderRef, ...reported }: ReportOfOrder,
   now: number,
 ): OutcomeChange {
+  const asked = token(orderRef);
+  const known = recentOrder(state.outcomes, asked) ?? older;
   const report = dated(known, reported, Math.max(now, state.lastAt));
   const reportedOrder = withReport(known, report);
   const effect = effectOf(known, reportedOrder, report);
-  if (reportedOrder === known) return { effect, state, order: known, report };
-  const asked = token(orderRef);
+  if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // What counts anew is worth what is asked now; a report that changes nothing changes no amount either.
   const amount = (counts ? amountOfOrder(state.events, asked) : null) ?? known?.amount;
-  const order = amount === undefined ? reportedOrder : { ...reportedOrder, amount };
+  const order = { ...reportedOrder, ...(amount === undefined ? {} : { amount }), token: asked };
   const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
+  const outcomes = counts
+    ? tallyOutcome(state.outcomes, known, order)
+    : withKnownOrder(state.outcomes, order);
   return {
     effect,
     state: {
       ...touch(state, Math.max(now, report.occurredAt)),
       events: settleOrder(state.events, asked),
-      outcomes: counts ? tallyOutcome(state.outcomes, known, order) : state.outcomes,
+      outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
     },
     order,
+    displaced: displacedOrders(state.outcomes, outcomes, order),
     report,
   };
 }

@@ -116,7 +116,9 @@ export function isNewPayment(known: KnownOrder | null, report: OrderOutcome): bo
 }
 
 function reportsOf(known: KnownOrder | null): readonly OrderOutcome[] {
-  return known === null ? [] : (known.reports ?? [known]);
+  if (known === null) return [];
+  const { outcome, cause, occurredAt, reports = [{ outcome, cause, occurredAt }] } = known;
+  return reports;
 }
 
 /** The first of the reports at the end that all say the same; `any` of them, should there be none. */

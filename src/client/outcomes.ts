@@ -1,12 +1,9 @@
-import type { KnownOrder } from './order.ts';
+import type { KnownOrder, OrderOutcome, Outcome } from './order.ts';
 
-/** The final outcome of one order, as far as its client's counters care. */
-export interface CountedOutcome {
-  readonly paid: boolean;
-  /** Epoch ms. */
-  readonly at: number;
-  /** What was paid, like `25.5 EUR`; null when that is not known, and with what was not paid. */
-  readonly amount: string | null;
+/** What is known of one order of a client. */
+export interface RecentOrder extends KnownOrder {
+  /** Stands for its orderRef, see `token`. */
+  readonly token: string;
 }
 
 /** What is left of outcomes that are too old to be remembered singly. */
@@ -24,15 +21,15 @@ export interface OutcomeTally {
   /** Orders that ended in a technical failure: known of the client, counted neither way. */
   readonly technicalCount: number;
   /**
-   * The newest outcomes, oldest first, and of the same moment the paid ones last. A correction takes an
-   * outcome out of here, so the facts come out as if the order had been told rightly at first.
+   * The newest orders, oldest first, and of the same moment the paid ones last. A correction takes an order out of its
+   * place, so the facts come out as if it had been told rightly at first.
    */
-  readonly recent: readonly CountedOutcome[];
+  readonly recent: readonly RecentOrder[];
   readonly older: OlderOutcomes;
 }
 
 /**
- * How many outcomes a client's state remembers singly. Corrections and late reports beyond them still count
+ * How many orders a client's state remembers singly. Corrections and late reports beyond them still count
  * rightly; the times and the chain of the older ones are then as good as their summary.
  */
 export const RECENT_OUTCOMES_MAX = 64;
@@ -50,40 +47,80 @@ export const NO_OUTCOMES: OutcomeTally = {
   older: NOTHING_OLDER,
 };
 
-/** Moves an order in the tally from what was known of it to what is known now. */
+/**
+ * Moves an order in the tally from what was known of it to what is known now. One that was not among the recent ones, or is
+ * not any more, counts with the older ones.
+ */
 export function tallyOutcome(
   tally: OutcomeTally,
   previous: KnownOrder | null,
-  next: KnownOrder,
+  next: RecentOrder,
 ): OutcomeTally {
-  return counted(previous === null ? tally : counted(tally, previous, -1), next, 1);
+  const without = previous === null ? tally : counted(tally, { ...previous, token: next.token }, -1);
+  return counted(without, next, 1);
+}
+
+/** The tally with more known of an order that counts as before. */
+export function withKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
+  const place = placeOf(tally.recent, order);
+  return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
+}
+
+/** What is known of an order, where it is one of the newest; null where it is not. */
+export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
+  return recent.find((order) => order.token === token) ?? null;
+}
+
+/** Orders that a change took from the newest, the order that it was about (`changed`) included where it is not one. */
+export function displacedOrders(
+  before: OutcomeTally,
+  after: OutcomeTally,
+  changed: RecentOrder,
+): readonly RecentOrder[] {
+  const candidates = [...before.recent.filter(({ token }) => token !== changed.token), changed];
+  return candidates.filter((order) => placeOf(after.recent, order) === -1);
+}
+
+/** Whether outcomes are counted of orders that are not remembered singly. */
+export function hasOlderOrders({ paidCount, unpaidCount, technicalCount, recent }: OutcomeTally): boolean {
+  return paidCount + unpaidCount + technicalCount > recent.length;
+}
+
+/** A technical failure says nothing about the payer, so it counts neither way. */
+export function countsAs(order: OrderOutcome): Outcome | null {
+  return order.cause === 'TECHNICAL' ? null : order.outcome;
 }
 
 /** Epoch ms of the newest paid outcome; null when there is none. */
 export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast(({ paid }) => paid)?.at ?? older.lastPaidAt;
+  return recent.findLast((order) => countsAs(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
 /** Epoch ms of the newest unpaid outcome; null when there is none. */
 export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast(({ paid }) => !paid)?.at ?? older.lastUnpaidAt;
+  return recent.findLast((order) => countsAs(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 
-/** The outcomes after `since` (epoch ms) among the newest that are remembered singly. */
-export function outcomesSince({ recent }: OutcomeTally, since: number): readonly CountedOutcome[] {
-  return recent.filter(({ at }) => at > since);
+/** The orders that came to a result after `since` (epoch ms), among the newest that are remembered singly. */
+export function outcomesSince(
+  { recent }: OutcomeTally,
+  result: Outcome,
+  since: number,
+): readonly RecentOrder[] {
+  return recent.filter((order) => order.occurredAt > since && countsAs(order) === result);
 }
 
 /** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */
 export function unpaidChain({ recent, older }: OutcomeTally): number {
-  const lastPaid = recent.findLastIndex(({ paid }) => paid);
-  const chain = recent.length - 1 - lastPaid + (lastPaid === -1 ? older.unpaidChain : 0);
-  return Math.min(chain, UNPAID_CHAIN_MAX);
+  const lastPaid = recent.findLastIndex((order) => countsAs(order) === 'PAID');
+  const unpaid = recent.slice(lastPaid + 1).filter((order) => countsAs(order) === 'UNPAID').length;
+  return Math.min(unpaid + (lastPaid === -1 ? older.unpaidChain : 0), UNPAID_CHAIN_MAX);
 }
 
 /** The newest outcome; null when there is none. */
-export function lastOutcome({ recent, older }: OutcomeTally): CountedOutcome | null {
-  return recent.at(-1) ?? newest(older);
+export function lastOutcome({ recent, older }: OutcomeTally): Outcome | null {
+  const last = recent.findLast((order) => countsAs(order) !== null);
+  return last?.outcome ?? newest(older)?.outcome ?? null;
 }
 
 /** Whether any outcome was ever reported of the client that still holds, a technical failure included. */
@@ -93,9 +130,9 @@ export function hasOutcomes({ paidCount, unpaidCount, technicalCount }: OutcomeT
 
 /** The summary of what is not among the recent ones; `older` says what they cannot tell. */
 export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
-  const recentPaid = tally.recent.filter(({ paid }) => paid).length;
-  const paidCount = tally.paidCount - recentPaid;
-  const unpaidCount = tally.unpaidCount - (tally.recent.length - recentPaid);
+  const recently = (result: Outcome) => tally.recent.filter((order) => countsAs(order) === result).length;
+  const paidCount = tally.paidCount - recently('PAID');
+  const unpaidCount = tally.unpaidCount - recently('UNPAID');
   const { older } = tally;
   if (paidCount + unpaidCount <= 0) return NOTHING_OLDER;
   return {
@@ -105,49 +142,50 @@ export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
   };
 }
 
-/** A technical failure says nothing about the payer, so it counts neither way. */
-function counted(
-  tally: OutcomeTally,
-  { outcome, cause, occurredAt, amount }: KnownOrder,
-  step: 1 | -1,
-): OutcomeTally {
-  if (cause === 'TECHNICAL') return { ...tally, technicalCount: tally.technicalCount + step };
-  const paid = outcome === 'PAID';
-  const entry = { paid, at: occurredAt, amount: paid ? (amount ?? null) : null };
+function counted(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): OutcomeTally {
+  const result = countsAs(order);
   const moved = {
-    ...tally,
-    paidCount: tally.paidCount + (paid ? step : 0),
-    unpaidCount: tally.unpaidCount + (paid ? 0 : step),
-    ...(step === 1 ? withEntry(tally, entry) : withoutEntry(tally, entry)),
+    paidCount: tally.paidCount + (result === 'PAID' ? step : 0),
+    unpaidCount: tally.unpaidCount + (result === 'UNPAID' ? step : 0),
+    technicalCount: tally.technicalCount + (result === null ? step : 0),
+    ...(step === 1 ? withOrder(tally, order) : withoutOrder(tally, order)),
   };
   return { ...moved, older: olderOutcomes(moved) };
 }
 
 type Remembered = Pick<OutcomeTally, 'recent' | 'older'>;
 
-function withEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
+function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
   const newestOlder = newest(older);
-  if (newestOlder !== null && inTime(entry, newestOlder) < 0)
-    return { recent, older: summarise(older, entry) };
-  const place = recent.findLastIndex((other) => inTime(other, entry) <= 0) + 1;
-  const next = recent.toSpliced(place, 0, entry);
+  if (newestOlder !== null && inTime(order, newestOlder) < 0)
+    return { recent, older: summarise(older, order) };
+  const place = recent.findLastIndex((other) => inTime(other, order) <= 0) + 1;
+  const next = recent.toSpliced(place, 0, order);
   const [oldest, ...rest] = next;
   if (next.length <= RECENT_OUTCOMES_MAX || oldest === undefined) return { recent: next, older };
   return { recent: rest, older: summarise(older, oldest) };
 }
 
-function withoutEntry({ recent, older }: Remembered, entry: CountedOutcome): Remembered {
-  const place = recent.findLastIndex((other) => inTime(other, entry) === 0);
+function withoutOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
+  const place = placeOf(recent, order);
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
-  const inChain = !entry.paid && entry.at > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
+  const inChain =
+    countsAs(order) === 'UNPAID' && order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
 }
 
-/** The summary with one more outcome. */
-function summarise(older: OlderOutcomes, { paid, at }: CountedOutcome): OlderOutcomes {
+function placeOf(recent: readonly RecentOrder[], { token }: RecentOrder): number {
+  return recent.findIndex((order) => order.token === token);
+}
+
+/** The summary with one more order. */
+function summarise(older: OlderOutcomes, order: OrderOutcome): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
+  const { occurredAt: at } = order;
+  const result = countsAs(order);
   const since = (then: number | null) => then === null || at >= then;
-  if (!paid) {
+  if (result === null) return older;
+  if (result === 'UNPAID') {
     const inChain = lastPaidAt === null || at > lastPaidAt;
     return {
       lastPaidAt,
@@ -160,17 +198,20 @@ function summarise(older: OlderOutcomes, { paid, at }: CountedOutcome): OlderOut
   return { lastPaidAt: at, lastUnpaidAt, unpaidChain: since(lastUnpaidAt) ? 0 : 1 };
 }
 
-function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): CountedOutcome | null {
+type OutcomeInTime = Pick<RecentOrder, 'outcome' | 'occurredAt'> & { readonly token?: string };
+
+function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | null {
   if (lastPaidAt !== null && lastPaidAt >= (lastUnpaidAt ?? lastPaidAt))
-    return { paid: true, at: lastPaidAt, amount: null };
-  return lastUnpaidAt === null ? null : { paid: false, at: lastUnpaidAt, amount: null };
+    return { outcome: 'PAID', occurredAt: lastPaidAt };
+  return lastUnpaidAt === null ? null : { outcome: 'UNPAID', occurredAt: lastUnpaidAt };
 }
 
-/** Of the same moment a payment counts as the newer one. Amounts only make the order the same whatever came first. */
-export function inTime(a: CountedOutcome, b: CountedOutcome): number {
-  return a.at - b.at || Number(a.paid) - Number(b.paid) || compareAmounts(a.amount ?? '', b.amount ?? '');
+/** Of the same moment a payment counts as the newer one. Tokens only make the order the same whatever came first. */
+export function inTime(a: OutcomeInTime, b: OutcomeInTime): number {
+  const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');
+  return a.occurredAt - b.occurredAt || paid(a) - paid(b) || compareTokens(a.token ?? '', b.token ?? '');
 }
 
-function compareAmounts(a: string, b: string): number {
+function compareTokens(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,14 +1,7 @@
 import type { ClientState } from './client-state.ts';
 import { decodeEvents, type EventRow, encodeEvent } from './document/event-rows.ts';
 import { decodeHints, encodeHints, type HintsRow } from './document/hint-rows.ts';
-import {
-  decodeOutcomes,
-  encodeOutcomes,
-  encodePaidAmounts,
-  type OutcomesRow,
-  type PaidAmountsRow,
-  withPaidAmounts,
-} from './document/outcome-rows.ts';
+import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './document/outcome-rows.ts';
 import type { Ladder } from './ladder.ts';
 
 /**
@@ -33,13 +26,10 @@ type Document = [
   hints: HintsRow | null,
   binding: ClientState['binding'],
   override: ClientState['override'],
-  /** Absent when no amount is known. */
-  paidAmounts?: PaidAmountsRow,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
 export function encodeClientState(state: ClientState): string {
-  const { outcomes } = state;
   const document: Document = [
     FORMAT,
     state.seq,
@@ -49,13 +39,11 @@ export function encodeClientState(state: ClientState): string {
     state.changedAt === null ? null : state.lastAt - state.changedAt,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
-    encodeOutcomes(outcomes, state.lastAt),
+    encodeOutcomes(state.outcomes, state.lastAt),
     state.hints === null ? null : encodeHints(state.hints, state.lastAt),
     state.binding,
     state.override,
   ];
-  if (outcomes.recent.some(({ amount }) => amount !== null))
-    document.push(encodePaidAmounts(outcomes.recent));
   return JSON.stringify(document);
 }
 
@@ -80,7 +68,6 @@ export function decodeClientState(text: string): ClientState {
     hints,
     binding,
     override,
-    paidAmounts = [],
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -94,7 +81,7 @@ export function decodeClientState(text: string): ClientState {
     ladder: decodeLadder(ladder),
     lastWaitMs: ladder[3] ?? 0,
     events: decodeEvents(events, lastAt),
-    outcomes: withPaidAmounts(decodeOutcomes(outcomes, lastAt), paidAmounts),
+    outcomes: decodeOutcomes(outcomes, lastAt),
     hints: hints === null ? null : decodeHints(hints, lastAt),
     binding,
     override,

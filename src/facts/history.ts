@@ -48,10 +48,7 @@ export const HISTORY_FACTS = {
     domain: { type: 'enum', values: ['NONE', 'PAID', 'UNPAID'] },
     unit: null,
     description: 'The newest final outcome; NONE when there is none.',
-    read: ({ state }) => {
-      const last = lastOutcome(state.outcomes);
-      return last === null ? 'NONE' : last.paid ? 'PAID' : 'UNPAID';
-    },
+    read: ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
   },
   paymentScore: {
     kind: 'plain',

@@ -1,5 +1,6 @@
 import { moneyOf, sumOfAmounts } from '../client/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, type VerdictEvent } from '../client/client-state.ts';
+import type { Outcome } from '../client/order.ts';
 import { outcomesSince, RECENT_OUTCOMES_MAX } from '../client/outcomes.ts';
 import { count, type FactContext, MONEY, type WindowedFact } from './fact.ts';
 
@@ -10,8 +11,8 @@ const COUNTED_AMONG = `Counted among the newest ${RECENT_OUTCOMES_MAX} final ord
 
 /** What the client wanted to pay lately, and what it did pay. */
 export const ORDER_FACTS = {
-  paidOrders: outcomes('Orders that became PAID.', true),
-  unpaidOrders: outcomes('Orders that became UNPAID; technical failures count neither way.', false),
+  paidOrders: outcomes('Orders that became PAID.', 'PAID'),
+  unpaidOrders: outcomes('Orders that became UNPAID; technical failures count neither way.', 'UNPAID'),
   paidAmount: {
     kind: 'windowed',
     domain: MONEY,
@@ -22,7 +23,9 @@ export const ORDER_FACTS = {
     read: (context, windowMs) =>
       sumIn(
         context.request.currency,
-        outcomesSince(context.state.outcomes, context.now - windowMs).map(({ amount }) => amount ?? ''),
+        outcomesSince(context.state.outcomes, 'PAID', context.now - windowMs).map(
+          ({ amount }) => amount ?? '',
+        ),
       ),
   },
   attemptedAmount: {
@@ -36,7 +39,7 @@ export const ORDER_FACTS = {
   },
 } as const satisfies Record<string, WindowedFact>;
 
-function outcomes(description: string, wanted: boolean): WindowedFact {
+function outcomes(description: string, result: Outcome): WindowedFact {
   return {
     kind: 'windowed',
     domain: count(RECENT_OUTCOMES_MAX),
@@ -44,8 +47,7 @@ function outcomes(description: string, wanted: boolean): WindowedFact {
     description: `${description} ${COUNTED_AMONG}`,
     longestWindowMs: ORDER_WINDOW_MS_MAX,
     sharing: null,
-    read: ({ state, now }, windowMs) =>
-      outcomesSince(state.outcomes, now - windowMs).filter(({ paid }) => paid === wanted).length,
+    read: ({ state, now }, windowMs) => outcomesSince(state.outcomes, result, now - windowMs).length,
   };
 }
 

@@ -62,7 +62,7 @@ export function notesKey(clientHash: string): string {
   return `n:${home(clientHash)}`;
 }
 
-/** Outcomes of orders, answers under Idempotency-Keys, and the devices that an erasure must look at. */
+/** Orders that the state does not remember, answers under Idempotency-Keys, and the devices that an erasure must look at. */
 export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
 
 /** A shape of decision records; once in each partition that holds such records. String. */

@@ -1,6 +1,7 @@
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
+import type { RecentOrder } from '../client/outcomes.ts';
 import type { Decision, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { RecordShape } from '../decision/record/record-shape.ts';
@@ -125,7 +126,7 @@ export interface KeptAfterShipping {
 }
 
 export interface LoadAlso {
-  /** Load what is known of this order's outcome. */
+  /** Load what is known of this order where the state does not remember it. */
   readonly orderRef?: string;
   /** Load the answer that was given under this key. */
   readonly idempotencyKey?: string;
@@ -133,6 +134,7 @@ export interface LoadAlso {
 
 export interface Snapshot {
   readonly state: ClientState;
+  /** Of an order that the state does not remember; null when nothing is known of it here. */
   readonly order: KnownOrder | null;
   readonly answer: StoredAnswer | null;
   readonly stamp: Stamp;
@@ -163,8 +165,8 @@ export interface Change {
   readonly decision?: Decision;
   /** What the records of its rule set have in common; without it the record repeats all of that. */
   readonly shape?: RecordShape;
-  /** Of an outcome report: what is known of the order from now on. */
-  readonly outcome?: { readonly orderRef: string; readonly order: KnownOrder };
+  /** Of an outcome report: orders that the state does not remember any more, and for how long they are kept beside it. */
+  readonly displaced?: { readonly orders: readonly RecentOrder[]; readonly keptMs: number };
   /** Of a verdict that came with an Idempotency-Key: what it answered is in its decision. */
   readonly idempotencyKey?: string;
 }
@@ -224,7 +226,7 @@ const DAY_MS = 24 * 3600_000;
 export const RETENTION = {
   /** A client's state, after the last change to it. */
   stateMs: 400 * DAY_MS,
-  /** Order outcomes; and decisions with what finds them, unless they are shipped before. */
+  /** Decisions with what finds them, and orders that a state does not remember any more, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
   /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,

@@ -32,11 +32,11 @@ describe('what is known of a client', () => {
   });
 
   it('is something after a verdict, an outcome, a binding or an override', () => {
-    const paid = { outcome: 'PAID', cause: null, occurredAt: 1 } as const;
+    const paid = { outcome: 'PAID', cause: null, occurredAt: 1, token: 'a' } as const;
     const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, paid);
     expect(isNewClient({ ...UNKNOWN_CLIENT, seq: 1 })).to.equal(false);
     expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes })).to.equal(false);
-    const failed = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1 } as const;
+    const failed = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1, token: 'a' } as const;
     const technical = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, failed);
     expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes: technical })).to.equal(false);
     expect(isNewClient({ ...UNKNOWN_CLIENT, binding: BINDING })).to.equal(false);

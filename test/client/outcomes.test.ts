@@ -64,7 +64,7 @@ function factsOf({ outcomes }: ClientState) {
     paidCount: outcomes.paidCount,
     unpaidCount: outcomes.unpaidCount,
     unpaidChain: unpaidChain(outcomes),
-    lastOutcome: last === null ? 'NONE' : last.paid ? 'PAID' : 'UNPAID',
+    lastOutcome: last ?? 'NONE',
     lastPaidAt: lastPaidAt(outcomes),
     lastUnpaidAt: lastUnpaidAt(outcomes),
   };
@@ -90,10 +90,12 @@ describe("the outcomes of a client's orders", () => {
     const { state, orders } = report([['a', unpaid(1)]]);
     const again = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(1)), NOW + 5);
     expect(again.state).to.equal(state);
-    expect(again.order).to.equal(orders.get('a'));
+    expect(again.order).to.equal(state.outcomes.recent[0]);
     const later = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(4)), NOW + 5);
     expect(later).to.deep.include({ effect: 'unchanged' });
-    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changedAt: NOW + 5 });
+    const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: token('a') };
+    const outcomes = { ...state.outcomes, recent: [order] };
+    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changedAt: NOW + 5, outcomes });
   });
 
   it('are corrected by a later success', () => {
@@ -105,7 +107,7 @@ describe("the outcomes of a client's orders", () => {
     expect(state.outcomes).to.deep.equal({
       ...NO_OUTCOMES,
       paidCount: 1,
-      recent: [{ paid: true, at: 2, amount: null }],
+      recent: [{ ...paid(2), reports: [unpaid(1), paid(2)], token: token('a') }],
     });
   });
 
@@ -131,7 +133,8 @@ describe("the outcomes of a client's orders", () => {
   it('count a technical failure neither way, and count it when it turns out to be a payment', () => {
     const first = report([['a', unpaid(1, 'TECHNICAL')]]);
     expect(first.effects).to.deep.equal(['recorded']);
-    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
+    const failed = { ...unpaid(1, 'TECHNICAL'), token: token('a') };
+    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1, recent: [failed] });
     const { state } = report([
       ['a', unpaid(1, 'TECHNICAL')],
       ['a', paid(2)],
@@ -144,7 +147,9 @@ describe("the outcomes of a client's orders", () => {
       ['a', unpaid(1)],
       ['a', unpaid(2, 'TECHNICAL')],
     ]);
-    expect(state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
+    const { recent, ...counts } = state.outcomes;
+    expect({ ...counts, recent: [] }).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
+    expect(recent[0]).to.deep.include(unpaid(2, 'TECHNICAL'));
   });
 
   it('make a client known to the platform, a technical failure too, told at first or in the end', () => {
@@ -190,6 +195,17 @@ describe("the outcomes of a client's orders", () => {
     expect(state.outcomes.unpaidCount).to.equal(100);
     expect(state.outcomes.recent.length).to.equal(RECENT_OUTCOMES_MAX);
     expect(unpaidChain(state.outcomes)).to.equal(UNPAID_CHAIN_MAX);
+  });
+
+  it('remember each of them once: what makes room for newer ones, or is too old itself, is displaced', () => {
+    const { state } = report(many(RECENT_OUTCOMES_MAX, paid, 10));
+    const newer = recordOutcome(state, null, of('newer', unpaid(500)), NOW);
+    expect(newer.displaced).to.deep.equal([{ ...paid(10), token: token('order-10') }]);
+    const older = recordOutcome(newer.state, null, of('older', unpaid(5)), NOW);
+    expect(older.displaced).to.deep.equal([{ ...unpaid(5), token: token('older') }]);
+    expect(older.state.outcomes).to.deep.include({ paidCount: RECENT_OUTCOMES_MAX, unpaidCount: 2 });
+    const again = recordOutcome(older.state, older.order, of('older', unpaid(5)), NOW);
+    expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });
   });
 
   it('come out as if told rightly at first when the newest of many turn out technical', () => {

@@ -4,7 +4,6 @@ import { moneyOf } from '../../src/client/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import type { KnownHints } from '../../src/client/hints.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
 import { asStored } from '../../src/client/state-document.ts';
@@ -57,7 +56,6 @@ otherwise: { verdict: GET_NEW, reason: "r" }
 /** The code behind the same four questions; whatever is kept goes through its stored form. */
 class FirstPayer implements Payer {
   #state = UNKNOWN_CLIENT;
-  readonly #orders = new Map<string, string>();
 
   ask({ order: orderRef, amount, method }: Asked, now: number): number | null {
     const payment = { sellPointKey: 's', method, amount: String(amount), currency: null };
@@ -70,12 +68,9 @@ class FirstPayer implements Payer {
   }
 
   report({ order: orderRef, result, moment }: Reported, now: number): OutcomeEffect {
-    const text = this.#orders.get(orderRef);
-    const known = text === undefined ? null : decodeOrder(text);
     const report = { orderRef, ...outcomeOf(result), occurredAt: moment };
-    const { effect, state, order } = recordOutcome(this.#state, known, report, now);
+    const { effect, state } = recordOutcome(this.#state, null, report, now);
     this.#state = asStored(state);
-    this.#orders.set(orderRef, encodeOrder(order));
     return effect;
   }
 
@@ -94,7 +89,8 @@ class FirstPayer implements Payer {
   standing(): PayerStanding {
     const { ladder, outcomes } = this.#state;
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
-    const amounts = recent.map(({ amount }) => Number(moneyOf(amount ?? '')?.amount ?? 0));
+    const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
+    const amounts = paidOrders.map(({ amount }) => Number(moneyOf(amount ?? '')?.amount ?? 0));
     return { ...ladder, paid, unpaid, paidAmount: amounts.reduce((sum, amount) => sum + amount, 0) };
   }
 }

@@ -8,6 +8,8 @@ import {
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
 import { knownHints } from '../../src/client/hints.ts';
+import type { Outcome } from '../../src/client/order.ts';
+import type { OutcomeTally } from '../../src/client/outcomes.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
@@ -123,10 +125,17 @@ function wasShown({ hints }: ClientState, wanted: string): boolean {
   return (hints?.shown ?? []).some(({ hint, lastAt }) => hint.kind === wanted && lastAt > NOW - DAY_MS);
 }
 
-function naiveLast({ outcomes }: ClientState, wanted: boolean): number | null {
+/** The remembered orders that count, or that count so. */
+function naiveOrders({ recent }: ClientState['outcomes'], wanted?: Outcome) {
+  return recent.filter(
+    ({ outcome, cause }) => cause !== 'TECHNICAL' && (wanted === undefined || outcome === wanted),
+  );
+}
+
+function naiveLast({ outcomes }: ClientState, wanted: Outcome): number | null {
   const { lastPaidAt, lastUnpaidAt } = outcomes.older;
-  let last = wanted ? lastPaidAt : lastUnpaidAt;
-  for (const { paid, at } of outcomes.recent) if (paid === wanted) last = at;
+  let last = wanted === 'PAID' ? lastPaidAt : lastUnpaidAt;
+  for (const { occurredAt } of naiveOrders(outcomes, wanted)) last = occurredAt;
   return last;
 }
 
@@ -152,13 +161,13 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   finalCount: ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
   unpaidChain: ({ state }) => {
     let chain = state.outcomes.older.unpaidChain;
-    for (const { paid } of state.outcomes.recent) chain = paid ? 0 : chain + 1;
+    for (const { outcome } of naiveOrders(state.outcomes)) chain = outcome === 'PAID' ? 0 : chain + 1;
     return Math.min(chain, 20);
   },
   lastOutcome: ({ state }) => {
-    const [last] = state.outcomes.recent.slice(-1);
+    const [last] = naiveOrders(state.outcomes).slice(-1);
     const { lastPaidAt, lastUnpaidAt } = state.outcomes.older;
-    if (last !== undefined) return last.paid ? 'PAID' : 'UNPAID';
+    if (last !== undefined) return last.outcome;
     if (lastPaidAt === null && lastUnpaidAt === null) return 'NONE';
     return (lastPaidAt ?? -1) >= (lastUnpaidAt ?? -1) ? 'PAID' : 'UNPAID';
   },
@@ -167,8 +176,8 @@ const NAIVE: Readonly<Record<string, Naive>> = {
     return final === 0 ? 0.5 : Math.round(((outcomes.paidCount + 1) / (final + 2)) * 10_000) / 10_000;
   },
   secondsSinceFirstSeen: ({ state }) => (state.firstSeenAt === null ? 0 : naiveSeconds(state.firstSeenAt)),
-  secondsSinceLastPaid: ({ state }) => naiveSeconds(naiveLast(state, true)),
-  secondsSinceLastUnpaid: ({ state }) => naiveSeconds(naiveLast(state, false)),
+  secondsSinceLastPaid: ({ state }) => naiveSeconds(naiveLast(state, 'PAID')),
+  secondsSinceLastUnpaid: ({ state }) => naiveSeconds(naiveLast(state, 'UNPAID')),
   hasBinding: ({ state }) => isLive(state.binding),
   overrideGroup: ({ state }) => (isLive(state.override) ? (state.override?.group ?? 'NONE') : 'NONE'),
   attemptOpen: ({ ladder }) => ladder.attemptOpen,
@@ -281,10 +290,10 @@ describe('facts', () => {
   });
 
   it('say no more than 999999999 seconds for what happened in 1970', () => {
-    const outcomes = {
+    const outcomes: OutcomeTally = {
       ...UNKNOWN_CLIENT.outcomes,
       paidCount: 1,
-      recent: [{ paid: true, at: 0, amount: null }],
+      recent: [{ outcome: 'PAID', cause: null, occurredAt: 0, token: 'a' }],
     };
     expect(read('secondsSinceLastPaid', contextOf({ outcomes }))).to.equal(999_999_999);
   });

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { type ReportOfOrder, recordOutcome } from '../../src/client/changes.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import { asStored, encodeClientState } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import { type FactValue, NO_SIGHTINGS } from '../../src/facts/fact.ts';
@@ -38,7 +37,6 @@ interface Asked {
 class Payer {
   state: ClientState = UNKNOWN_CLIENT;
   now = NOW;
-  readonly #orders = new Map<string, string>();
 
   ask({ order, amount, currency }: Asked): Readonly<Record<string, FactValue>> {
     const request = {
@@ -53,11 +51,7 @@ class Payer {
 
   tell(orderRef: string, outcome: 'PAID' | 'UNPAID', cause: ReportOfOrder['cause'] = null): void {
     const report = { orderRef, outcome, cause, occurredAt: this.now };
-    const known = this.#orders.get(orderRef);
-    const order = known === undefined ? null : decodeOrder(known);
-    const change = recordOutcome(this.state, order, report, this.now);
-    this.#orders.set(orderRef, encodeOrder(change.order));
-    this.#keep(change.state);
+    this.#keep(recordOutcome(this.state, null, report, this.now).state);
   }
 
   #keep(state: ClientState): void {

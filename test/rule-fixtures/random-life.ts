@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
 import { clientKey, type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision, ScoreAnswer } from '../../src/decision/decision.ts';
@@ -154,7 +153,6 @@ export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS }:
   readonly now: number;
 } {
   const client = clientKey(platform, 'payer-1');
-  const orders = new Map<string, string>();
   const verdicts: LivedVerdict[] = [];
   const scores: ScoreAnswer[] = [];
   let state = UNKNOWN_CLIENT;
@@ -179,15 +177,8 @@ export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS }:
       }
       case 'outcome': {
         const { order, outcome } = happened;
-        const known = orders.get(order);
-        const change = recordOutcome(
-          state,
-          known === undefined ? null : decodeOrder(known),
-          { ...outcome, orderRef: order, occurredAt: now },
-          now,
-        );
-        orders.set(order, encodeOrder(change.order));
-        state = change.state;
+        const report = { ...outcome, orderRef: order, occurredAt: now };
+        state = recordOutcome(state, null, report, now).state;
         break;
       }
       case 'binding': {

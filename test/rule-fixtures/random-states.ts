@@ -3,12 +3,14 @@ import type { Binding, ClientState, Override, VerdictEvent } from '../../src/cli
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
 import type { Hint, Hints } from '../../src/client/hints.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
+import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '../../src/client/order.ts';
 import {
-  type CountedOutcome,
+  countsAs,
   inTime,
   type OutcomeTally,
   olderOutcomes,
   RECENT_OUTCOMES_MAX,
+  type RecentOrder,
 } from '../../src/client/outcomes.ts';
 
 /** 2026-01-01. */
@@ -48,27 +50,46 @@ const ladder: fc.Arbitrary<Ladder> = fc.record({
 
 const byTime = (a: { readonly at: number }, b: { readonly at: number }) => a.at - b.at;
 
-const outcome: fc.Arbitrary<CountedOutcome> = fc
-  .record({ paid: fc.boolean(), at: past, amount: maybe(money) })
-  .map(({ paid, at, amount }) => ({ paid, at, amount: paid ? amount : null }));
+const result: fc.Arbitrary<Result> = fc.constantFrom<Result[]>(
+  { outcome: 'PAID', cause: null },
+  ...[null, ...OUTCOME_CAUSES].map((cause) => ({ outcome: 'UNPAID', cause }) as const),
+);
+
+const report: fc.Arbitrary<OrderOutcome> = fc
+  .record({ result, occurredAt: past })
+  .map(({ result: told, occurredAt }) => ({ ...told, occurredAt }));
+
+const order: fc.Arbitrary<RecentOrder> = fc
+  .record(
+    {
+      told: report,
+      token: fc.string({ minLength: 6, maxLength: 6, unit: fc.constantFrom(...'abcXYZ-_09') }),
+      amount: money,
+      reports: fc.array(report, { minLength: 2, maxLength: 3 }),
+    },
+    { requiredKeys: ['told', 'token'] },
+  )
+  .map(({ told, ...rest }) => ({ ...told, ...rest }));
 
 /** Some recent outcomes, and a summary of older ones that fits their number. */
 const outcomes: fc.Arbitrary<OutcomeTally> = fc
   .record({
-    recent: fc.array(outcome, { maxLength: RECENT_OUTCOMES_MAX }).map((recent) => recent.toSorted(inTime)),
+    recent: fc
+      .uniqueArray(order, { maxLength: RECENT_OUTCOMES_MAX, selector: ({ token }) => token })
+      .map((recent) => recent.toSorted(inTime)),
     olderPaid: fc.nat(500),
     olderUnpaid: fc.nat(500),
-    technicalCount: fc.nat(9),
+    olderTechnical: fc.nat(9),
     lastPaidAt: past,
     lastUnpaidAt: past,
     unpaidChain: fc.nat(500),
   })
-  .map(({ recent, olderPaid, olderUnpaid, technicalCount, ...older }) => {
-    const paid = recent.filter((outcome) => outcome.paid).length;
+  .map(({ recent, olderPaid, olderUnpaid, olderTechnical, ...older }) => {
+    const counted = (wanted: Outcome | null) => recent.filter((known) => countsAs(known) === wanted).length;
     const tally = {
-      paidCount: paid + olderPaid,
-      unpaidCount: recent.length - paid + olderUnpaid,
-      technicalCount,
+      paidCount: counted('PAID') + olderPaid,
+      unpaidCount: counted('UNPAID') + olderUnpaid,
+      technicalCount: counted(null) + olderTechnical,
       recent,
       older,
     };

@@ -1,4 +1,5 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
+import { token } from '../../src/client/client-state.ts';
 import { encodeOrder } from '../../src/client/document/order-row.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
@@ -35,7 +36,7 @@ export class StoredClients {
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso, nowMs: number): Snapshot {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
-    const order = orderRef === undefined ? undefined : stored?.orders.get(orderRef);
+    const order = orderRef === undefined ? undefined : stored?.orders.get(token(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
     const answered = answer === undefined ? null : answerOf(this.#decision(client.hash, answer));
     const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);
@@ -49,7 +50,7 @@ export class StoredClients {
   }
 
   /** Writes a change without asking what it was made from. */
-  write({ client, state, entry, decision, shape, outcome, idempotencyKey }: Change): void {
+  write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Change): void {
     const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
     if (shape !== undefined && !this.#shapes.has(shape.id)) this.#shapes.set(shape.id, readShape(shape.text));
     const isReplayable = idempotencyKey !== undefined && decision !== undefined;
@@ -59,8 +60,10 @@ export class StoredClients {
         decision === undefined
           ? decisions
           : new Map(decisions).set(decision.seq, encodeDecision(decision, shape)),
-      orders:
-        outcome === undefined ? orders : new Map(orders).set(outcome.orderRef, encodeOrder(outcome.order)),
+      orders: new Map([
+        ...orders,
+        ...(displaced?.orders ?? []).map((order) => [order.token, encodeOrder(order)] as const),
+      ]),
       answers: isReplayable ? new Map(answers).set(idempotencyKey, decision.seq) : answers,
     });
     this.#journal = [...this.#journal, { clientHash: client.hash, text: journalText(entry) }];

@@ -6,7 +6,7 @@ import {
   isPlatformName,
   type PlatformName,
 } from '../../src/client/client-key.ts';
-import { type ClientState, touch } from '../../src/client/client-state.ts';
+import { type ClientState, token, touch } from '../../src/client/client-state.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
@@ -80,7 +80,7 @@ export function verdictOn(
   };
 }
 
-/** A platform's report that an order was paid. */
+/** A platform's report that an order was paid which is older than those that the state remembers. */
 export function paymentOf(
   client: ClientKey,
   { state, stamp }: Snapshot,
@@ -88,13 +88,14 @@ export function paymentOf(
   at: number = T0,
 ): Change {
   const order: OrderOutcome = { outcome: 'PAID', cause: null, occurredAt: at };
+  const displaced = { orders: [{ ...order, token: token(orderRef) }], keptMs: 3_600_000 };
   const { platform, clientIdKey } = client;
   return {
     client,
     stamp,
     state: touch(state, at),
     entry: { kind: 'outcome', at, platform, clientIdKey, orderRef, order },
-    outcome: { orderRef, order },
+    displaced,
   };
 }
 

@@ -10,17 +10,20 @@ type OrderRow = [result: number, occurredAt: number, amount: string | 0, ...repo
 /** The text to store; `decodeOrder` gives the same order back. */
 export function encodeOrder({ occurredAt, amount, reports = [], ...result }: KnownOrder): string {
   const row: OrderRow = [rank(result), occurredAt, amount ?? 0];
-  for (const report of reports) row.push(rank(report), report.occurredAt - occurredAt);
+  row.push(...encodeReports(reports, occurredAt));
   return JSON.stringify(row);
+}
+
+/** Each report as its result and its distance in ms to `occurredAt`. */
+export function encodeReports(reports: readonly OrderOutcome[], occurredAt: number): readonly number[] {
+  return reports.flatMap((report) => [rank(report), report.occurredAt - occurredAt]);
 }
 
 /** Throws when the text is of no order. */
 export function decodeOrder(text: string): KnownOrder {
   const row: OrderRow = JSON.parse(text);
   const [code, occurredAt, amount, ...told] = row;
-  const reports: OrderOutcome[] = [];
-  for (let place = 0; place < told.length; place += 2)
-    reports.push({ ...resultOf(told[place]), occurredAt: occurredAt + (told[place + 1] ?? 0) });
+  const reports = decodeReports(told, occurredAt);
   return {
     ...resultOf(code),
     occurredAt,
@@ -29,7 +32,15 @@ export function decodeOrder(text: string): KnownOrder {
   };
 }
 
-function resultOf(code: number | undefined): Result {
+export function decodeReports(told: readonly number[], occurredAt: number): readonly OrderOutcome[] {
+  const reports: OrderOutcome[] = [];
+  for (let place = 0; place < told.length; place += 2)
+    reports.push({ ...resultOf(told[place]), occurredAt: occurredAt + (told[place + 1] ?? 0) });
+  return reports;
+}
+
+/** The result at this place of RESULTS_WEAKEST_FIRST; throws for what is none. */
+export function resultOf(code: number | undefined): Result {
   const result = RESULTS_WEAKEST_FIRST[code ?? -1];
   if (result === undefined) throw new Error(`an order has the unknown result ${code}`);
   if (result === 'PAID') return { outcome: 'PAID', cause: null };

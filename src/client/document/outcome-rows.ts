@@ -1,75 +1,148 @@
-import { type CountedOutcome, NO_OUTCOMES, type OutcomeTally } from '../outcomes.ts';
-import { type Cell, decodeToken, encodeToken, NONE } from './cell.ts';
+import { moneyOf } from '../amount.ts';
+import { type KnownOrder, rank } from '../order.ts';
+import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from '../outcomes.ts';
+import { decodeReports, encodeReports, resultOf } from './order-row.ts';
 
-/** Newest first, each as twice its distance in ms to the one after it, plus one when it was paid. */
-type RecentRow = number[];
 type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
-/** 0 when there are none; `older` only when some are not remembered singly. */
+/** The order at this place has several reports. */
+type ReportsRow = [place: number, ...reports: number[]];
+
+/** 0 when there are none; zeros at the end are left out. */
 export type OutcomesRow =
   | 0
-  | [paid: number, unpaid: number, technical: number, recent: RecentRow, older?: OlderRow];
+  | [
+      paid: number,
+      unpaid: number,
+      technical: number,
+      newestAge?: number,
+      orders?: string | 0,
+      amounts?: string | 0,
+      reports?: ReportsRow[] | 0,
+      older?: OlderRow | 0,
+    ];
 
-/** What was paid, newest first: a cell for each paid one among the recent outcomes. */
-export type PaidAmountsRow = Cell[];
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const VALUES = new Map([...DIGITS].map((digit, value) => [digit, value]));
+
+const TOKEN_CHARACTERS = 6;
+
+/** Above the rank of a result: the amount is that of the order before it in the text. */
+const SAME_AMOUNT = 8;
 
 export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
   const { paidCount, unpaidCount, technicalCount, recent, older } = tally;
   if (paidCount + unpaidCount + technicalCount === 0) return 0;
-  const row: OutcomesRow = [paidCount, unpaidCount, technicalCount, encodeRecent(recent, lastAt)];
-  if (recent.length < paidCount + unpaidCount) {
-    row.push([older.lastPaidAt, older.lastUnpaidAt, older.unpaidChain]);
-  }
-  return row;
-}
-
-function encodeRecent(recent: readonly CountedOutcome[], lastAt: number): RecentRow {
-  const row: RecentRow = [];
-  let after = lastAt;
-  for (const { paid, at } of recent.toReversed()) {
-    row.push(2 * (after - at) + (paid ? 1 : 0));
-    after = at;
-  }
+  const orders = recent.toReversed();
+  const row: Exclude<OutcomesRow, 0> = [
+    paidCount,
+    unpaidCount,
+    technicalCount,
+    lastAt - (orders[0]?.occurredAt ?? lastAt),
+    packOrders(orders) || 0,
+    packAmounts(orders) || 0,
+    reportsRows(orders),
+    older === NO_OUTCOMES.older ? 0 : [older.lastPaidAt, older.lastUnpaidAt, older.unpaidChain],
+  ];
+  while (row.length > 3 && row.at(-1) === 0) row.pop();
   return row;
 }
 
 export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
-  const [paidCount, unpaidCount, technicalCount, newestFirst, older] = row;
+  const [paidCount, unpaidCount, technicalCount, newestAge = 0, orders, amounts, reports, older] = row;
+  const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
+  for (const [place, ...told] of reports || []) {
+    const order = recent[place];
+    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(told, order.occurredAt) };
+  }
   return {
     paidCount,
     unpaidCount,
     technicalCount,
-    recent: decodeRecent(newestFirst, lastAt),
-    older:
-      older === undefined
-        ? NO_OUTCOMES.older
-        : { lastPaidAt: older[0], lastUnpaidAt: older[1], unpaidChain: older[2] },
+    recent: recent.reverse(),
+    older: older
+      ? { lastPaidAt: older[0], lastUnpaidAt: older[1], unpaidChain: older[2] }
+      : NO_OUTCOMES.older,
   };
 }
 
-function decodeRecent(row: RecentRow, lastAt: number): readonly CountedOutcome[] {
-  const recent: CountedOutcome[] = [];
-  let at = lastAt;
-  for (const cell of row) {
-    at -= Math.floor(cell / 2);
-    recent.push({ paid: cell % 2 === 1, at, amount: null });
-  }
-  return recent.reverse();
-}
-
-export function encodePaidAmounts(recent: readonly CountedOutcome[]): PaidAmountsRow {
-  const newestFirst = recent.filter(({ paid }) => paid).toReversed();
-  return newestFirst.map(({ amount }, index) => encodeToken(amount, newestFirst[index - 1]?.amount));
-}
-
-export function withPaidAmounts(tally: OutcomeTally, newestFirst: PaidAmountsRow): OutcomeTally {
-  if (newestFirst.length === 0) return tally;
-  const cells = newestFirst.values();
-  let after: string | null = null;
-  const recent = tally.recent.toReversed().map((outcome) => {
-    if (!outcome.paid) return outcome;
-    after = decodeToken(cells.next().value ?? NONE, after);
-    return { ...outcome, amount: after };
+/**
+ * Newest first, as there may be 64 of them: of each its token, its result with whether the amount is the same as before,
+ * and its distance in ms to the one before, in as many digits as the longest of them needs. That number comes first.
+ */
+function packOrders(orders: readonly RecentOrder[]): string {
+  const distances = orders.map(
+    ({ occurredAt }, place) => (orders[place - 1]?.occurredAt ?? occurredAt) - occurredAt,
+  );
+  const width = digitsOf(Math.max(0, ...distances), 0).length;
+  const packed = orders.map((order, place) => {
+    const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
+    return order.token + DIGITS.charAt(rank(order) + same) + digitsOf(distances[place] ?? 0, width);
   });
-  return { ...tally, recent: recent.reverse() };
+  return packed.length === 0 ? '' : width + packed.join('');
+}
+
+/** The amounts that are not the same as before, newest first; a currency is left out where it is. */
+function packAmounts(orders: readonly RecentOrder[]): string {
+  let currency = '';
+  const cells: string[] = [];
+  for (const [place, { amount }] of orders.entries()) {
+    if (amount === orders[place - 1]?.amount) continue;
+    const money = moneyOf(amount ?? '');
+    cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
+    currency = money?.currency ?? currency;
+  }
+  return cells.join(',');
+}
+
+function unpackOrders(packed: string, newestAt: number, cells: readonly string[]): RecentOrder[] {
+  const orders: RecentOrder[] = [];
+  const amounts = amountsOf(cells).values();
+  const width = Number(packed.charAt(0));
+  const length = TOKEN_CHARACTERS + 1 + width;
+  let occurredAt = newestAt;
+  let amount: string | null = null;
+  for (let start = 1; start < packed.length; start += length) {
+    const token = packed.slice(start, start + TOKEN_CHARACTERS);
+    const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
+    if (code < SAME_AMOUNT) amount = amounts.next().value ?? null;
+    occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
+    const known: KnownOrder = { ...resultOf(code % SAME_AMOUNT), occurredAt };
+    orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
+  }
+  return orders;
+}
+
+function amountsOf(cells: readonly string[]): readonly (string | null)[] {
+  let currency = '';
+  return cells.map((cell) => {
+    if (cell === '') return null;
+    const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
+    currency = moneyOf(amount)?.currency ?? currency;
+    return amount;
+  });
+}
+
+function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
+  const rows = orders.flatMap((order, place): ReportsRow[] =>
+    order.reports === undefined ? [] : [[place, ...encodeReports(order.reports, order.occurredAt)]],
+  );
+  return rows.length === 0 ? 0 : rows;
+}
+
+/** A number to the base of 64, in so many digits or more; 0 in none. */
+function digitsOf(value: number, width: number): string {
+  let digits = '';
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
+  return digits.padStart(width, DIGITS.charAt(0));
+}
+
+function numberOf(digits: string): number {
+  let number = 0;
+  for (const digit of digits) {
+    const value = VALUES.get(digit);
+    if (value === undefined) throw new Error(`"${digit}" is no digit of an order`);
+    number = number * 64 + value;
+  }
+  return number;
 }

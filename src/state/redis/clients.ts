@@ -1,4 +1,5 @@
 import type { ClientKey } from '../../client/client-key.ts';
+import { token } from '../../client/client-state.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { decisionPrefix, NOTES, nameOf, notesKey, partitionOf, shapeKey, stateKey } from '../keys.ts';
 import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
@@ -54,7 +55,7 @@ export class RedisClients {
       orderRef === undefined && idempotencyKey === undefined
         ? []
         : [
-            orderRef === undefined ? '' : NOTES.order + nameOf(orderRef),
+            orderRef === undefined ? '' : NOTES.order + token(orderRef),
             idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
             decisionPrefix(hash),
           ];

@@ -101,11 +101,11 @@ function shapeArgument(shape: RecordShape | null, storesShape: boolean): string 
 }
 
 /** Name, text and how long it is kept, of each note. */
-function notesOf({ decision, idempotencyKey, outcome, state: { hints } }: Change): readonly string[] {
+function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Change): readonly string[] {
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
-  if (outcome !== undefined)
-    note(NOTES.order + nameOf(outcome.orderRef), encodeOrder(outcome.order), RETENTION.decisionMs);
+  for (const order of displaced?.orders ?? [])
+    note(NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
     note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);

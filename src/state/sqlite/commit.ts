@@ -16,7 +16,7 @@ export function commitChange(
   nowMs: number,
 ): 'committed' | 'conflict' {
   if (!writeState(sql, change, nowMs)) return 'conflict';
-  const { client, entry, decision, shape, outcome, idempotencyKey } = change;
+  const { client, entry, decision, shape, displaced, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
   const { lastInsertRowid } = sql.putJournal.run(
     decision === undefined ? client.hash : null,
@@ -30,8 +30,8 @@ export function commitChange(
     if (idempotencyKey !== undefined)
       sql.putAnswer.run(client.hash, idempotencyKey, seq, nowMs + RETENTION.idempotencyMs);
   }
-  if (outcome !== undefined)
-    sql.putOrder.run(client.hash, outcome.orderRef, encodeOrder(outcome.order), recordUntilMs);
+  for (const order of displaced?.orders ?? [])
+    sql.putOrder.run(client.hash, order.token, encodeOrder(order), nowMs + (displaced?.keptMs ?? 0));
   return 'committed';
 }
 

@@ -35,9 +35,9 @@ function clientStatements(sql: Prepare) {
     replaceState: sql(
       'UPDATE clients SET state = ?, expires_at = ? WHERE client = ? AND state = ? AND expires_at > ?',
     ),
-    order: sql('SELECT outcome FROM orders WHERE client = ? AND order_ref = ? AND expires_at > ?'),
+    order: sql('SELECT outcome FROM orders WHERE client = ? AND order_token = ? AND expires_at > ?'),
     putOrder: sql(
-      'INSERT INTO orders (client, order_ref, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
+      'INSERT INTO orders (client, order_token, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
     ),
     answer: sql('SELECT seq FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
     putAnswer: sql(

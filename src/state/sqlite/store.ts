@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import { token } from '../../client/client-state.ts';
 import { systemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
@@ -130,7 +131,7 @@ class SqliteStore implements Store {
       const { state, order } = this.#sql;
       const parts = {
         state: textOf(state.get(hash, now)?.['state']),
-        order: orderRef === undefined ? null : textOf(order.get(hash, orderRef, now)?.['outcome']),
+        order: orderRef === undefined ? null : textOf(order.get(hash, token(orderRef), now)?.['outcome']),
         answer: idempotencyKey === undefined ? null : await this.#answer(hash, idempotencyKey, now),
       };
       return readSnapshot(parts, now);

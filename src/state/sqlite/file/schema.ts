@@ -18,8 +18,8 @@ export const SCHEMA = `
   CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
   CREATE TABLE IF NOT EXISTS shapes (id TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS orders (
-    client TEXT NOT NULL, order_ref TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (client, order_ref)
+    client TEXT NOT NULL, order_token TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, order_token)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
   CREATE TABLE IF NOT EXISTS answers (
