@@ -7,7 +7,7 @@ import { knownHints } from './client/hints.ts';
 import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
 import { lastPaidAt, lastUnpaidAt } from './client/outcomes.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
-import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
+import { type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from './decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from './decision/lists/shared-lists.ts';
 import { recordShape } from './decision/record/record-shape.ts';
@@ -16,7 +16,7 @@ import { type Pseudonym, scoreRequest, verdictRequest } from './decision/request
 import { contactByScore } from './decision/score-hints.ts';
 import type { Sightings } from './facts/fact.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import type { OutcomeSeen, RuleChoice, RuleSource } from './rollout/rule-source.ts';
+import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from './rollout/rule-source.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './service/chosen-rules.ts';
 import { ClientTurns, type Pace, type TurnResult } from './service/client-turns.ts';
@@ -62,10 +62,9 @@ interface VerdictAsk extends VerdictContext {
   readonly choice: RuleChoice;
 }
 
-/** A verdict, and what a shadow would have said beside it (null: it threw). */
-interface Verdicts extends VerdictResult {
+/** A verdict, and what the trial counts of it. */
+interface Verdicts extends VerdictResult, VerdictSeen {
   readonly rules: RuleSet;
-  readonly shadowed: Decision | null | undefined;
 }
 
 interface VerdictStepResult extends AnsweredVerdict {
@@ -238,7 +237,8 @@ export class ScoringService {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
       decideVerdict(rules, standing, verdictRequest(body, requestId, arm));
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
-    return { ...result, rules, shadowed: decideByShadow(choice, decideBy) };
+    const { lastVerdictAt } = standing.state;
+    return { ...result, rules, shadowed: decideByShadow(choice, decideBy), drawn: choice.arm, lastVerdictAt };
   }
 
   #note(verdicts: Verdicts | null): void {
@@ -246,7 +246,7 @@ export class ScoringService {
     if (verdicts === null) metrics.idempotentReplay();
     else {
       metrics.verdict(verdicts.decision);
-      ruleSource.observe(verdicts.decision, verdicts.shadowed);
+      ruleSource.observe(verdicts);
     }
   }
 

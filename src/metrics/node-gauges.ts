@@ -3,7 +3,7 @@ import type { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
 import type { NodeReport } from '../rollout/fleet.ts';
-import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
+import { noTrialCounts, sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
 import { type StoreHealth, WARNING_KINDS } from '../state/health/store-health.ts';
 import { addGauge } from './gauge.ts';
 
@@ -165,5 +165,5 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
 
 /** What this node saw of its trial, on all platforms. */
 function figuresOf({ counts }: NodeReport): TrialFigures {
-  return sumTrialCounts(counts?.trial ?? '', counts === null ? [] : [counts], null);
+  return sumTrialCounts(counts ?? noTrialCounts(''), null);
 }

@@ -42,18 +42,21 @@ export function countsOfFate(before: ClientFate, after: ClientFate): ArmCounts {
   return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
 }
 
-/** The counts of one verdict. */
-export function countsOf(
-  { verdict, isBot }: { readonly verdict: string; readonly isBot: boolean },
-  firstOfClient: boolean,
-): ArmCounts {
-  const blocks = verdict === 'BLOCK' ? 1 : 0;
-  const waits = verdict === 'WAIT' ? 1 : 0;
-  const bots = isBot ? 1 : 0;
-  const clients = firstOfClient
-    ? { ...NO_CLIENTS, seen: 1, blocked: blocks, waited: waits, bots }
-    : NO_CLIENTS;
-  return { verdicts: 1, blocks, waits, bots, clients };
+interface Answered {
+  readonly verdict: string;
+  readonly isBot: boolean;
+}
+
+/** The counts of one verdict, without its client. */
+export function countsOf({ verdict, isBot }: Answered): ArmCounts {
+  const is = (what: string) => (verdict === what ? 1 : 0);
+  return { ...NO_COUNTS, verdicts: 1, blocks: is('BLOCK'), waits: is('WAIT'), bots: isBot ? 1 : 0 };
+}
+
+/** The counts of a client by its first verdict. */
+export function countsOfClient(first: Answered): ArmCounts {
+  const { blocks, waits, bots } = countsOf(first);
+  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, seen: 1, blocked: blocks, waited: waits, bots } };
 }
 
 export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {

@@ -5,7 +5,7 @@ import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
-import { type Fleet, type NodeReport, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
+import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
@@ -19,6 +19,8 @@ import {
   type VersionRef,
   versionRef,
 } from './rollout.ts';
+import { stageOf } from './stage.ts';
+import { sharedCounts } from './trial-tally.ts';
 import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** A rollout was asked for that must not happen; nothing was changed. The message says why. */
@@ -69,14 +71,18 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
   return {
     rollout,
     unreadable: stored !== null && rollout === null,
-    nodes: platform === null ? nodes.map(viewOfNode) : null,
-    trial: candidate === null ? null : await viewOfTrial(candidate, nodes, platform, decisionOf),
+    nodes: platform === null ? nodes : null,
+    trial:
+      candidate === null
+        ? null
+        : await viewOfTrial(
+            candidate,
+            await sharedCounts(fleet.tallies, stageOf(candidate).trial),
+            platform,
+            decisionOf,
+          ),
     previous: rollout === null ? null : previousActive(rollout),
   };
-}
-
-function viewOfNode({ counts: _, ...view }: NodeReport): NodeView {
-  return view;
 }
 
 /** A change as somebody asks for it. */
@@ -181,7 +187,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
 }
 
 /** What keeps nodes from following a version, a sentence each. */
-function lackedBy(nodes: readonly NodeReport[], { version, digest }: VersionRef): readonly string[] {
+function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
   const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);
     if (loaded?.digest === digest) return null;
@@ -210,8 +216,8 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<FollowReport>
     const nodes = await fleet.nodes();
     const lagging = nodes.filter(({ revision }) => revision < rollout.revision);
     if (lagging.length === 0 || performance.now() > deadline) {
-      const following = nodes.filter((node) => !lagging.includes(node)).map(viewOfNode);
-      return { rollout, following, lagging: lagging.map(viewOfNode) };
+      const following = nodes.filter((node) => !lagging.includes(node));
+      return { rollout, following, lagging };
     }
     await sleep(FOLLOW_POLL_MS);
   }

@@ -5,10 +5,11 @@ import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo }
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
 import type { Registers } from '../state/store.ts';
+import type { Tallies } from '../state/tallies.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
-import { joinTrialCounts, type TrialCounts } from './trial-counts.ts';
+import type { TrialCounts } from './trial-counts.ts';
 
-/** A node as people see it; what it counted is shown summed up over the fleet. */
+/** What a node tells the fleet and people about itself, every second. */
 export const NodeSchema = named(
   'Node',
   shape('One node, as it reports itself', {
@@ -46,8 +47,9 @@ export type NodeView = Shape<typeof NodeSchema>;
 /** A version as a node has it loaded. */
 export type NodeVersion = NodeView['versions'][number];
 
-/** What a node tells the fleet about itself, every second. */
+/** What a process knows of itself; what it counted, it tells the store. */
 export interface NodeReport extends NodeView {
+  /** Of the trial, since the process follows it. */
   readonly counts: TrialCounts | null;
 }
 
@@ -72,6 +74,7 @@ export interface FleetState {
   readonly registers: Registers;
   readonly documents: Documents;
   readonly auditLog: AuditLog;
+  readonly tallies: Tallies;
 }
 
 /** The state that all nodes share: the rollout and their reports. */
@@ -79,13 +82,16 @@ export class Fleet {
   readonly #registers: Registers;
   readonly #documents: Documents;
   readonly #auditLog: AuditLog;
+  /** What all nodes counted of each stage of a trial. */
+  readonly tallies: Tallies;
   #followed: {
     readonly stored: StoredRollout | null;
     readonly version: string;
     readonly readMs: number;
   } | null = null;
 
-  constructor({ registers, documents, auditLog }: FleetState) {
+  constructor({ registers, documents, auditLog, tallies }: FleetState) {
+    this.tallies = tallies;
     this.#registers = registers;
     this.#documents = documents;
     this.#auditLog = auditLog;
@@ -119,7 +125,7 @@ export class Fleet {
     return written;
   }
 
-  report(report: NodeReport): Promise<void> {
+  report(report: NodeView): Promise<void> {
     return this.#documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
   }
 
@@ -127,8 +133,8 @@ export class Fleet {
     return this.#documents.delete(NODES, nodeId);
   }
 
-  async nodes(): Promise<readonly NodeReport[]> {
-    const reports = await this.#documents.list<NodeReport>(NODES);
+  async nodes(): Promise<readonly NodeView[]> {
+    const reports = await this.#documents.list<NodeView>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 
@@ -152,13 +158,12 @@ export class Fleet {
  * What one node tells of the processes that it runs: it has what all of them have, and follows what the last of them
  * follows. `own` is of the process that speaks for the node.
  */
-export function joinReports(own: NodeReport, all: readonly NodeReport[]): NodeReport {
+export function joinReports(own: NodeView, all: readonly NodeView[]): NodeView {
   const reports = all.length === 0 ? [own] : all;
   const last = reports.reduce((a, b) => (b.revision < a.revision ? b : a));
   const hasVersion = ({ version, digest }: NodeVersion) =>
     reports.every(({ versions }) => versions.some((one) => one.version === version && one.digest === digest));
   const refused = new Map(reports.flatMap((report) => report.refused.map((one) => [one.version, one])));
-  const counts = reports.map((report) => report.counts).filter((one) => one !== null);
   return {
     ...own,
     revision: last.revision,
@@ -167,7 +172,6 @@ export function joinReports(own: NodeReport, all: readonly NodeReport[]): NodeRe
     refused: [...refused.values()],
     trouble: reports.find(({ trouble }) => trouble !== null)?.trouble ?? null,
     hasStaleLists: reports.some(({ hasStaleLists }) => hasStaleLists),
-    counts: own.counts === null ? null : joinTrialCounts(own.counts.trial, counts),
   };
 }
 

@@ -1,16 +1,15 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
-import type { Decision } from '../decision/decision.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import type { ClientFate } from './arm-counts.ts';
-import { type Fleet, joinReports, type NodeReport } from './fleet.ts';
+import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
 import { type Candidate, inCanary, type Rollout, takeBack } from './rollout.ts';
-import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource } from './rule-source.ts';
+import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from './rule-source.ts';
 import { stageOf } from './stage.ts';
 import { remember, startingRollout } from './starting-rollout.ts';
 import {
@@ -18,10 +17,9 @@ import {
   countDecision,
   countFate,
   countShadow,
-  noTrialCounts,
   sumTrialCounts,
-  type TrialCounts,
 } from './trial-counts.ts';
+import { sharedCounts, TrialTally } from './trial-tally.ts';
 import { breachOf } from './trial-view.ts';
 
 export interface NodeParts {
@@ -56,11 +54,11 @@ export class RolloutNode implements RuleSource {
   readonly rules: LoadedRules;
   readonly #parts: NodeParts;
   readonly #peers: Peers;
-  readonly #reports: (argument: string) => Promise<readonly NodeReport[]>;
+  readonly #reports: (argument: string) => Promise<readonly NodeView[]>;
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
-  #counts: TrialCounts | null = null;
+  #tally: TrialTally | null = null;
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -71,7 +69,7 @@ export class RolloutNode implements RuleSource {
     this.#parts = parts;
     this.#peers = parts.peers ?? alone();
     this.nodeId = this.#peers.nodeId;
-    this.#reports = this.#peers.topic('node report', async () => this.report());
+    this.#reports = this.#peers.topic('node report', async () => this.#view());
     this.rules = rules;
     this.#startedAt = parts.clock();
     this.#following = following;
@@ -116,27 +114,31 @@ export class RolloutNode implements RuleSource {
       : { rules: active, arm: 'active' };
   }
 
-  observe(decision: Decision, shadowed?: Decision | null): void {
+  observe({ decision, shadowed, drawn, lastVerdictAt }: VerdictSeen): void {
     const trial = this.#following.candidate?.trial;
-    if (this.#counts === null || trial === undefined) return;
-    this.#counts = countDecision(this.#counts, decision, isFirstSince(decision, stageOf(trial).since));
-    if (shadowed === null) this.#counts = countCandidateError(this.#counts, decision.platform);
-    else if (shadowed !== undefined) this.#counts = countShadow(this.#counts, decision, shadowed);
+    if (trial === undefined) return;
+    const firstIn = (lastVerdictAt ?? 0) < stageOf(trial).since ? drawn : null;
+    this.#tally?.count((counts) => {
+      const counted = countDecision(counts, decision, firstIn);
+      if (shadowed === undefined) return counted;
+      if (shadowed === null) return countCandidateError(counted, decision.platform);
+      return countShadow(counted, decision, shadowed);
+    });
   }
 
   /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
   observeOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const trial = this.#following.candidate?.trial;
-    if (this.#counts === null || trial?.mode !== 'canary') return;
+    if (trial?.mode !== 'canary') return;
     const { since } = stageOf(trial);
     if ((lastVerdictAt ?? 0) < since) return;
     const arm = inCanary(trial, client.hash) ? 'candidate' : 'active';
     const fates = [fateSince(before, since), fateSince(after, since)] as const;
-    this.#counts = countFate(this.#counts, client.platform, arm, fates);
+    this.#tally?.count((counts) => countFate(counts, client.platform, arm, fates));
   }
 
   candidateFailed(error: unknown): void {
-    if (this.#counts !== null) this.#counts = countCandidateError(this.#counts, null);
+    this.#tally?.count((counts) => countCandidateError(counts, null));
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
@@ -145,6 +147,10 @@ export class RolloutNode implements RuleSource {
   }
 
   report(): NodeReport {
+    return { ...this.#view(), counts: this.#tally?.counts ?? null };
+  }
+
+  #view(): NodeView {
     return {
       nodeId: this.nodeId,
       host: hostname(),
@@ -156,7 +162,6 @@ export class RolloutNode implements RuleSource {
       versions: this.rules.all().map(({ version, digest, released }) => ({ version, digest, released })),
       refused: this.rules.refused(),
       trouble: this.#trouble,
-      counts: this.#counts,
       hasStaleLists: this.#hasStaleLists(),
     };
   }
@@ -179,8 +184,9 @@ export class RolloutNode implements RuleSource {
     try {
       const stored = await this.#parts.fleet.follow();
       if (stored !== null) this.#mindPointer(stored.rollout);
+      await this.#tally?.send(this.#parts.fleet.tallies);
       if (!this.#peers.leads) return;
-      await this.#parts.fleet.report(joinReports(this.report(), await this.#reports('')));
+      await this.#parts.fleet.report(joinReports(this.#view(), await this.#reports('')));
       await this.#mindGuard();
     } catch (error) {
       // The pointer cannot be read: this node continues with what it has.
@@ -194,6 +200,9 @@ export class RolloutNode implements RuleSource {
     await this.#looking;
     await this.rules.close();
     await this.#refreshing;
+    await this.#tally?.send(this.#parts.fleet.tallies).catch((error: unknown) => {
+      this.#parts.onTrouble('what was counted last of the trial is lost', error);
+    });
     if (!this.#peers.leads) return;
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
@@ -233,8 +242,8 @@ export class RolloutNode implements RuleSource {
     this.#trouble = null;
     const trial = following.candidate?.trial;
     const key = trial === undefined ? null : stageOf(trial).trial;
-    if (key === null) this.#counts = null;
-    else if (this.#counts?.trial !== key) this.#counts = noTrialCounts(key);
+    if (key === null) this.#tally = null;
+    else if (this.#tally?.counts.trial !== key) this.#tally = new TrialTally(key);
     this.#following = following;
     remember(this.#parts.dataDir, following.rollout);
   }
@@ -242,11 +251,9 @@ export class RolloutNode implements RuleSource {
   /** Every node looks; the compare-and-set lets one of them take the canary back. */
   async #mindGuard(): Promise<void> {
     const candidate = this.#following.candidate?.trial;
-    const counts = this.#counts;
-    if (candidate?.mode !== 'canary' || candidate.guardPoints === null || counts === null) return;
-    const reports = await this.#parts.fleet.nodes();
-    const parts = reports.map((report) => report.counts).filter((part) => part !== null);
-    const breach = breachOf(candidate, sumTrialCounts(counts.trial, parts, null).arms);
+    if (candidate?.mode !== 'canary' || candidate.guardPoints === null) return;
+    const counts = await sharedCounts(this.#parts.fleet.tallies, stageOf(candidate).trial);
+    const breach = breachOf(candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
     if (breach === null || stored?.rollout?.candidate?.trial !== candidate.trial) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
@@ -255,12 +262,6 @@ export class RolloutNode implements RuleSource {
     noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
     this.#turnTo(without);
   }
-}
-
-/** Whether the client had asked for nothing between then and this decision; by whole seconds, in doubt no. */
-function isFirstSince({ at, facts }: Decision, since: number): boolean {
-  const seconds = facts['secondsSinceLastVerdict'];
-  return typeof seconds === 'number' && at - seconds * 1000 < since;
 }
 
 const UNREADABLE =

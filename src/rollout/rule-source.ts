@@ -22,6 +22,17 @@ export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleS
   return { fingerprint: union('fingerprint'), ip: union('ip') };
 }
 
+/** A verdict that was given. */
+export interface VerdictSeen {
+  readonly decision: Decision;
+  /** What it would have been in the shadow; null: the shadow threw. */
+  readonly shadowed: Decision | null | undefined;
+  /** The arm that its client was drawn into, also where the candidate threw and the active version decided. */
+  readonly drawn: Arm;
+  /** When the client had asked before, epoch ms; null: never. */
+  readonly lastVerdictAt: number | null;
+}
+
 /** When a client's newest outcomes of either kind were, epoch ms. */
 export interface NewestOutcomes {
   readonly lastPaidAt: number | null;
@@ -40,8 +51,7 @@ export interface OutcomeSeen {
 /** Which rule sets decide, and who wants to know what they decided. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
-  /** A verdict was given; with a shadow, what it would have been there (null: the shadow threw). */
-  observe(decision: Decision, shadowed?: Decision | null): void;
+  observe(verdict: VerdictSeen): void;
   /** What became of an order of a client was reported. */
   observeOutcome(outcome: OutcomeSeen): void;
   /** The candidate threw, and the active rules decided. */

@@ -5,6 +5,7 @@ import {
   addCounts,
   type ClientFate,
   countsOf,
+  countsOfClient,
   countsOfFate,
   NO_COUNTS,
 } from './arm-counts.ts';
@@ -30,7 +31,7 @@ export interface TrialFigures {
   readonly candidateErrors: number;
 }
 
-/** What one node saw of a trial since it began, platform by platform. */
+/** What was seen of a stage of a trial, platform by platform. */
 export interface TrialCounts {
   /** Names the trial, its mode and its share of the clients: each is counted from zero. */
   readonly trial: string;
@@ -54,9 +55,11 @@ export function noTrialCounts(trial: string): TrialCounts {
   return { trial, platforms: {} };
 }
 
-/** The counts with one more answered verdict; `firstOfClient`: the client's first since the trial began. */
-export function countDecision(counts: TrialCounts, decision: Decision, firstOfClient: boolean): TrialCounts {
-  return countArm(counts, decision.platform, decision.arm, countsOf(decision, firstOfClient));
+/** The counts with one more answered verdict; `firstIn`: it is the first of a client that was drawn into this arm, not null. */
+export function countDecision(counts: TrialCounts, decision: Decision, firstIn: Arm | null): TrialCounts {
+  const { platform, arm } = decision;
+  const counted = countArm(counts, platform, arm, countsOf(decision));
+  return firstIn === null ? counted : countArm(counted, platform, firstIn, countsOfClient(decision));
 }
 
 /** The counts with another fate of one client. */
@@ -94,25 +97,12 @@ export function countCandidateError(counts: TrialCounts, platform: PlatformName 
   }));
 }
 
-/** What all nodes saw of one trial together, on one platform, or with null on all. */
-export function sumTrialCounts(
-  trial: string,
-  parts: readonly TrialCounts[],
-  platform: string | null,
-): TrialFigures {
-  return parts
-    .filter((part) => part.trial === trial)
-    .flatMap(({ platforms }) => Object.entries(platforms))
+/** What was seen of a trial on one platform, or with null on all. */
+export function sumTrialCounts({ platforms }: TrialCounts, platform: string | null): TrialFigures {
+  return Object.entries(platforms)
     .filter(([name]) => platform === null || name === platform)
     .map(([, figures]) => figures)
     .reduce(addFigures, NO_FIGURES);
-}
-
-/** What the processes of one node saw of one trial. */
-export function joinTrialCounts(trial: string, parts: readonly TrialCounts[]): TrialCounts {
-  const names = new Set(parts.flatMap(({ platforms }) => Object.keys(platforms)));
-  const platforms = [...names].map((name) => [name, sumTrialCounts(trial, parts, name)] as const);
-  return { trial, platforms: Object.fromEntries(platforms) };
 }
 
 function countArm(counts: TrialCounts, platform: PlatformName, arm: Arm, more: ArmCounts): TrialCounts {

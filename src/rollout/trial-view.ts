@@ -4,11 +4,9 @@ import type { Decision } from '../decision/decision.ts';
 import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { shareInterval } from '../statistics/share-interval.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
-import type { NodeReport } from './fleet.ts';
 import { COMPARED_SHARES, guardBreach } from './guard.ts';
 import type { Candidate } from './rollout.ts';
-import { stageOf } from './stage.ts';
-import { sumTrialCounts, type TrialFigures } from './trial-counts.ts';
+import { sumTrialCounts, type TrialCounts, type TrialFigures } from './trial-counts.ts';
 
 const interval = nullable(
   shape(
@@ -68,13 +66,12 @@ export type TrialView = Shape<typeof TrialSchema>;
  */
 export async function viewOfTrial(
   candidate: Candidate,
-  nodes: readonly NodeReport[],
+  counts: TrialCounts,
   platform: PlatformName | null,
   decisionOf: (decisionId: string) => Promise<Decision | null>,
 ): Promise<TrialView> {
-  const { trial } = stageOf(candidate);
-  const parts = nodes.map(({ counts }) => counts).filter((counts) => counts !== null);
-  const { arms, shadow, candidateErrors } = sumTrialCounts(trial, parts, platform);
+  const { trial } = counts;
+  const { arms, shadow, candidateErrors } = sumTrialCounts(counts, platform);
   const differences = await Promise.all(
     shadow.differences.map(async ({ change, count, sampleDecisions }) => {
       const decisions = await Promise.all(sampleDecisions.map(decisionOf));

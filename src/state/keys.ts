@@ -113,6 +113,11 @@ export function claimKey(platform: PlatformName, name: string): string {
   return `claim:${platform}:${name}`;
 }
 
+/** Counts that many nodes add to. Hash. */
+export function tallyKey(tally: string): string {
+  return `tally:${tally}`;
+}
+
 export function rateKey(bucket: string): string {
   return `rate:${bucket}`;
 }

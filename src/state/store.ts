@@ -14,6 +14,7 @@ import type { StoredTexts } from './health/stored-texts.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
 import type { ListLog } from './lists/list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
+import type { Tallies } from './tallies.ts';
 
 /**
  * Where all state lives. Two adapters, `sqlite/` and `redis/`, are held equal by one
@@ -38,6 +39,9 @@ export interface Store {
 
   /** The records of the shared lists, which every node keeps a copy of. */
   readonly listLog: ListLog;
+
+  /** What the nodes count together of a trial. */
+  readonly tallies: Tallies;
 
   /** The rate limit's buckets; shared by the fleet where the store is. */
   readonly rateBuckets: RateBuckets;
@@ -235,6 +239,8 @@ export const RETENTION = {
   claimMs: DAY_MS + 60_000,
   /** Who was seen on a fingerprint or IP. */
   sightingMs: 7 * DAY_MS,
+  /** What was counted of a stage of a trial, after the last count. */
+  tallyMs: 90 * DAY_MS,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
   /** Orders, answers and devices that are noted for one client. */

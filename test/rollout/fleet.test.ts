@@ -14,6 +14,7 @@ import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { decisionFor, newClient } from '../state/clients.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
@@ -296,6 +297,19 @@ function describeFleet(open: () => Promise<Store>): void {
     expect(await refusal(fleet.rollBack())).to.equal(nobody);
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.equal(nobody);
     expect((await fleet.status()).rollout?.active.version).to.equal('p2.v11');
+  });
+
+  it('keeps what was counted of a trial when its nodes restart', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'canary', percent: 10, guardPoints: null });
+    const decision = decisionFor(newClient(), 1, 'order-1');
+    const seen = { decision, shadowed: undefined, drawn: 'active', lastVerdictAt: null } as const;
+    for (const node of fleet.nodes) node.observe(seen);
+    for (const node of fleet.nodes) await node.stop();
+    const restarted = await fleet.start(rulesDir);
+    restarted.observe(seen);
+    await restarted.look();
+    expect((await fleet.status()).trial?.arms.active).to.deep.include({ verdicts: 3 });
   });
 
   it('goes on when what is stored as the rollout is damaged, says so, and a rollback repairs it', async () => {

@@ -2,10 +2,9 @@ import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { NO_COUNTS } from '../../src/rollout/arm-counts.ts';
-import type { NodeReport } from '../../src/rollout/fleet.ts';
 import type { Candidate } from '../../src/rollout/rollout.ts';
 import { stageOf } from '../../src/rollout/stage.ts';
-import type { TrialFigures } from '../../src/rollout/trial-counts.ts';
+import type { TrialCounts, TrialFigures } from '../../src/rollout/trial-counts.ts';
 import { viewOfTrial } from '../../src/rollout/trial-view.ts';
 import { currentRules } from '../service/current-rules.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
@@ -21,11 +20,11 @@ describe('the view of a trial', () => {
   const decisions = ['ours', 'theirs'].map((name) =>
     decisionFor(newClient(platformName(name)), 1, `order-${name}`),
   );
-  const node = nodeThatCounted(
+  const counted = countsOf(
     Object.fromEntries(decisions.map(({ platform, decisionId }) => [platform, figuresOf(decisionId)])),
   );
   const view = (platform: string | null, kept: readonly Decision[] = decisions) =>
-    viewOfTrial(CANDIDATE, [node], platform === null ? null : platformName(platform), async (id) => {
+    viewOfTrial(CANDIDATE, counted, platform === null ? null : platformName(platform), async (id) => {
       return kept.find(({ decisionId }) => decisionId === id) ?? null;
     });
   const ordersOf = ({ shadow }: Awaited<ReturnType<typeof view>>) =>
@@ -54,7 +53,7 @@ describe('the view of a trial', () => {
       shadow: { compared: 0, different: 0, differences: [] },
     };
     const counts = { trial: stageOf(canary).trial, platforms: { ours: figures } };
-    const { shares } = await viewOfTrial(canary, [{ ...node, counts }], null, async () => null);
+    const { shares } = await viewOfTrial(canary, counts, null, async () => null);
     const paid = shares.find(({ name }) => name === 'paid');
     expect([paid?.active, paid?.candidate?.value]).to.deep.equal([null, 0.75]);
     expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);
@@ -73,7 +72,7 @@ describe('the view of a trial', () => {
     const breachOf = async (platform: string | null, platforms: Readonly<Record<string, TrialFigures>>) => {
       const counts = { trial: stageOf(canary).trial, platforms };
       const name = platform === null ? null : platformName(platform);
-      return (await viewOfTrial(canary, [{ ...node, counts }], name, async () => null)).breach;
+      return (await viewOfTrial(canary, counts, name, async () => null)).breach;
     };
     const ours = figures(100, 900);
     expect(await breachOf(null, { ours })).to.match(
@@ -96,16 +95,12 @@ function figuresOf(decisionId: string): Pick<TrialFigures, 'shadow'> {
   return { shadow: { compared: 10, different: 1, differences } };
 }
 
-function nodeThatCounted(shadows: Readonly<Record<string, Pick<TrialFigures, 'shadow'>>>): NodeReport {
+function countsOf(shadows: Readonly<Record<string, Pick<TrialFigures, 'shadow'>>>): TrialCounts {
   const platforms = Object.fromEntries(
     Object.entries(shadows).map(([name, { shadow }]) => [
       name,
       { arms: { active: NO_COUNTS, candidate: NO_COUNTS }, candidateErrors: 0, shadow },
     ]),
   );
-  return {
-    ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-    ...{ active: { version, digest }, versions: [], refused: [], trouble: null, hasStaleLists: false },
-    counts: { trial: stageOf(CANDIDATE).trial, platforms },
-  };
+  return { trial: stageOf(CANDIDATE).trial, platforms };
 }

@@ -22,6 +22,7 @@ import {
   type Store,
   UnknownCursor,
 } from '../../src/state/store.ts';
+import type { Tallies } from '../../src/state/tallies.ts';
 import type { StoredClients } from './stored-clients.ts';
 
 /** Takes a call to the store and its answer back, or does not. */
@@ -38,6 +39,9 @@ const NO_OPERATOR: StoredTexts = {
   newestDecision: async () => 0,
 };
 
+/** Nothing is on trial in a simulation. */
+const NO_TRIAL: Tallies = { add: async () => {}, read: async () => ({}) };
+
 /** One node's connection to a store that lives in memory; the conformance suite holds it to the port. */
 export class SimulatedStore implements Store {
   readonly name = 'a simulated store';
@@ -46,6 +50,7 @@ export class SimulatedStore implements Store {
   readonly auditLog: AuditLog;
   readonly listLog: ListLog = memoryListLog();
   readonly texts: StoredTexts = NO_OPERATOR;
+  readonly tallies: Tallies = NO_TRIAL;
   readonly #clients: StoredClients;
   readonly #server: StoreServer;
   readonly #carry: Carrier;

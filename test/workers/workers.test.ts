@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Fleet, type NodeReport } from '../../src/rollout/fleet.ts';
+import { Fleet, type NodeView } from '../../src/rollout/fleet.ts';
 import { childIds } from '../processes/child-ids.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
@@ -39,7 +39,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     const values = [...body.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))];
     return values.reduce((sum, [, value]) => sum + Number(value), 0);
   };
-  const nodes = async (): Promise<readonly NodeReport[]> => {
+  const nodes = async (): Promise<readonly NodeView[]> => {
     const store = await openPatiently(redisUrl);
     try {
       return await new Fleet(store).nodes();

@@ -25,6 +25,7 @@ import {
   type Snapshot,
   type Store,
 } from '../store.ts';
+import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';
 import { forgetInAuditLog, redisAuditLog } from './audit-log.ts';
 import { RedisClientHistory } from './client-history.ts';
@@ -46,6 +47,7 @@ import { redisRateBuckets } from './rate-buckets.ts';
 import { redisRegisters } from './registers.ts';
 import { RedisSightings } from './sightings.ts';
 import { redisStoredTexts } from './stored-texts.ts';
+import { redisTallies } from './tallies.ts';
 
 /** A caller hears within this that the store did not answer, unless the store is opened with another limit. */
 const COMMAND_TIMEOUT_MS = 200;
@@ -91,6 +93,7 @@ class RedisStore implements Store {
   readonly auditLog: AuditLog;
   readonly listLog: ListLog;
   readonly texts: StoredTexts;
+  readonly tallies: Tallies;
   readonly rateBuckets: RateBuckets;
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
@@ -125,6 +128,7 @@ class RedisStore implements Store {
     this.documents = redisDocuments(commands, onDocuments, versions);
     this.registers = redisRegisters(commands, calls.on, versions);
     this.auditLog = redisAuditLog(commands, calls.on);
+    this.tallies = redisTallies(commands, calls.on);
     this.listLog = redisListLog(commands, calls.on);
     this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
     this.#sightings = new RedisSightings(connection, calls.on);

@@ -30,6 +30,7 @@ import {
   StoreUnavailable,
 } from '../store.ts';
 import { RecordReader } from '../stored-record.ts';
+import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';
 import { sqliteAuditLog } from './audit-log.ts';
 import { commitChange } from './commit.ts';
@@ -47,6 +48,7 @@ import { countSightings, isNoted, noteSightings } from './sightings.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 import { storedRecord } from './stored-record.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
+import { sqliteTallies } from './tallies.ts';
 
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
@@ -74,6 +76,7 @@ class SqliteStore implements Store {
   readonly auditLog: AuditLog;
   readonly listLog: ListLog;
   readonly texts: StoredTexts;
+  readonly tallies: Tallies;
   readonly findDecisions: Store['findDecisions'];
   readonly rateBuckets: RateBuckets = new LocalRateBuckets(() => performance.now());
   readonly #db: DatabaseSync;
@@ -111,6 +114,7 @@ class SqliteStore implements Store {
     this.auditLog = sqliteAuditLog(db, this.#writes, this.#run);
     this.listLog = sqliteListLog(db, this.#writes, clock, this.#run);
     this.texts = sqliteStoredTexts(db, this.#writes, clock, this.#run, versions);
+    this.tallies = sqliteTallies(db, this.#writes, clock, this.#run);
     this.registers = {
       read: (name) => this.#run(async () => textOf(this.#sql.register.get(name)?.['value'])),
       compareAndSet: async (name, expected, next) => {

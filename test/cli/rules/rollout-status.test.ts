@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import { formatStatus } from '../../../src/cli/rules/rollout-status.ts';
-import { joinReports, type NodeReport } from '../../../src/rollout/fleet.ts';
+import { joinReports, type NodeView } from '../../../src/rollout/fleet.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
 const { version, digest } = currentRules();
 const ACTIVE = { version, digest };
 
 /** What a process tells of itself. */
-function report(pid: number, hasStaleLists = false): NodeReport {
+function report(pid: number, hasStaleLists = false): NodeView {
   return {
     ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
-    ...{ versions: [], refused: [], trouble: null, counts: null, hasStaleLists },
+    ...{ versions: [], refused: [], trouble: null, hasStaleLists },
   };
 }
 
-const status = (...nodes: readonly NodeReport[]) =>
+const status = (...nodes: readonly NodeView[]) =>
   formatStatus(
     {
       rollout: { revision: 1, active: ACTIVE, candidate: null, history: [] },

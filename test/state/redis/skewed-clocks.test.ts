@@ -48,7 +48,6 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
         versions: [],
         refused: [],
         trouble: null,
-        counts: null,
         hasStaleLists: false,
       },
     };

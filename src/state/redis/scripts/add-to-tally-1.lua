@@ -1,0 +1,18 @@
+--[[
+  Adds a batch of counts to a tally, unless it was added already.
+
+  KEYS[1] the tally: counts and the number of each writer's last batch, by field. Hash
+
+  ARGV[1] the field of the writer
+  ARGV[2] the number of the batch
+  ARGV[3] how long the tally is kept from now on, ms
+  ARGV[4..] field and what is added, in turn
+
+  Returns nothing.
+]]
+local number = tonumber(ARGV[2])
+for i = 5, #ARGV, 2 do assert(tonumber(ARGV[i]), 'a count is a number') end
+if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') >= number then return end
+for i = 4, #ARGV - 1, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { platformName } from '../../src/client/client-key.ts';
+import type { Arm } from '../../src/decision/decision.ts';
+import { type ClientFate, NO_COUNTS } from '../../src/rollout/arm-counts.ts';
+import {
+  countCandidateError,
+  countDecision,
+  countFate,
+  countShadow,
+  noTrialCounts,
+  sumTrialCounts,
+  type TrialCounts,
+} from '../../src/rollout/trial-counts.ts';
+import { countsOfTally, sharedCounts, TrialTally, tallyOf } from '../../src/rollout/trial-tally.ts';
+import { StoreUnavailable } from '../../src/state/store.ts';
+import type { Tallies } from '../../src/state/tallies.ts';
+import { decisionFor, newClient } from '../state/clients.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+
+const shop = platformName('shop');
+const DECISION = decisionFor(newClient(shop), 1, 'order-1');
+const SHADOWED = { ...DECISION, verdict: 'BLOCK', rule: 'a "quoted" rule' } as const;
+
+const countOne = (counts: TrialCounts) => countDecision(counts, DECISION, 'active');
+
+type Step = (counts: TrialCounts) => TrialCounts;
+
+const arm = fc.constantFrom<Arm>('active', 'candidate');
+const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.option(arm).map(
+    (first): Step =>
+      (counts) =>
+        countDecision(counts, DECISION, first),
+  ),
+  fc.tuple(arm, fate, fate).map(
+    ([drawn, ...fates]): Step =>
+      (counts) =>
+        countFate(counts, shop, drawn, fates),
+  ),
+  fc.constant<Step>((counts) => countShadow(counts, { ...DECISION, decisionId: randomUUID() }, SHADOWED)),
+  fc.constant<Step>((counts) => countCandidateError(counts, null)),
+);
+
+describe('the tally of a trial', () => {
+  it('is a number a field, from which the figures come back', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const counts = steps.reduce((before, step) => step(before), noTrialCounts('t'));
+        const back = countsOfTally('t', tallyOf(counts));
+        for (const platform of ['shop', '']) {
+          const [told, is] = [counts, back].map((one) => sumTrialCounts(one, platform));
+          expect(is?.shadow).to.deep.equal(told?.shadow);
+          expect(is?.candidateErrors).to.equal(told?.candidateErrors);
+          for (const name of ['active', 'candidate'] as const) {
+            const { clients, ...verdicts } = told?.arms[name] ?? NO_COUNTS;
+            const seen = Math.max(clients.seen, clients.paid + clients.unpaid);
+            expect(is?.arms[name]).to.deep.equal({ ...verdicts, clients: { ...clients, seen } });
+          }
+        }
+      }),
+    );
+  });
+
+  it('has no more clients with an outcome than clients, also when those who saw them were killed', () => {
+    const killed = countFate(noTrialCounts('t'), shop, 'candidate', ['unknown', 'paid']);
+    const { clients } = sumTrialCounts(countsOfTally('t', tallyOf(killed)), null).arms.candidate;
+    expect(clients).to.deep.include({ seen: 1, paid: 1 });
+  });
+
+  it("counts a client in the arm that it was drawn into, also when the other arm's version stepped in", () => {
+    const { arms } = sumTrialCounts(countDecision(noTrialCounts('t'), DECISION, 'candidate'), null);
+    expect([arms.active.verdicts, arms.active.clients.seen]).to.deep.equal([1, 0]);
+    expect([arms.candidate.verdicts, arms.candidate.clients.seen]).to.deep.equal([0, 1]);
+  });
+});
+
+describeOnStores('the tally of a trial', (store) => {
+  const seenOf = async (trial: string) =>
+    sumTrialCounts(await sharedCounts(store().tallies, trial), null).arms.active.clients.seen;
+
+  it('is what all processes counted, however often they send it, and stays when they restart', async () => {
+    const [one, other] = [new TrialTally('both'), new TrialTally('both')];
+    for (let round = 0; round < 3; round++) {
+      one.count(countOne);
+      other.count(countOne);
+      await one.send(store().tallies);
+      await one.send(store().tallies);
+    }
+    await other.send(store().tallies);
+    expect(await seenOf('both')).to.equal(6);
+    const restarted = new TrialTally('both');
+    restarted.count(countOne);
+    await restarted.send(store().tallies);
+    expect(await seenOf('both')).to.equal(7);
+    expect(await seenOf('another')).to.equal(0);
+  });
+
+  it('has nothing twice and nothing missing when the store was away, whether a batch had arrived or not', async () => {
+    for (const arrives of [true, false]) {
+      const trial = `away ${arrives}`;
+      const tally = new TrialTally(trial);
+      const cut: Tallies = {
+        ...store().tallies,
+        add: async (name, batch) => {
+          if (arrives) await store().tallies.add(name, batch);
+          throw new StoreUnavailable('cut off');
+        },
+      };
+      tally.count(countOne);
+      for (let tries = 0; tries < 2; tries++) {
+        expect(await tally.send(cut).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+        tally.count(countOne);
+      }
+      await tally.send(store().tallies);
+      await tally.send(store().tallies);
+      expect(await seenOf(trial)).to.equal(3);
+    }
+  });
+});
