@@ -137,6 +137,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await parts.evidence?.close();
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
+    await audit.sumUp().catch((error: unknown) => parts.log.warn({ err: error }, 'the audit has no sum'));
   };
   return { keys, ...urls, hasStaleLists, drain };
 }

@@ -1,5 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
+import type { AuditLink } from '../state/audit-chain.ts';
 import type { AuditLog } from '../state/audit-log.ts';
+import { LocalRateBuckets } from '../state/rate-buckets.ts';
 
 /** What was done. */
 export type AuditAction =
@@ -11,13 +14,24 @@ export type AuditAction =
   | 'binding'
   | 'override'
   | 'list'
+  | 'client read'
   | 'client erased'
   | 'client rebuilt'
   | 'secret forgotten'
   | 'archive forgotten';
 
-/** What the keys of a platform change by themselves, as often as they like. */
-const OF_PLATFORMS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'client erased']);
+/**
+ * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one
+ * entry every ten minutes says how many. So a key that writes without end takes about half a gigabyte in RETENTION.auditMs,
+ * and pushes nothing out.
+ */
+const BY_KEYS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'draft', 'client read']);
+const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
+const SUMMED_MS = 600_000;
+
+/** Who looks at a payer again within this is noted once. */
+const READ_AGAIN_MS = 3600_000;
+const READINGS_MAX = 50_000;
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
 export interface AuditEntry {
@@ -28,7 +42,7 @@ export interface AuditEntry {
   readonly action: AuditAction;
   /** Null when the change concerns no single platform. */
   readonly platform: PlatformName | null;
-  /** What was changed: the id of a key, a clientIdKey, the name of a list, a rule version; null for a rollout and an erased client. */
+  /** What was changed or read: the id of a key, a clientIdKey, the name of a list, a rule version; null for a rollout and an erased client. */
   readonly subject: string | null;
   /** Null when there was nothing. */
   readonly before: unknown;
@@ -37,50 +51,123 @@ export interface AuditEntry {
   readonly reason: string | null;
 }
 
+/** An entry with its place in the chain, for whoever holds on to a hash elsewhere. */
+export interface NotedEntry extends AuditEntry {
+  readonly number: number;
+  readonly hash: string;
+}
+
 export interface AuditPage {
-  readonly entries: readonly AuditEntry[];
+  readonly entries: readonly NotedEntry[];
   /** The place after the last entry; null when there is none yet. */
   readonly cursor: string | null;
 }
 
+/** What several of a key's doings have in common. */
+type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
+
+/** What of an entry leads to a payer, where it is about one. */
+type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
+
+const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
+
 /**
- * Notes every change that was made through the platform API, the console and the commands. An entry is written
+ * Notes what was done through the platform API, the console and the commands. An entry is written
  * when the change is done: a change whose entry could not be written is answered as a failure, and repeating it
  * changes nothing and notes it.
  */
 export class Audit {
   readonly #log: AuditLog;
   readonly #now: () => number;
+  readonly #oneByOne: typeof ONE_BY_ONE;
+  readonly #buckets = new LocalRateBuckets(() => performance.now());
+  readonly #readings = new LRUCache<string, true>({ max: READINGS_MAX, ttl: READ_AGAIN_MS });
+  /** What was not noted one by one, since the last sum. */
+  #unnoted = new Map<string, { readonly doing: Doing; count: number }>();
+  #summing: NodeJS.Timeout | null = null;
 
-  constructor(log: AuditLog, now: () => number) {
+  constructor(log: AuditLog, now: () => number, oneByOne = ONE_BY_ONE) {
     this.#log = log;
     this.#now = now;
+    this.#oneByOne = oneByOne;
   }
 
-  /** With a client the entry is forgotten when the client is erased. */
-  note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
+  /** With a client, what leads to the client is forgotten when the client is erased. */
+  async note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform, subject, before, after, reason } = entry;
-    const noted: AuditEntry = { at: this.#now(), who, action, platform, subject, before, after, reason };
-    const owner = OF_PLATFORMS.has(action) ? platform : null;
-    return this.#log.append(JSON.stringify(noted), { platform: owner, clientHash: client?.hash ?? null });
+    const doing = { who, action, platform };
+    if (BY_KEYS.has(action) && this.#isTooMuch(doing)) return;
+    const detail: Detail = { subject, before, after, reason };
+    const payer = client === null ? null : { clientHash: client.hash, detail };
+    await this.#log.append({
+      at: this.#now(),
+      entry: payer === null ? { ...doing, ...detail } : doing,
+      payer,
+    });
   }
 
-  /** What is left of an erased client: that somebody erased one, and nothing that leads to the client. */
-  noteErasure(who: string, platform: PlatformName): Promise<void> {
-    return this.note({
-      who,
-      action: 'client erased',
-      platform,
-      subject: null,
-      before: null,
-      after: null,
-      reason: null,
-    });
+  /** That a key was shown what is known of a payer. */
+  async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
+    const reading = `${who} ${hash}`;
+    if (this.#readings.has(reading)) return;
+    const entry = { ...NO_DETAIL, who, action: 'client read', platform, subject: clientIdKey } as const;
+    await this.note(entry, { hash });
+    this.#readings.set(reading, true);
+  }
+
+  /** Takes an erased client from all entries, and notes that somebody erased one and from how many entries it went. */
+  forget(who: string, { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
+    const doing = { who, action: 'client erased', platform } as const;
+    const note = { at: this.#now(), entry: { ...doing, ...NO_DETAIL } };
+    return this.#log.forget(hash, note, !this.#isTooMuch(doing));
   }
 
   /** Entries after a cursor (null: from the oldest kept), oldest first. Throws UnknownCursor. */
   async read(after: string | null, limit: number): Promise<AuditPage> {
-    const { entries, cursor } = await this.#log.read(after, limit);
-    return { entries: entries.map((text): AuditEntry => JSON.parse(text)), cursor };
+    const { links, cursor } = await this.#log.read(after, limit);
+    return { entries: links.map(entryOf), cursor };
+  }
+
+  /** Notes how much was not noted one by one. */
+  async sumUp(): Promise<void> {
+    if (this.#summing !== null) clearTimeout(this.#summing);
+    this.#summing = null;
+    const unnoted = this.#unnoted;
+    this.#unnoted = new Map();
+    for (const { doing, count } of unnoted.values()) {
+      const entry = {
+        ...doing,
+        ...NO_DETAIL,
+        after: { more: count },
+        reason: 'too many to be noted one by one',
+      };
+      await this.#log.append({ at: this.#now(), entry, payer: null });
+    }
+  }
+
+  #isTooMuch(doing: Doing): boolean {
+    const key = `${doing.action} ${doing.who}`;
+    const { admitted } = this.#buckets.takeNow(key, this.#oneByOne);
+    if (admitted) return false;
+    const unnoted = this.#unnoted.get(key) ?? { doing, count: 0 };
+    unnoted.count += 1;
+    this.#unnoted.set(key, unnoted);
+    // A store that is away is asked again with the next sum.
+    this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
+    return true;
+  }
+}
+
+/** Throws when somebody has changed the entry past recognition. */
+function entryOf(link: AuditLink): NotedEntry {
+  const { number, hash, body, payer } = link;
+  try {
+    const { at, entry }: { at: number; entry: Doing & Partial<Detail> } = JSON.parse(body);
+    const { who, action, platform, ...told } = entry;
+    const [detail = {}]: [Partial<Detail>?] = payer === null ? [] : JSON.parse(payer.text);
+    return { at, who, action, platform, ...NO_DETAIL, ...told, ...detail, number, hash };
+  } catch (cause) {
+    const text = `entry ${number} of the audit cannot be read; "audit verify" tells what was changed`;
+    throw new Error(text, { cause });
   }
 }

@@ -127,12 +127,15 @@ export function registerKey(name: string): string {
   return `register:${name}`;
 }
 
-/** What people and keys changed. Stream. */
+/** What people and keys did. Stream. */
 export const AUDIT = 'audit';
 
-/** Ids of the entries of a platform or (null) of the installation, oldest first, in the slot of the stream. List. */
-export function auditShareKey(platform: PlatformName | null): string {
-  return `{${AUDIT}}:${platform ?? '*'}`;
+/** What in its entries leads to payers, by the number of the entry. Hash, in the slot of the stream. */
+export const AUDIT_PAYERS = `{${AUDIT}}:payers`;
+
+/** Numbers of the entries that lead to a client. Set, in the slot of the stream. */
+export function auditOfKey(clientHash: string): string {
+  return `{${AUDIT}}:of:${clientHash}`;
 }
 
 /** The shared lists, in one slot: see the scripts `write-lists` and `read-lists`. */

@@ -31,7 +31,7 @@ export interface Store {
   /** Single texts that change by compare-and-set: which rule set decides. */
   readonly registers: Registers;
 
-  /** What people and keys changed. */
+  /** What people and keys did. */
   readonly auditLog: AuditLog;
 
   /** Stored texts as they are, for finding and mending what cannot be read. */
@@ -100,7 +100,7 @@ export interface Store {
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
 
-  /** Forgets a client: state, decisions, orders, stored answers, sightings, journal and audit entries. */
+  /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: ClientKey): Promise<void>;
 
   /** By how much the store's clock is ahead of this process's, ms; `storeClock` makes the clock that decides of it. */
@@ -245,6 +245,8 @@ export const RETENTION = {
   decisionsPerOrder: 100,
   /** Orders, answers and devices that are noted for one client. */
   notesPerClient: 10_000,
+  /** Entries of the audit. */
+  auditMs: 400 * DAY_MS,
   /** Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. */
   journalEntries: 1_000_000,
   /** Entries that stay in the journal after they were shipped, about: for looking back over. */

@@ -1,27 +1,81 @@
 import { expect } from 'chai';
 import { Audit, type AuditEntry } from '../../src/access/audit.ts';
-import type { PlatformName } from '../../src/client/client-key.ts';
+import { clientKey, type PlatformName } from '../../src/client/client-key.ts';
+import { checkedAudit } from '../../src/state/audit-log.ts';
 import { newPlatform } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
-describeOnStores('the audit of a busy platform', (store) => {
-  it('still tells who issued its keys and what other platforms changed', async () => {
-    const audit = new Audit(store().auditLog, Date.now);
-    const [busy, other] = [newPlatform(), newPlatform()];
-    await audit.note(change('key issued', busy));
-    await audit.note(change('override', other));
-    for (let round = 0; round < 334; round += 1)
-      await Promise.all(Array.from({ length: 30 }, () => audit.note(change('binding', busy))));
-    const { entries } = await audit.read(null, 200_000);
-    const actionsOf = (platform: PlatformName) =>
-      entries.filter((entry) => entry.platform === platform).map(({ action }) => action);
-    expect(actionsOf(other)).to.deep.equal(['override']);
-    expect(actionsOf(busy))
-      .to.have.length(1 + 10_000)
-      .and.to.include('key issued');
-  }).timeout(60_000);
+const THREE_A_DAY = { ratePerSecond: 3 / 86_400, burst: 3, delayMsMax: 0 };
+
+describeOnStores('the audit', (store) => {
+  const entriesOf = async (audit: Audit, platform: PlatformName) =>
+    (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
+
+  it('of a key that does without end tells the first of it one by one, then how much it was, and loses nothing before', async () => {
+    const audit = new Audit(store().auditLog, Date.now, THREE_A_DAY);
+    const platform = newPlatform();
+    await audit.note(change('key issued', platform));
+    for (let round = 0; round < 50; round += 1) await audit.note(change('binding', platform));
+    await audit.note({ ...change('binding', platform), who: 'key 2' });
+    await audit.sumUp();
+    const noted = (await entriesOf(audit, platform)).map(({ who, action, after }) => [who, action, after]);
+    expect(noted).to.deep.equal([
+      ['key 1', 'key issued', {}],
+      ['key 1', 'binding', {}],
+      ['key 1', 'binding', {}],
+      ['key 1', 'binding', {}],
+      ['key 2', 'binding', {}],
+      ['key 1', 'binding', { more: 47 }],
+    ]);
+  });
+
+  it('tells who looked at whom, once an hour', async () => {
+    const audit = new Audit(store().auditLog, () => 7);
+    const platform = newPlatform();
+    const [ann, bob] = [clientKey(platform, 'ann'), clientKey(platform, 'bob')];
+    for (const [who, client] of [
+      ['key 1', ann],
+      ['key 1', ann],
+      ['key 1', bob],
+      ['key 2', ann],
+    ] as const)
+      await audit.noteReading(who, client);
+    const noted = (await entriesOf(audit, platform)).map(({ at, who, action, subject }) => [
+      at,
+      who,
+      action,
+      subject,
+    ]);
+    expect(noted).to.deep.equal([
+      [7, 'key 1', 'client read', 'ann'],
+      [7, 'key 1', 'client read', 'bob'],
+      [7, 'key 2', 'client read', 'ann'],
+    ]);
+  });
+
+  it('of an erased payer keeps who did what and when', async () => {
+    const audit = new Audit(store().auditLog, Date.now, THREE_A_DAY);
+    const platform = newPlatform();
+    const ann = clientKey(platform, 'ann of the audit');
+    await audit.note(
+      { ...change('override', platform), subject: ann.clientIdKey, after: { by: 'ann' } },
+      ann,
+    );
+    await audit.forget('key 2', ann);
+    const noted = (await entriesOf(audit, platform)).map(({ who, action, subject, after }) => [
+      who,
+      action,
+      subject,
+      after,
+    ]);
+    expect(noted).to.deep.equal([
+      ['key 1', 'override', null, null],
+      ['key 2', 'client erased', null, null],
+    ]);
+    expect((await checkedAudit(store().auditLog, Date.now())).faults).to.deep.equal([]);
+  });
 });
 
 function change(action: AuditEntry['action'], platform: PlatformName): Omit<AuditEntry, 'at'> {
-  return { who: 'key 1', action, platform, subject: 'ann', before: null, after: {}, reason: null };
+  return { who: 'key 1', action, platform, subject: 'a', before: null, after: {}, reason: null };
 }

@@ -2,7 +2,8 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/cl
 import type { Decision } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
-import { type AuditLog, auditShareMax } from '../../src/state/audit-log.ts';
+import type { AuditLink } from '../../src/state/audit-chain.ts';
+import { AuditLog, type AuditRows } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
@@ -20,7 +21,6 @@ import {
   type SightingsAsk,
   type Snapshot,
   type Store,
-  UnknownCursor,
 } from '../../src/state/store.ts';
 import type { Tallies } from '../../src/state/tallies.ts';
 import type { StoredClients } from './stored-clients.ts';
@@ -47,7 +47,7 @@ export class SimulatedStore implements Store {
   readonly name = 'a simulated store';
   readonly documents: Documents;
   readonly registers: Registers;
-  readonly auditLog: AuditLog;
+  readonly auditLog = new AuditLog(memoryAuditRows());
   readonly listLog: ListLog = memoryListLog();
   readonly texts: StoredTexts = NO_OPERATOR;
   readonly tallies: Tallies = NO_TRIAL;
@@ -55,7 +55,6 @@ export class SimulatedStore implements Store {
   readonly #server: StoreServer;
   readonly #carry: Carrier;
   readonly #clock: () => number;
-  readonly #audited: { readonly entry: string; readonly clientHash: string | null }[] = [];
   #rateBuckets: RateBuckets | null = null;
   #shippedEntries = 0;
 
@@ -67,7 +66,6 @@ export class SimulatedStore implements Store {
     this.#clock = clock;
     this.documents = memoryDocuments(clock);
     this.registers = memoryRegisters();
-    this.auditLog = memoryAuditLog(this.#audited);
   }
 
   /** Made when they are asked for: they take more time to make than a whole seed. */
@@ -170,9 +168,6 @@ export class SimulatedStore implements Store {
   erase(client: ClientKey): Promise<void> {
     return this.#carry(() => {
       this.#clients.erase(client, this.#clock());
-      for (const [place, { clientHash }] of Object.entries(this.#audited)) {
-        if (clientHash === client.hash) delete this.#audited[Number(place)];
-      }
     });
   }
 
@@ -187,27 +182,23 @@ export class SimulatedStore implements Store {
   async close(): Promise<void> {}
 }
 
-function memoryAuditLog(kept: { readonly entry: string; readonly clientHash: string | null }[]): AuditLog {
-  const shares = new Map<string | null, number[]>();
+function memoryAuditRows(): AuditRows {
+  let links: readonly AuditLink[] = [];
   return {
-    append: async (entry, { platform, clientHash }) => {
-      const places = shares.get(platform) ?? [];
-      shares.set(platform, places);
-      places.push(kept.push({ entry, clientHash }) - 1);
-      const oldest = places.length > auditShareMax(platform) ? places.shift() : undefined;
-      if (oldest !== undefined) delete kept[oldest];
+    newest: async () => links.at(-1) ?? null,
+    add: async (link) => {
+      if ((links.at(-1)?.number ?? 0) >= link.number) return false;
+      links = [...links, link];
+      return true;
     },
-    read: async (after, limit) => {
-      if (after !== null && !/^\d+$/.test(after)) throw new UnknownCursor();
-      const start = Number(after ?? 0);
-      const some = Object.entries(kept)
-        .filter(([place]) => Number(place) >= start)
-        .slice(0, limit);
-      const last = some.at(-1);
-      return {
-        entries: some.map(([, { entry }]) => entry),
-        cursor: last === undefined ? after : String(Number(last[0]) + 1),
-      };
+    read: async (after, limit) => links.filter(({ number }) => number > after).slice(0, limit),
+    about: async (clientHash) =>
+      links.filter(({ payer }) => payer?.clientHash === clientHash).map(({ number }) => number),
+    forgetPayer: async (_, numbers) => {
+      links = links.map((link) => (numbers.includes(link.number) ? { ...link, payer: null } : link));
+    },
+    drop: async (through) => {
+      links = links.filter(({ number }) => number > through);
     },
   };
 }

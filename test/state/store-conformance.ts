@@ -14,7 +14,7 @@ import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal/entry.ts';
-import { type Store, StoreUnavailable, UnknownCursor } from '../../src/state/store.ts';
+import { type Store, StoreUnavailable } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
@@ -32,7 +32,6 @@ import { describeListLog } from './list-log-conformance.ts';
 import { endOfJournal, readAll, withoutPlace } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const ABOUT_NOBODY = { platform: null, clientHash: null } as const;
 
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
@@ -62,7 +61,6 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('sightings', () => describeSightings(store));
     describe('documents', () => describeDocuments(store));
     describe('registers', () => describeRegisters(store));
-    describe('the audit log', () => describeAuditLog(store));
     describe('the records of shared lists', () => describeListLog(store));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
@@ -539,67 +537,6 @@ function describeRegisters(store: () => Store): void {
     expect(won.filter(Boolean)).to.have.length(1);
     expect(await store().registers.read(name)).to.equal(`value-${won.indexOf(true)}`);
   });
-}
-
-function describeAuditLog(store: () => Store): void {
-  const readAll = async (after: string | null) => {
-    const entries: string[] = [];
-    for (let cursor = after; ; ) {
-      const page: Awaited<ReturnType<Store['auditLog']['read']>> = await store().auditLog.read(cursor, 3);
-      if (page.entries.length === 0) return { entries, cursor };
-      entries.push(...page.entries);
-      cursor = page.cursor;
-    }
-  };
-
-  it('gives its entries in the order in which they were noted, from any place on', async () => {
-    const { cursor } = await readAll(null);
-    const noted = Array.from({ length: 8 }, (_, index) => `entry ${index} ü ${randomUUID()}`);
-    for (const entry of noted) await store().auditLog.append(entry, ABOUT_NOBODY);
-    expect((await readAll(cursor)).entries).to.deep.equal(noted);
-    const first = await store().auditLog.read(cursor, 5);
-    expect(first.entries).to.deep.equal(noted.slice(0, 5));
-    expect((await readAll(first.cursor)).entries).to.deep.equal(noted.slice(5));
-    const { cursor: end } = await readAll(cursor);
-    expect(await store().auditLog.read(end, 5)).to.deep.equal({ entries: [], cursor: end });
-  });
-
-  it('refuses a cursor that it never gave', async () => {
-    for (const cursor of ['x', '1-', '-1', '1 OR 1']) {
-      const error = await store()
-        .auditLog.read(cursor, 1)
-        .catch((reason: unknown) => reason);
-      expect(error, cursor).to.be.instanceOf(UnknownCursor);
-    }
-  });
-
-  it('forgets with a client what was noted about it, and nothing else', async () => {
-    const { cursor } = await readAll(null);
-    const [erased, other] = [newClient(), newClient()];
-    for (let round = 0; round < 600; round += 1)
-      await store().auditLog.append(`of none ${round}`, ABOUT_NOBODY);
-    await store().auditLog.append('about the erased one', { platform: null, clientHash: erased.hash });
-    await store().auditLog.append('about another', { platform: null, clientHash: other.hash });
-    await store().erase(erased);
-    const { entries } = await readAll(cursor);
-    expect(entries.slice(600)).to.deep.equal(['about another']);
-  });
-
-  it('keeps the newest 10,000 entries of a platform, and what others noted before them', async () => {
-    const { cursor } = await readAll(null);
-    const platform = newClient().platform;
-    const about = { platform, clientHash: null };
-    await store().auditLog.append('of the installation', ABOUT_NOBODY);
-    await store().auditLog.append('of another', { ...about, platform: newClient().platform });
-    for (let first = 0; first <= 10_000; first += 30)
-      await Promise.all(
-        Array.from({ length: 30 }, (_, index) => store().auditLog.append(`entry ${first + index}`, about)),
-      );
-    const { entries } = await store().auditLog.read(cursor, 20_000);
-    expect(entries.slice(0, 2)).to.deep.equal(['of the installation', 'of another']);
-    expect(entries).to.have.length(2 + 10_000);
-    expect(entries.at(-1)).to.equal('entry 10019');
-  }).timeout(60_000);
 }
 
 function describeRateBuckets(store: () => Store): void {

@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../../access/audit.ts';
 import { timeText } from '../../client/instant.ts';
+import type { ChainEnd } from '../../state/audit-chain.ts';
+import { checkedAudit } from '../../state/audit-log.ts';
+import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
-import { printableLine } from '../print.ts';
+import { print, printableLine } from '../print.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 
 interface AuditOptions {
@@ -14,14 +17,52 @@ const PAGE_ENTRIES = 500;
 
 /** audit: who changed what, when and why. */
 export function auditCommand(program: Command): void {
-  program
+  const audit = program
     .command('audit')
     .description(
-      'who changed what, oldest first: keys, rollouts, bindings, overrides, lists, erasures, rebuilt clients',
+      'who did what, oldest first: keys, rollouts, bindings, overrides, lists, payers read, erasures, rebuilt clients',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
-    .option('--json', 'print one JSON object a line')
+    .option(
+      '--json',
+      'print one JSON object a line, with the number and hash by which "audit verify --known" knows an entry',
+    )
     .action((options: AuditOptions) => printAudit(options));
+  audit
+    .command('verify')
+    .description(
+      'name every entry that was changed, dropped or swapped since it was written; exits 1 when there is one',
+    )
+    .option(
+      '--known <number:hash>',
+      'an entry written down elsewhere, from "audit --json": it must still be there',
+    )
+    .action((options: { known?: string }, command: Command) =>
+      verify(knownEntry(options.known), command.optsWithGlobals<AuditOptions>().json === true),
+    );
+}
+
+function knownEntry(text: string | undefined): ChainEnd | null {
+  if (text === undefined) return null;
+  const [, number, hash = ''] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (number !== undefined) return { number: Number(number), hash };
+  throw new UsageError(
+    '--known takes the number and the hash of an entry as "audit --json" prints them, like 17:9f86..',
+  );
+}
+
+async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
+  const { check, faults } = await withOpenStore(({ auditLog }, clock) =>
+    checkedAudit(auditLog, clock(), known),
+  );
+  const { entries, forgotten } = check;
+  if (faults.length > 0) process.exitCode = EXIT.findings;
+  if (json) return print(JSON.stringify({ entries, forgotten, faults }));
+  for (const { what } of faults) print(what);
+  if (faults.length === 0)
+    print(
+      `All ${entries} entries are as they were written; ${forgotten} of them told of payers who were erased.`,
+    );
 }
 
 function printAudit({ follow, json }: AuditOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
-import type { AuditLog } from '../audit-log.ts';
+import { AuditLog } from '../audit-log.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
@@ -27,7 +27,7 @@ import {
 } from '../store.ts';
 import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';
-import { forgetInAuditLog, redisAuditLog } from './audit-log.ts';
+import { redisAuditRows } from './audit-rows.ts';
 import { RedisClientHistory } from './client-history.ts';
 import { RedisClients } from './clients.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
@@ -127,7 +127,7 @@ class RedisStore implements Store {
     const versions = new Versions(redisVersions(commands, onDocuments));
     this.documents = redisDocuments(commands, onDocuments, versions);
     this.registers = redisRegisters(commands, calls.on, versions);
-    this.auditLog = redisAuditLog(commands, calls.on);
+    this.auditLog = new AuditLog(redisAuditRows(commands, calls.on));
     this.tallies = redisTallies(commands, calls.on);
     this.listLog = redisListLog(commands, calls.on);
     this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
@@ -228,9 +228,8 @@ class RedisStore implements Store {
     return this.#history.of(client, limit);
   }
 
-  async erase(client: ClientKey): Promise<void> {
-    await this.#erasure.erase(client);
-    await forgetInAuditLog(this.#commands, this.#calls.on, client.hash);
+  erase(client: ClientKey): Promise<void> {
+    return this.#erasure.erase(client);
   }
 
   readonly clockOffsetMs = (): number => this.#clocks.offsetMs;

@@ -133,7 +133,7 @@ function removingStatements(sql: Prepare) {
     eraseVerdicts: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM decisions WHERE client = ?)',
     ),
-    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal', 'audit'].map((table) =>
+    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal'].map((table) =>
       sql(`DELETE FROM ${table} WHERE client = ?`),
     ),
     freePages: sql('PRAGMA freelist_count'),

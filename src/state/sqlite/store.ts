@@ -4,7 +4,7 @@ import { token } from '../../client/client-state.ts';
 import { systemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
-import type { AuditLog } from '../audit-log.ts';
+import { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
@@ -32,7 +32,7 @@ import {
 import { RecordReader } from '../stored-record.ts';
 import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';
-import { sqliteAuditLog } from './audit-log.ts';
+import { sqliteAuditRows } from './audit-rows.ts';
 import { commitChange } from './commit.ts';
 import { sqliteDecisionSearch } from './decision-search.ts';
 import { sqliteDocuments, sqliteVersions } from './documents.ts';
@@ -111,7 +111,9 @@ class SqliteStore implements Store {
     this.documents = sqliteDocuments(db, this.#writes, clock, this.#run, versions);
     this.#reader = new RecordReader(async (id) => textOf(this.#sql.shape.get(id)?.['shape']));
     this.findDecisions = sqliteDecisionSearch(db, this.#run, this.#reader);
-    this.auditLog = sqliteAuditLog(db, this.#writes, this.#run);
+    this.auditLog = new AuditLog(
+      sqliteAuditRows(db, this.#writes, this.#run, () => this.#checkpoints.truncate()),
+    );
     this.listLog = sqliteListLog(db, this.#writes, clock, this.#run);
     this.texts = sqliteStoredTexts(db, this.#writes, clock, this.#run, versions);
     this.tallies = sqliteTallies(db, this.#writes, clock, this.#run);

@@ -101,6 +101,28 @@ describeOnSharedStates('audit --follow', (share) => {
   });
 });
 
+describeOnSharedStates('audit verify', (share) => {
+  it('says that all is as it was written, and names what was written down elsewhere and is not there', async () => {
+    const place = await share();
+    await note(place, { reason: 'the first' });
+    const follower = audit(place, '--json');
+    await follower.exited;
+    const { number, hash } = JSON.parse(follower.stdout().trim().split('\n').at(-1) ?? '');
+    const known = audit(place, 'verify', '--known', `${number}:${hash}`);
+    expect(await known.exited).to.equal(0);
+    expect(known.stdout()).to.equal(
+      `All ${number} entries are as they were written; 0 of them told of payers who were erased.\n`,
+    );
+    const lost = audit(place, 'verify', '--known', `${number + 1}:${hash}`, '--json');
+    expect(await lost.exited).to.equal(1);
+    expect(JSON.parse(lost.stdout())).to.deep.equal({
+      entries: number,
+      forgotten: 0,
+      faults: [{ number: number + 1, what: `Entry ${number + 1} is missing.` }],
+    });
+  });
+});
+
 describe('audit --follow, when what it follows is started again', () => {
   it('goes on with what the next service notes on SQLite', async () => {
     const place = { dataDir: temporaryDirectory(), env: { ARCHIVE_DIR: 'off' } };

@@ -1,4 +1,5 @@
 import { actorOfKey } from '../../../access/actor.ts';
+import { clientKey } from '../../../client/client-key.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Records } from '../../../service/records.ts';
@@ -36,9 +37,11 @@ export const readClient = clientOperation({
   grant: 'clients',
   answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ key: { platform }, clientIdKey }, { records }: ClientParts) => {
+  answer: async ({ key, clientIdKey }, { records, audit }: ClientParts) => {
+    const { platform } = key;
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(actorOfKey(key), clientKey(platform, clientIdKey));
     return viewOfClient(platform, clientIdKey, view);
   },
 });
@@ -59,9 +62,11 @@ export const readClientHistory = clientOperation({
     HISTORY_EXAMPLE,
   ),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, key: { platform }, clientIdKey }, { records }: ClientParts) => {
+  answer: async ({ ctx, key, clientIdKey }, { records, audit }: ClientParts) => {
+    const { platform } = key;
     const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));
     if (history === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(actorOfKey(key), clientKey(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
   },
 });
@@ -80,6 +85,6 @@ export const eraseClient = clientOperation({
     await service.erase(key.platform, clientIdKey);
     await listEditor.forgetClient(key.platform, clientIdKey);
     await evidence?.forgetOrders(key.platform);
-    await audit.noteErasure(actorOfKey(key), key.platform);
+    await audit.forget(actorOfKey(key), clientKey(key.platform, clientIdKey));
   },
 });

@@ -58,11 +58,12 @@ export const SCHEMA = `
   CREATE INDEX IF NOT EXISTS journal_client ON journal (client) WHERE client IS NOT NULL;
   CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS audit (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, previous TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS audit_shares (
-    owner TEXT NOT NULL, number INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (owner, number)
-  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS audit_payers (
+    number INTEGER PRIMARY KEY, client TEXT NOT NULL, text TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS audit_payers_client ON audit_payers (client);
   CREATE TABLE IF NOT EXISTS list_records (
     id TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT, removed_at INTEGER
   ) STRICT, WITHOUT ROWID;

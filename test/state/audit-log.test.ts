@@ -1,0 +1,224 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ClientKey } from '../../src/client/client-key.ts';
+import type { AuditLink, AuditNote } from '../../src/state/audit-chain.ts';
+import { type AuditLog, checkedAudit } from '../../src/state/audit-log.ts';
+import { AUDIT, AUDIT_PAYERS } from '../../src/state/keys.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { RETENTION, type Store, UnknownCursor } from '../../src/state/store.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { command } from '../servers/redis-command.ts';
+import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
+import { emptyRedisUrl } from '../stores/empty-redis.ts';
+import { openPatiently } from '../stores/temporary-store.ts';
+import { newClient, T0 } from './clients.ts';
+
+/** A store, and a hand that writes past it. */
+interface Opened {
+  readonly store: Store;
+  /** Puts these in the place of all entries; the number that was given last stays. */
+  readonly put: (links: readonly AuditLink[], newest: number) => Promise<void>;
+  readonly end: () => Promise<void>;
+}
+
+describe('the audit on SQLite', () => describeAudit(onSqlite));
+describeWithServer('redis-server', 'the audit on Redis', () => describeAudit(onRedis));
+
+function describeAudit(open: () => Promise<Opened>): void {
+  let opened: Opened;
+  let log: AuditLog;
+  beforeEach(async () => {
+    opened = await open();
+    log = opened.store.auditLog;
+  });
+  afterEach(() => opened.end());
+
+  const note = (more: Partial<AuditNote> = {}): AuditNote => ({
+    at: T0,
+    entry: { what: 'ü' },
+    payer: null,
+    ...more,
+  });
+  const about = ({ hash, clientIdKey }: ClientKey) =>
+    note({ payer: { clientHash: hash, detail: { subject: clientIdKey } } });
+  const kept = async () => (await log.read(null, 10_000)).links;
+  const faults = async (now = T0) => (await checkedAudit(log, now)).faults;
+
+  it('gives its entries in the order in which they were noted, from any place on', async () => {
+    for (let index = 0; index < 8; index += 1) await log.append(note({ entry: index }));
+    const first = await log.read(null, 5);
+    expect(first.links.map(({ number }) => number)).to.deep.equal([1, 2, 3, 4, 5]);
+    const rest = await log.read(first.cursor, 5);
+    expect(rest.links.map(({ body }) => JSON.parse(body).entry)).to.deep.equal([5, 6, 7]);
+    expect(await log.read(rest.cursor, 5)).to.deep.equal({ links: [], cursor: rest.cursor });
+  });
+
+  it('refuses a cursor that it never gave', async () => {
+    for (const cursor of ['x', '1-', '-1', '1 OR 1']) {
+      const error = await log.read(cursor, 1).catch((reason: unknown) => reason);
+      expect(error, cursor).to.be.instanceOf(UnknownCursor);
+    }
+  });
+
+  it('stays one chain when many write at once', async () => {
+    await Promise.all(Array.from({ length: 40 }, (_, index) => log.append(note({ entry: index }))));
+    expect(await kept()).to.have.length(40);
+    expect(await faults()).to.deep.equal([]);
+  });
+
+  it('names whatever is changed, dropped or swapped past the service', async () => {
+    const [erased, other] = [newClient(), newClient()];
+    for (const one of [note(), about(erased), about(other), note({ entry: 'last' })]) await log.append(one);
+    await log.forget(erased.hash, { at: T0, entry: 'erased' }, true);
+    await log.append(about(other));
+    const whole = await kept();
+    expect(await faults()).to.deep.equal([]);
+    const place = fc.nat(whole.length - 1);
+    const tampered = fc.oneof(
+      fc
+        .tuple(place, fc.constantFrom('previous', 'hash', 'body', 'clientHash', 'text'), fc.nat())
+        .map(([at, member, character]) =>
+          whole.map((link, index) => (index === at ? flipped(link, member, character) : link)),
+        ),
+      place.map((at) => whole.filter((_, index) => index !== at)),
+      fc.tuple(place, place).map(([a, b]) => whole.map((link, index) => swapped(whole, link, index, a, b))),
+      place.map((at) => whole.map((link, index) => (index === at ? { ...link, payer: null } : link))),
+    );
+    await fc.assert(
+      fc.asyncProperty(tampered, async (links) => {
+        fc.pre(JSON.stringify(links) !== JSON.stringify(whole));
+        await opened.put(links, whole.length);
+        expect(await faults()).not.to.deep.equal([]);
+      }),
+      { numRuns: 150 },
+    );
+    await opened.put(whole, whole.length);
+    expect(await faults()).to.deep.equal([]);
+  }).timeout(60_000);
+
+  it('says what it was that somebody did', async () => {
+    for (const one of [note(), note({ entry: 2 }), about(newClient()), note(), note()]) await log.append(one);
+    const [first, second, third, fourth, fifth] = await kept();
+    if (!first || !second || !third || !fourth || !fifth) throw new Error('five were noted');
+    const whats = async (...links: readonly AuditLink[]) => {
+      await opened.put(links, 5);
+      return (await faults()).map(({ what }) => what);
+    };
+    expect(await whats(first, { ...second, body: fourth.body }, third, fourth, fifth)).to.deep.equal([
+      'Entry 2 was changed.',
+    ]);
+    expect(await whats(first, fourth, fifth)).to.deep.equal(['Entries 2 to 3 are missing.']);
+    expect(await whats(second, third, fourth)).to.deep.equal(['Entry 1 is missing.', 'Entry 5 is missing.']);
+    expect(await whats(first, second, { ...third, payer: null }, fourth, fifth)).to.deep.equal([
+      'What entry 3 told of a payer is gone, and no erasure says so.',
+    ]);
+    const { faults: unknown } = await checkedAudit(log, T0, { number: 4, hash: fifth.hash });
+    expect(unknown[0]?.what).to.equal('Entry 4 is not the one that was known.');
+  });
+
+  it('keeps its chain when a payer is erased, and nothing of the payer', async () => {
+    const [erased, other] = [newClient(), newClient()];
+    for (const client of [erased, other, erased]) await log.append(about(client));
+    await log.forget(erased.hash, { at: T0, entry: 'erased' }, true);
+    const text = JSON.stringify(await kept());
+    for (const trace of [erased.hash, erased.clientIdKey]) expect(text).not.to.include(trace);
+    expect(text).to.include(other.clientIdKey);
+    const { check, faults: found } = await checkedAudit(log, T0);
+    expect({ found, forgotten: check.forgotten }).to.deep.equal({ found: [], forgotten: 2 });
+  });
+
+  it('forgets by age alone, and the newest of the old ones stays as the end of the chain', async () => {
+    const day = 24 * 3600_000;
+    for (let index = 0; index < 5; index += 1) await log.append(about(newClient()));
+    const later = T0 + RETENTION.auditMs + day;
+    await log.append(note({ at: later }));
+    expect((await kept()).map(({ number, payer }) => [number, payer])).to.deep.equal([
+      [5, null],
+      [6, null],
+    ]);
+    expect(await faults(later)).to.deep.equal([]);
+    await opened.put((await kept()).slice(1), 6);
+    expect((await faults(later)).map(({ what }) => what)).to.deep.equal(['Entries 1 to 5 are missing.']);
+  });
+}
+
+function flipped(
+  link: AuditLink,
+  member: 'previous' | 'hash' | 'body' | 'clientHash' | 'text',
+  place: number,
+) {
+  const { payer } = link;
+  switch (member) {
+    case 'previous':
+    case 'hash':
+    case 'body':
+      return { ...link, [member]: withOther(link[member], place) };
+    case 'clientHash':
+    case 'text':
+      return payer === null
+        ? link
+        : { ...link, payer: { ...payer, [member]: withOther(payer[member], place) } };
+    default:
+      throw new Error(member satisfies never);
+  }
+}
+
+function withOther(text: string, place: number): string {
+  const at = place % (text.length + 1);
+  const other = text[at] === 'x' ? 'y' : 'x';
+  return text.slice(0, at) + other + text.slice(at + 1);
+}
+
+function swapped(
+  whole: readonly AuditLink[],
+  link: AuditLink,
+  index: number,
+  a: number,
+  b: number,
+): AuditLink {
+  const from = whole[index === a ? b : index === b ? a : index];
+  return { ...link, ...from, number: link.number };
+}
+
+async function onSqlite(): Promise<Opened> {
+  const directory = temporaryDirectory();
+  const store = openSqliteStore(directory);
+  return {
+    store,
+    put: async (links) => {
+      const db = new DatabaseSync(join(directory, 'scoring.sqlite'));
+      db.exec('DELETE FROM audit; DELETE FROM audit_payers');
+      for (const { number, previous, hash, body, payer } of links) {
+        db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?)').run(number, previous, hash, body);
+        if (payer !== null)
+          db.prepare('INSERT INTO audit_payers VALUES (?, ?, ?)').run(number, payer.clientHash, payer.text);
+      }
+      db.close();
+    },
+    end: async () => {
+      await store.close();
+      removeDirectory(directory);
+    },
+  };
+}
+
+async function onRedis(): Promise<Opened> {
+  const url = await emptyRedisUrl();
+  const port = Number(new URL(url).port);
+  const store = await openPatiently(url);
+  return {
+    store,
+    put: async (links, newest) => {
+      await command(port, ['DEL', AUDIT, AUDIT_PAYERS]);
+      for (const { number, previous, hash, body, payer } of links) {
+        await command(port, ['XADD', AUDIT, `${number}-0`, 'previous', previous, 'hash', hash, 'body', body]);
+        const part = payer && JSON.stringify([payer.clientHash, payer.text]);
+        if (part !== null) await command(port, ['HSET', AUDIT_PAYERS, String(number), part]);
+      }
+      await command(port, ['XSETID', AUDIT, `${newest}-0`]);
+    },
+    end: () => store.close(),
+  };
+}
