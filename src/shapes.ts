@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from './json-schema.ts';
 import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */

@@ -62,7 +62,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
   ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'workers/peers.ts', 'statistics'],
-  ['key-length.ts'],
+  ['json-schema.ts', 'key-length.ts'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

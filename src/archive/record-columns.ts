@@ -1,5 +1,5 @@
-import type { TObject, TSchema } from 'typebox';
 import { isJsonObject } from '../files/json-object.ts';
+import type { TObject, TSchema } from '../json-schema.ts';
 import { momentOf, type Shape } from '../shapes.ts';
 import { type DuckRow, flagOf, numberOf, textOf } from './duck.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 
 declare const platformBrand: unique symbol;
 

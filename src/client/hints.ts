@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */

@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import { clientGroup } from '../client/client-group.ts';
 import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
 import { LadderSchema } from '../client/ladder.ts';
 import { factValue } from '../facts/fact.ts';
+import { Type } from '../json-schema.ts';
 import { DIGEST_PATTERN, type RuleVersion, ruleVersion, type Verdict, verdict } from '../rules/rule-set.ts';
 import {
   count,
@@ -73,7 +73,7 @@ const RECORDED = {
   paymentScore: paymentScoreText,
   rule: word('The rule that gave the verdict, or "otherwise"'),
   signals: list(Type.String(), 'The bot signals that matched'),
-  facts: Type.Record(Type.String(), factValue, {
+  facts: Type.Record(factValue, {
     description: 'The values that the rules saw, by label, like "verdicts(10m)"',
   }),
   holdout: Type.Optional(

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { Type } from 'typebox';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { FactValue } from '../facts/fact.ts';
+import { Type } from '../json-schema.ts';
 import type { Holdout, Rule, RuleSet } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
+import { Type } from '../json-schema.ts';
 import { key, type Shape, text } from '../shapes.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import type { Verdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
@@ -33,7 +33,6 @@ export type OrderCounts = Shape<typeof ORDER_COUNTS>;
 export const orderCounts = ORDER_COUNTS;
 
 export const amounts = Type.Record(
-  Type.String(),
   named(
     'OrderAmounts',
     shape('Sums of the amounts of orders by what became of them', {

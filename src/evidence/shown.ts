@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { timeText } from '../client/instant.ts';
+import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { list, meaning, named, type Shape, shape, word } from '../shapes.ts';
 import type { ShareInterval } from '../statistics/share-interval.ts';

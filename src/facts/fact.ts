@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
 import type { ClientGroup } from '../client/client-group.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { ClientState, VerdictEvent } from '../client/client-state.ts';
 import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
+import { Type } from '../json-schema.ts';
 
 /** What is asked for, as the rules see it. */
 export interface FactRequest {

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { Audit } from '../access/audit.ts';
+import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';

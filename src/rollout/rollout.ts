@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { Type } from 'typebox';
 import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
+import { Type } from '../json-schema.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import {
   choice,

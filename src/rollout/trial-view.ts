@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { Type } from '../json-schema.ts';
 import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { shareInterval } from '../statistics/share-interval.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';

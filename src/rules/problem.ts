@@ -1,5 +1,5 @@
 import { distance } from 'fastest-levenshtein';
-import { Type } from 'typebox';
+import { Type } from '../json-schema.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 
 export const location = shape('A place in a rule file', {

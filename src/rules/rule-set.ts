@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import type { ClientGroup } from '../client/client-group.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import type { ConcludedFact, FactValue } from '../facts/fact.ts';
+import { Type } from '../json-schema.ts';
 import { choice, meaning } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
 import type { Matcher } from './matcher.ts';

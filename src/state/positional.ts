@@ -1,5 +1,5 @@
-import type { TObject } from 'typebox';
 import { isJsonObject } from '../files/json-object.ts';
+import type { TObject } from '../json-schema.ts';
 import type { Shape } from '../shapes.ts';
 
 /**

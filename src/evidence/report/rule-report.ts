@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { OTHERWISE } from '../../decision/decision.ts';
+import { Type } from '../../json-schema.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
 import { amounts, interval, number, type OrderCounts, orderCounts, SPAN } from '../result-shapes.ts';

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { timeText } from '../../client/instant.ts';
+import { Type } from '../../json-schema.ts';
 import { always, choice, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { OUTCOME_ASSUMPTIONS } from '../backtest/lives.ts';
 import { heldOutCounts, interval, number } from '../result-shapes.ts';
@@ -76,7 +76,7 @@ export const SuggestionSchema = shape('Rules and constants that would have stopp
   effects: list(EffectSchema, 'Under each assumption about outcomes'),
   nothing: nullable(word('Why nothing is suggested; null when something is')),
   heldOut: heldOutCounts,
-  files: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()], {
+  files: Type.Union([Type.Record(Type.String()), Type.Null()], {
     description: 'The texts that are new or changed, by path; null when nothing is suggested',
   }),
 });

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { timeText } from '../../client/instant.ts';
+import { Type } from '../../json-schema.ts';
 import {
   always,
   choice,
@@ -33,7 +33,7 @@ export type PartName = (typeof PARTS)[number];
 const EFFECT = {
   orders: count('How many'),
   share: interval('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
-  amount: Type.Record(Type.String(), certainInterval, {
+  amount: Type.Record(certainInterval, {
     description: 'Their money by currency, by a bootstrap over clients',
   }),
 } as const;
@@ -65,7 +65,7 @@ export const PARTED = {
 } as const;
 
 const CombinationSchema = shape('One choice of values and what it does', {
-  values: Type.Record(Type.String(), Type.String(), {
+  values: Type.Record(Type.String(), {
     description: 'As they stand in the files, by the paths of the constants',
   }),
   present: yesNo('The version as it is'),

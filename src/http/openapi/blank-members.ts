@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from '../../json-schema.ts';
 
 /**
  * A body's schema as callers may fill it in: an optional member may also be null, because `bodyOf` leaves out members

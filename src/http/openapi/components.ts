@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../json-schema.ts';
 import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
 
 /** A shape with a name, as a document points at it. */

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../json-schema.ts';
 import { named, shape, word, yesNo } from '../../shapes.ts';
 
 export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');

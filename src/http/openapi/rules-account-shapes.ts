@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { clientGroup } from '../../client/client-group.ts';
 import { isBot } from '../../decision/decision.ts';
 import { factValue } from '../../facts/fact.ts';
+import { Type } from '../../json-schema.ts';
 import type { ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { OPERATORS } from '../../rules/operators.ts';
 import { location } from '../../rules/problem.ts';
@@ -66,7 +66,7 @@ export const RuleTraceSchema = named(
     asked: yesNo('False behind the first match: the decision did not depend on it'),
     matched: yesNo('Whether its conditions hold, asked or not'),
     heldOut: Type.Optional(
-      Type.Literal(true, { description: 'The client is held out of it, so that it does not count' }),
+      Type.True({ description: 'The client is held out of it, so that it does not count' }),
     ),
     condition: ConditionSchema,
   }),

@@ -1,5 +1,5 @@
-import type { TSchema } from 'typebox';
 import { type AccessKey, type AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import type { TSchema } from '../../json-schema.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';

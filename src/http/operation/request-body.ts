@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { TSchema } from 'typebox';
+import type { TSchema } from '../../json-schema.ts';
 import type { Shape } from '../../shapes.ts';
 import { BODY_BYTES_MAX, readJson } from '../request/body.ts';
 import { bodyOf } from '../request/body-of.ts';

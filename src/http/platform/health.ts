@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../json-schema.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { choice, named, shape, word } from '../../shapes.ts';
 import { jsonAnswer, openOperation } from '../operation/operation.ts';

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { PlatformName } from '../../client/client-key.ts';
+import { Type } from '../../json-schema.ts';
 import type { LastHourView } from '../../metrics/last-hour.ts';
 import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
@@ -26,7 +26,7 @@ export const VerdictMinuteSchema = shape('What the platform was answered within 
     BLOCKED: count('BLOCKED'),
   }),
   bots: count('isBot true'),
-  waits: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+  waits: Type.Record(Type.Integer({ minimum: 0 }), {
     description: 'Waits imposed, by level of the ladder; levels without one are left out',
   }),
 });

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type TProperties, Type } from 'typebox';
+import { type TProperties, Type } from '../../json-schema.ts';
 import { named, shape, word } from '../../shapes.ts';
 import { retryable } from '../openapi/problem.ts';
 import type { Asked } from '../operation/operation.ts';

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { HISTORY_SPANS } from '../../archive/read/verdict-history.ts';
+import { Type } from '../../json-schema.ts';
 import type { Records } from '../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
-import { type TSchema, Type } from 'typebox';
 import { isInSeconds, toEpochMs } from '../../client/instant.ts';
+import { type TSchema, Type } from '../../json-schema.ts';
 import type { Shape } from '../../shapes.ts';
 import { type HttpProblem, malformedBody, type PointedDetail } from './problems.ts';
 

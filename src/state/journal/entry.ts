@@ -1,9 +1,9 @@
-import { Type } from 'typebox';
 import { tenant } from '../../client/client-key.ts';
 import { BindingSchema, OverrideSchema } from '../../client/client-state.ts';
 import { OrderOutcomeSchema } from '../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../decision/decision.ts';
 import { ScoreRequestSchema } from '../../decision/requests.ts';
+import { Type } from '../../json-schema.ts';
 import { ruleVersion } from '../../rules/rule-set.ts';
 import { always, count, epochMs, nullable, type Shape, shape, word } from '../../shapes.ts';
 

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { Static } from 'typebox';
 import type { RuleDiff } from '../../../src/analysis/diff/rule-diff.ts';
 import type { Explanation, RulesAccount } from '../../../src/analysis/explain/explain.ts';
 import type { OutcomeEffect } from '../../../src/client/changes.ts';
@@ -14,6 +13,7 @@ import type { ExplanationSchema } from '../../../src/http/platform/decisions/exp
 import type { LastHourSchema } from '../../../src/http/platform/last-hour.ts';
 import type { OutcomeResultSchema } from '../../../src/http/platform/outcomes/outcomes.ts';
 import type { RuleDiffSchema } from '../../../src/http/platform/rules/rule-diff.ts';
+import type { Static } from '../../../src/json-schema.ts';
 import type { LastHourView } from '../../../src/metrics/last-hour.ts';
 import type { RuleTrace } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleVersion } from '../../../src/rules/rule-set.ts';

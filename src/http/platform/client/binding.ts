@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { BindingSchema } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
+import { Type } from '../../../json-schema.ts';
 import type { ScoringService } from '../../../service.ts';
 import { instant, key } from '../../../shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';

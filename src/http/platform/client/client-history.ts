@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Type } from 'typebox';
 import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
 import type { OrderOutcome } from '../../../client/order.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
+import { Type } from '../../../json-schema.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import { always, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../../../shapes.ts';
 import type { JournalEntry } from '../../../state/journal/entry.ts';

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { clientGroup } from '../../../client/client-group.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { BindingSchema, live, OverrideSchema } from '../../../client/client-state.ts';
@@ -10,6 +9,7 @@ import { DecisionSchema, isBot, paymentScoreText } from '../../../decision/decis
 import type { FactValue } from '../../../facts/fact.ts';
 import { factValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
+import { Type } from '../../../json-schema.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
@@ -36,7 +36,7 @@ export const ClientSchema = named(
     }),
     binding: nullable(BindingSchema),
     override: nullable(OverrideSchema),
-    facts: Type.Record(Type.String(), factValue, {
+    facts: Type.Record(factValue, {
       description:
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),

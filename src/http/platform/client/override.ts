@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { OVERRIDE_GROUPS, OverrideSchema, overrideGroup } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
+import { Type } from '../../../json-schema.ts';
 import type { ScoringService } from '../../../service.ts';
 import { instant, key, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';

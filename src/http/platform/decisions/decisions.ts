@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import {
   type ClientKey,
@@ -11,6 +10,7 @@ import { outcome, outcomeCause } from '../../../client/order.ts';
 import { DecisionSchema } from '../../../decision/decision.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../../decision/newest-first.ts';
+import { Type } from '../../../json-schema.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';

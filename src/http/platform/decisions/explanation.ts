@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
 import { LadderSchema } from '../../../client/ladder.ts';
 import { DecisionSchema } from '../../../decision/decision.ts';
+import { Type } from '../../../json-schema.ts';
 import { list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { searchSteps } from '../../../state/paced-steps.ts';
 import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest-report.ts';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
+import { Type } from '../../../json-schema.ts';
 import { choice } from '../../../shapes.ts';
 import { draftBody } from '../rules/drafts/draft-body.ts';
 import { versionText } from '../rules/rule-version.ts';

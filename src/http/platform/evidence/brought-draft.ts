@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
+import { Type } from '../../../json-schema.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
 import { DRAFT_FILES, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
 import { versionText, withinLimits } from '../rules/rule-version.ts';

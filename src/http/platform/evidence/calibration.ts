@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../../json-schema.ts';
 import { jsonBody } from '../../operation/request-body.ts';
 import { versionText } from '../rules/rule-version.ts';
 import { evidenceQuestion, SPAN_MEMBERS } from './evidence-question.ts';

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { toEpochMs } from '../../../client/instant.ts';
@@ -9,6 +8,7 @@ import {
   PLATFORM_WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceTask, NamedRuleSet } from '../../../evidence/desk/evidence-task.ts';
+import { Type } from '../../../json-schema.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
 import { instant } from '../../../shapes.ts';
 import { jsonAnswer, type Operation, operation } from '../../operation/operation.ts';

@@ -1,4 +1,3 @@
-import { type TObject, type TProperties, Type } from 'typebox';
 import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backtest-report.ts';
 import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
 import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
@@ -8,6 +7,7 @@ import { ReportSchema } from '../../../evidence/report/rule-report.ts';
 import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
 import { SuggestionSchema } from '../../../evidence/suggest/suggestion.ts';
 import { SweepSchema } from '../../../evidence/sweep/sweep-report.ts';
+import { type TObject, type TProperties, Type } from '../../../json-schema.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
   choice,

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { SLICE_NAMES } from '../../../evidence/report/rule-report.ts';
+import { Type } from '../../../json-schema.ts';
 import { choice } from '../../../shapes.ts';
 import { jsonBody } from '../../operation/request-body.ts';
 import { versionText } from '../rules/rule-version.ts';

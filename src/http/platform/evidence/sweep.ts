@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { OUTCOME_ASSUMPTIONS } from '../../../evidence/backtest/lives.ts';
+import { Type } from '../../../json-schema.ts';
 import { choice, text } from '../../../shapes.ts';
 import { draftBody } from '../rules/drafts/draft-body.ts';
 import { TRIED_MEMBERS } from './brought-draft.ts';

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
+import { Type } from '../../../json-schema.ts';
 import {
   type EntryEdit,
   type EntryEffect,

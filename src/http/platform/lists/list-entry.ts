@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import type { AccessKey } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
 import { toEpochMs } from '../../../client/instant.ts';
+import { Type } from '../../../json-schema.ts';
 import { type ListDesk, ListRefusal, REASON_CHARACTERS_MAX } from '../../../lists/list-editor.ts';
 import { instant, text } from '../../../shapes.ts';
 import { DONE, jsonAnswer, type Operation, operation } from '../../operation/operation.ts';

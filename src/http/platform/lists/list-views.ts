@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { LIST_KINDS } from '../../../decision/lists/list-kind.ts';
+import { Type } from '../../../json-schema.ts';
 import type { StoredEntry } from '../../../lists/list-entry.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
 import {

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { toEpochMs } from '../../../client/instant.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
+import { Type } from '../../../json-schema.ts';
 import type { OrderReport } from '../../../service.ts';
 import { instant, key } from '../../../shapes.ts';
 import { malformedAt } from '../../operation/request-body.ts';

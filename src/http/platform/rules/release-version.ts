@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { actorOfKey } from '../../../access/actor.ts';
 import type { Audit } from '../../../access/audit.ts';
 import type { DeskObstacle, RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import { Type } from '../../../json-schema.ts';
 import { isTakenUp, type LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../rules/folder/draft-refused.ts';
 import { draftNameRefusal } from '../../../rules/folder/release.ts';

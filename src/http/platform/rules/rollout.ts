@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
+import { Type } from '../../../json-schema.ts';
 import {
   type AskedChange,
   FollowingSchema,

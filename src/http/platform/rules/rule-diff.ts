@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
 import { ANSWER_MEMBERS, ASKED_FOR } from '../../../analysis/diff/answer.ts';
 import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/differences.ts';
 import { clientGroup } from '../../../client/client-group.ts';
 import { isBot } from '../../../decision/decision.ts';
 import { factValue } from '../../../facts/fact.ts';
+import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion, verdict } from '../../../rules/rule-set.ts';
 import { choice, count, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
@@ -55,7 +55,7 @@ export const RuleDiffSchema = named(
       shape('A payer whom the two answer differently', {
         request: choice(ASKED_FOR, 'What is asked for'),
         differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
-        facts: Type.Record(Type.String(), factValue, {
+        facts: Type.Record(factValue, {
           description: 'By label; those not named are as of an ordinary first request',
         }),
         before: AnswerSchema,

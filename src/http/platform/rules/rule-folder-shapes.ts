@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { UNSEEN_SIDES } from '../../../analysis/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
+import { Type } from '../../../json-schema.ts';
 import { location } from '../../../rules/problem.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import {
@@ -40,7 +40,7 @@ export const RuleFolderListSchema = named(
 
 const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
   levelsMs: list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
-  ladders: Type.Record(Type.String(), list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
+  ladders: Type.Record(list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
     description: 'The ladders that rules name, by name',
   }),
   resetAfterMs: Type.Integer({

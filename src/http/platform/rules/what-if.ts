@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { unfitFact, whatIf } from '../../../analysis/explain/what-if.ts';
 import { DecisionSchema } from '../../../decision/decision.ts';
 import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
+import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
@@ -21,7 +21,7 @@ const WhatIfBodySchema = Type.Object({
   versions: Type.Array(versionText('A rule set, like p2.v11'), { minItems: 1, maxItems: 2 }),
   request: VerdictBodySchema,
   facts: Type.Optional(
-    Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean(), Type.String()]), {
+    Type.Record(Type.Union([Type.Number(), Type.Boolean(), Type.String()]), {
       description: 'Values to take instead of what the client shows, by label',
     }),
   ),

@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import type { Remark } from '../../../../analysis/desk/examine.ts';
 import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
 import { knownLists } from '../../../../analysis/shared-list-notes.ts';
+import { Type } from '../../../../json-schema.ts';
 import type { ListNode } from '../../../../lists/list-node.ts';
 import { location } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/example.ts';

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../../../json-schema.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { DIFF_EXAMPLE, type RuleDiffParts, RuleDiffSchema } from '../rule-diff.ts';
 import {

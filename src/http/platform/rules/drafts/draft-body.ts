@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from '../../../../json-schema.ts';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
@@ -10,14 +10,9 @@ import { versionText } from '../rule-version.ts';
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
 
-/** A name of 100 characters below one of the folders comes to less. */
-const PATH_CHARACTERS_MAX = 120;
-
-export const DRAFT_FILES = Type.Record(
-  Type.String({ maxLength: PATH_CHARACTERS_MAX }),
-  Type.String({ wellFormed: true }),
-  { description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml' },
-);
+export const DRAFT_FILES = Type.Record(Type.String({ wellFormed: true }), {
+  description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
+});
 
 /** A rule set that somebody is at work on, as a body brings it along. */
 export const DRAFT_MEMBERS = {

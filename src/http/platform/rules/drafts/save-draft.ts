@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { actorOfKey } from '../../../../access/actor.ts';
 import type { Audit } from '../../../../access/audit.ts';
 import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
+import { Type } from '../../../../json-schema.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
@@ -35,7 +35,7 @@ const SaveDraftBodySchema = Type.Object({
   ),
   files: Type.Optional(DRAFT_FILES),
   values: Type.Optional(
-    Type.Record(Type.String(), Type.String({ wellFormed: true }), {
+    Type.Record(Type.String({ wellFormed: true }), {
       description: 'Other values of constants, by path as sweeps name them, like ladder.levels[0]',
     }),
   ),
