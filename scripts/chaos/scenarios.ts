@@ -16,6 +16,7 @@ import { randomBytes } from './attacks/random-bytes.ts';
 import { slowClients } from './attacks/slow-clients.ts';
 import { corruptDocuments } from './damage/corrupt-documents.ts';
 import { eviction } from './damage/eviction.ts';
+import { garbledRedis } from './damage/garbled-redis.ts';
 import { hangingMaster } from './damage/hanging-master.ts';
 import { heavyDraft } from './damage/heavy-draft.ts';
 import { skewedNode } from './damage/skewed-node.ts';
@@ -45,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
   diskFull,
   skewedNode,
   hangingMaster,
+  garbledRedis,
   corruptDocuments,
   unreadableRules,
   heavyDraft,

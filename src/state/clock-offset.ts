@@ -22,7 +22,9 @@ export class ClockOffset {
     return this.#offsetMs;
   }
 
+  /** A reading that is no number tells nothing. */
   observe({ sentMs, storeMs, arrivedMs }: ClockReading): void {
+    if (!Number.isFinite(storeMs)) return;
     const least = storeMs - arrivedMs;
     const most = storeMs + 1 - sentMs;
     const known = this.#offsetMs;

@@ -30,8 +30,12 @@ const BINDING = new Positional(BindingEntrySchema);
 const OVERRIDE = new Positional(OverrideEntrySchema);
 const ERASURE = new Positional(ErasureEntrySchema);
 
-/** What a journal entry is stored as: a letter for its kind, then its members by their places. */
+/**
+ * What a journal entry is stored as: a letter for its kind, then its members by their places. Throws where its time is
+ * none: nobody could read it again.
+ */
 export function journalText(entry: JournalRecord): string {
+  if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
   switch (entry.kind) {
     case 'verdict':
       // The end of its id says both already.

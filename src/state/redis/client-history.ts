@@ -4,6 +4,7 @@ import type { JournalEntry, Placed } from '../journal/entry.ts';
 import { journalKey, partitionNumber, partitionOf } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { ClientJournal } from '../store.ts';
+import { itemsOf } from './connection/reply.ts';
 import type { JournalParts } from './journal.ts';
 import type { StoredEntry } from './journal-entries.ts';
 import { RedisScript } from './script.ts';
@@ -34,8 +35,9 @@ export class RedisClientHistory {
       // One more than is wanted tells whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
       const { next, entries } = await searchSteps.run(async () => {
-        const reply = await runOn(journal)(() => historyScript.run(commands, [journal], args));
-        const stretch = readStretch(hash, reply);
+        const stretch = await runOn(journal)(async () =>
+          readStretch(hash, await historyScript.run(commands, [journal], args)),
+        );
         return { next: stretch.next, entries: await whole.ofClient(stretch.entries) };
       });
       found.push(...entries);
@@ -53,7 +55,7 @@ interface Stretch {
 }
 
 function readStretch(clientHash: string, reply: unknown): Stretch {
-  const [next = '', ...told] = Array.isArray(reply) ? reply.map(String) : [];
+  const [next = '', ...told] = itemsOf('client-history-1.lua', reply).map(String);
   const partition = partitionNumber(partitionOf(clientHash));
   const entries = Array.from({ length: told.length / 2 }, (_, index) => {
     const [id = '', text = ''] = told.slice(2 * index, 2 * index + 2);

@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClientOfflineError, ErrorReply } from '@redis/client';
 import type { ClientKey } from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
 import { encodeClientState } from '../../client/state-document.ts';
+import { StoreLate } from '../health/store-late.ts';
 import { decisionPrefix, NOTES, nameOf, notesKey, partitionOf, shapeKey, stateKey } from '../keys.ts';
-import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
+import { answerOf, readSnapshot } from '../snapshot.ts';
 import {
   type Change,
   type LoadAlso,
@@ -14,6 +17,7 @@ import {
 import { type CommitFate, commitCall, commitLimits, commitScript, readCommitReply } from './commit.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
+import { checked, isTextOrNothing, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
@@ -22,6 +26,9 @@ const loadScript = new RedisScript('load-2.lua');
 
 /** A shape in use is stored again this often, long before it would expire. */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
+
+/** How often a change is looked for whose answer was lost with its connection. */
+const LOOK_AGAIN_MS = 10;
 
 /** A change that takes effect must have this long to be noticed before it is given up. */
 const ANSWER_MARGIN_MS = 20;
@@ -60,19 +67,18 @@ export class RedisClients {
             decisionPrefix(hash),
           ];
     const key = stateKey(hash);
-    const [time, state, order, answer] = await calls.reading(key)(() =>
-      clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args)),
+    const { time, state, order, answered } = await calls.reading(key)(async () =>
+      readLoadReply(await clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args))),
     );
-    const answered = textOf(answer);
     const parts = {
-      state: textOf(state),
-      order: textOf(order),
+      state,
+      order,
       answer:
         answered === null
           ? null
           : answerOf(await decisions.reader.decision({ clientHash: hash, text: answered })),
     };
-    return readSnapshot(parts, Number(time));
+    return readSnapshot(parts, time);
   }
 
   async commit(change: Change): Promise<'committed' | 'conflict'> {
@@ -91,19 +97,60 @@ export class RedisClients {
     return told(fate);
   }
 
-  #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
+  async #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
     const { commands, calls } = this.#parts;
     const terms = { validUntilMs: this.#validUntilMs(change.stamp), storesShape, limits: this.#limits };
     const { keys, args } = commitCall(change, next, terms);
-    return calls.on(stateKey(change.client.hash))(async () =>
-      readCommitReply(await commitScript.run(commands, keys, args)),
-    );
+    try {
+      return await calls.on(stateKey(change.client.hash))(async () =>
+        readCommitReply(await commitScript.run(commands, keys, args)),
+      );
+    } catch (error) {
+      if (!isAnswerLost(error) || !(await this.#isStored(change, next, terms.validUntilMs))) throw error;
+      return 'committed';
+    }
+  }
+
+  /**
+   * Whether a change was made of which no answer came that could be believed, told by the state that it was to leave. It is
+   * looked for as long as it could still be made: the connection comes back within some milliseconds.
+   */
+  async #isStored({ client, stamp }: Change, next: string, validUntilMs: number): Promise<boolean> {
+    const { commands, calls } = this.#parts;
+    const key = stateKey(client.hash);
+    const untilMs = stamp.arrivedMs + validUntilMs - stamp.storeTimeMs;
+    while (performance.now() < untilMs) {
+      await sleep(LOOK_AGAIN_MS);
+      const there = await calls
+        .reading(key)(() => checked('GET', commands.get(key), isTextOrNothing))
+        .catch(() => stamp.raw);
+      if (there === next) return true;
+      if (there !== stamp.raw) return false;
+    }
+    return false;
   }
 
   #validUntilMs({ storeTimeMs, arrivedMs }: Stamp): number {
     const nowMs = storeTimeMs + (performance.now() - arrivedMs);
     return Math.floor(nowMs + this.#parts.commandTimeoutMs - ANSWER_MARGIN_MS);
   }
+}
+
+/** Redis may have done what it was asked, and nobody heard: it neither refused, nor was it late or not asked at all. */
+function isAnswerLost(error: unknown): boolean {
+  if (!(error instanceof StoreUnavailable) || error instanceof StoreLate) return false;
+  const { cause } = error;
+  return cause instanceof Error && !(cause instanceof ErrorReply) && !(cause instanceof ClientOfflineError);
+}
+
+function readLoadReply([time, state, order, answered]: readonly unknown[]) {
+  const what = 'load-2.lua';
+  return {
+    time: wholeOf(what, time),
+    state: textOrNothing(what, state),
+    order: textOrNothing(what, order),
+    answered: textOrNothing(what, answered),
+  };
 }
 
 function told(fate: CommitFate): 'committed' | 'conflict' {

@@ -18,6 +18,7 @@ import {
   unusedKey,
 } from '../keys.ts';
 import { type Change, RETENTION } from '../store.ts';
+import { BadReply } from './connection/reply.ts';
 import { noteOfPlace } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
@@ -134,6 +135,6 @@ export function readCommitReply(reply: unknown): CommitFate {
     case -2:
       return 'shapeless';
     default:
-      throw new Error(`commit-7.lua returned ${String(reply)}`);
+      throw new BadReply('commit-7.lua', reply);
   }
 }

@@ -6,6 +6,7 @@ import type { RunCall } from '../run-call.ts';
 import { RETENTION } from '../store.ts';
 import { RecordReader } from '../stored-record.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 
 /** Records that are read with one command. */
 const BATCH_RECORDS_MAX = 100;
@@ -37,7 +38,7 @@ export class RedisDecisions {
     this.#runOn = runOn;
     this.reader = new RecordReader((id, clientHash) => {
       const key = shapeKey(partitionOf(clientHash), id);
-      return runOn(key)(() => commands.get(key));
+      return runOn(key)(() => checked('GET', commands.get(key), isTextOrNothing));
     });
   }
 
@@ -78,7 +79,9 @@ export class RedisDecisions {
     const noted = await Promise.all(
       PARTITIONS.map((partition) => {
         const key = orderKey(partition, platform, order);
-        return this.#runOn(key)(() => this.#commands.zRangeWithScores(key, 0, -1));
+        return this.#runOn(key)(() =>
+          checked('ZRANGE', this.#commands.zRangeWithScores(key, 0, -1), Array.isArray),
+        );
       }),
     );
     const places = noted
@@ -105,6 +108,8 @@ export class RedisDecisions {
 
   #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
     const keys = places.map(({ clientHash, seq }) => decisionKey(clientHash, seq));
-    return this.#runOn(stateKey(places[0]?.clientHash ?? 'A'))(() => this.#commands.mGet(keys));
+    return this.#runOn(stateKey(places[0]?.clientHash ?? 'A'))(() =>
+      checked('MGET', this.#commands.mGet(keys), areTexts(keys.length)),
+    );
   }
 }

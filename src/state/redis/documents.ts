@@ -4,6 +4,7 @@ import { DOCUMENTS, documentNamesKey, documentPrefix, VERSIONS } from '../keys.t
 import type { RunCall } from '../run-call.ts';
 import type { Versions, VersionTable } from '../versions.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { itemsOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const noteName = new RedisScript('note-document-name-1.lua');
@@ -43,7 +44,7 @@ function namesIndex(commands: RedisCommands): DocumentIndex {
     names: async (collection) => {
       const args = [documentPrefix(collection), String(NAME_GRACE_MS)];
       const names = await documentNames.run(commands, [documentNamesKey(collection)], args);
-      return Array.isArray(names) ? names.map(String) : [];
+      return itemsOf('document-names-1.lua', names).map(String);
     },
   };
 }

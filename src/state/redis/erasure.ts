@@ -20,6 +20,7 @@ import type { RunCall } from '../run-call.ts';
 import { RETENTION, StoreUnavailable } from '../store.ts';
 import { deviceIds } from './commit.ts';
 import type { RedisCommands, RedisConnection } from './connection/connection.ts';
+import { textOrNothing, wholeOf } from './connection/reply.ts';
 import { scannedKeys } from './connection/scanned-keys.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
@@ -132,8 +133,10 @@ export class ClientErasure {
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
     for (let from: string | null = '-'; from !== null; ) {
       const args: readonly string[] = [clientHash, from, String(BATCH_KEYS_MAX)];
-      const next = await this.#call(journal, (commands, key) => forgetJournal.run(commands, [key], args));
-      from = typeof next === 'string' && next !== '' ? next : null;
+      const next = await this.#call(journal, async (commands, key) =>
+        textOrNothing('forget-journal-1.lua', await forgetJournal.run(commands, [key], args)),
+      );
+      from = next || null;
     }
   }
 
@@ -143,7 +146,11 @@ export class ClientErasure {
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
     const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
     const keys = [stateKey(hash), notesKey(hash), journalKey(partition), unshippedErasuresKey(partition)];
-    return (await this.#call(stateKey(hash), (commands) => forgetClient.run(commands, keys, args))) === 1;
+    return (
+      (await this.#call(stateKey(hash), async (commands) =>
+        wholeOf('forget-client-4.lua', await forgetClient.run(commands, keys, args)),
+      )) === 1
+    );
   }
 
   /** Keys of one slot. */

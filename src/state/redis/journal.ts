@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../files/json-object.ts';
 import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
 import type { ErasureEntry, JournalRecord, Placed } from '../journal/entry.ts';
 import { gapWith, type LostVerdict, parseErasure, widerGap } from '../journal/text.ts';
@@ -5,6 +6,7 @@ import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasure
 import type { RunCall } from '../run-call.ts';
 import { type JournalGap, type JournalPage, type KeptAfterShipping, RETENTION } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { areRows, checked, isWhole } from './connection/reply.ts';
 import type { JournalEntries } from './journal-entries.ts';
 import { RedisScript } from './script.ts';
 
@@ -106,7 +108,7 @@ export class RedisJournal {
     const lengths = await Promise.all(
       PARTITIONS.map((partition) => {
         const key = journalKey(partition);
-        return this.#parts.runOn(key)(() => this.#parts.commands.xLen(key));
+        return this.#parts.runOn(key)(() => checked('XLEN', this.#parts.commands.xLen(key), isWhole));
       }),
     );
     return lengths.reduce((sum, length) => sum + length, 0);
@@ -132,7 +134,9 @@ export class RedisJournal {
     const waiting = await Promise.all(
       PARTITIONS.map((partition) => {
         const key = unshippedErasuresKey(partition);
-        return this.#parts.runOn(key)(() => this.#parts.commands.zRange(key, 0, -1));
+        return this.#parts.runOn(key)(() =>
+          checked('ZRANGE', this.#parts.commands.zRange(key, 0, -1), Array.isArray),
+        );
       }),
     );
     return waiting.flat().map((erasure) => parseErasure(erasure.slice(erasure.indexOf(' ') + 1)));
@@ -143,7 +147,9 @@ export class RedisJournal {
     const losses = await Promise.all(
       PARTITIONS.map(async (partition, index) => {
         const key = journalLossKey(partition);
-        const loss = await this.#parts.runOn(key)(() => this.#parts.commands.hGetAll(key));
+        const loss = await this.#parts.runOn(key)(() =>
+          checked('HGETALL', this.#parts.commands.hGetAll(key), isJsonObject),
+        );
         return gapOf(loss, places[index] ?? null);
       }),
     );
@@ -163,7 +169,7 @@ export class RedisJournal {
     const key = journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
     const reply = await this.#parts.runOn(key)(() =>
-      this.#parts.commands.xRange(key, from, '+', { COUNT: batch }),
+      checked('XRANGE', this.#parts.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
     const rows = (reply ?? []).map(rowOf);
     const entries = await this.#parts.entries.of(feed.partition, rows);

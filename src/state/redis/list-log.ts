@@ -8,8 +8,8 @@ import {
   type ListRecord,
 } from '../lists/list-log.ts';
 import type { RunCall } from '../run-call.ts';
-import { textOf } from '../snapshot.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const writeLists = new RedisScript('write-lists-4.lua');
@@ -30,7 +30,8 @@ export function redisListLog(commands: RedisCommands, runOn: (key: string) => Ru
           ...changes.flatMap(changeArgs),
         ];
         const made = await writeLists.run(commands, [records, numbers, removals, head], args);
-        return Array.isArray(made) ? made.map((one) => one === 1) : null;
+        if (made === undefined || made === null) return null;
+        return itemsOf('write-lists-4.lua', made).map((one) => wholeOf('write-lists-4.lua', one) === 1);
       }),
     read: (after, limit) =>
       runOn(head)(async () => {
@@ -45,19 +46,21 @@ function changeArgs({ id, text, expected }: ListChange): readonly string[] {
 }
 
 function pageOf(reply: unknown): ListPage {
-  const [latest, horizon, epoch, ...rest]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const what = 'read-lists-3.lua';
+  const [latest, horizon, epoch, ...rest] = itemsOf(what, reply);
+  const number = (text: unknown) => wholeOf(what, Number(textOrNothing(what, text) ?? 'NaN'));
   const records: ListRecord[] = [];
   for (let place = 0; place < rest.length; place += 3) {
     records.push({
       id: String(rest[place]),
-      version: Number(rest[place + 1]),
-      text: textOf(rest[place + 2]),
+      version: number(rest[place + 1]),
+      text: textOrNothing(what, rest[place + 2]),
     });
   }
   return {
     records,
-    latest: Number(latest ?? 0),
-    horizon: Number(horizon ?? 0),
-    epoch: textOf(epoch) === '' ? null : textOf(epoch),
+    latest: number(latest),
+    horizon: number(horizon),
+    epoch: textOrNothing(what, epoch) || null,
   };
 }

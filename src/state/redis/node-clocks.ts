@@ -1,5 +1,10 @@
 import { ClockOffset, medianOffset } from '../clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
+import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
+
+/** 2020 and 2100: a time that is told lies between them. */
+const EPOCH_MS_MIN = Date.UTC(2020);
+const EPOCH_MS_MAX = Date.UTC(2100);
 
 /** The clocks of the servers, as their answers tell them. */
 export class NodeClocks {
@@ -19,12 +24,15 @@ export class NodeClocks {
     const sentMs = this.#clock();
     const reply = await ask();
     const arrivedMs = this.#clock();
-    const items: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    const items = itemsOf('a script that tells the time', reply);
+    const storeMs = wholeOf('a script that tells the time', items[0]);
+    if (storeMs < EPOCH_MS_MIN || storeMs > EPOCH_MS_MAX)
+      throw new BadReply('a script that tells the time', storeMs);
     const node = this.#connection.nodeOf(key);
     const offset = this.#offsets.get(node) ?? new ClockOffset();
     this.#offsets.set(node, offset);
     const before = offset.offsetMs;
-    offset.observe({ sentMs, storeMs: Number(items[0]), arrivedMs });
+    offset.observe({ sentMs, storeMs, arrivedMs });
     if (offset.offsetMs !== before) this.#medianMs = this.#median();
     return items;
   }

@@ -2,6 +2,7 @@ import { rateKey } from '../keys.ts';
 import { type Admission, type BucketSettings, LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const takeToken = new RedisScript('take-token-1.lua');
@@ -17,9 +18,11 @@ export function redisRateBuckets(commands: RedisCommands, runOn: (key: string) =
       const ofThisNode = local.takeNow(bucket, settings);
       const key = rateKey(bucket);
       try {
-        const delayMs = await runOn(key)(() => takeToken.run(commands, [key], limits(settings)));
+        const delayMs = await runOn(key)(async () =>
+          wholeOf('take-token-1.lua', await takeToken.run(commands, [key], limits(settings))),
+        );
         if (delayMs === 0) return ADMITTED_AT_ONCE;
-        const admitted = typeof delayMs === 'number' && delayMs > 0;
+        const admitted = delayMs > 0;
         local.learnDelay(bucket, settings, admitted ? delayMs : settings.delayMsMax);
         return admitted ? { admitted, delayMs } : { admitted };
       } catch {

@@ -3,6 +3,7 @@ import type { RunCall } from '../run-call.ts';
 import type { Registers } from '../store.ts';
 import type { Versions } from '../versions.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { checked, isTextOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const compareAndSet = new RedisScript('compare-and-set-1.lua');
@@ -13,11 +14,14 @@ export function redisRegisters(
   versions: Versions,
 ): Registers {
   return {
-    read: (name) => runOn(registerKey(name))(() => commands.get(registerKey(name))),
+    read: (name) =>
+      runOn(registerKey(name))(() => checked('GET', commands.get(registerKey(name)), isTextOrNothing)),
     compareAndSet: async (name, expected, next) => {
       const key = registerKey(name);
       const args = [expected === null ? '0' : '1', expected ?? '', next];
-      const written = await runOn(key)(async () => (await compareAndSet.run(commands, [key], args)) === 1);
+      const written = await runOn(key)(
+        async () => wholeOf('compare-and-set-1.lua', await compareAndSet.run(commands, [key], args)) === 1,
+      );
       if (written) await versions.changed(name);
       return written;
     },

@@ -1,6 +1,28 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RedisCommands } from './connection/connection.ts';
+import { BadReply } from './connection/reply.ts';
+
+/**
+ * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to another
+ * call is not taken for it. And `whole(n)` reads an argument that must be a whole number, or ends the script: Redis takes
+ * nothing back of what a script wrote before it failed.
+ */
+const PRELUDE = `local ticket = table.remove(ARGV)
+local function whole(n)
+  local text = ARGV[n]
+  if not text or not string.find(text, '^%-?%d+$') then error('argument ' .. n .. ' is no whole number') end
+  return tonumber(text)
+end
+local function answer()
+`;
+const END = `
+end
+local result = answer()
+if type(result) == 'table' and result.err then return result end
+return { ticket, result }`;
+
+let tickets = 0;
 
 /**
  * A Lua file of `scripts/`; its first comment is its contract. A number at the end of its name is how many
@@ -14,16 +36,26 @@ export class RedisScript {
 
   constructor(file: string) {
     this.#file = file;
-    this.#source = readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8');
+    this.#source = PRELUDE + readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8') + END;
     this.#sha1 = hash('sha1', this.#source);
     this.#keyCount = keyCountOf(file);
   }
 
-  /** Runs the script by its hash; a server that does not know it yet is sent the source once. */
+  /**
+   * Runs the script by its hash; a server that does not know it yet is sent the source once. Throws BadReply when what comes
+   * is no answer to this call.
+   */
   async run(commands: RedisCommands, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
-    const options = { keys: [...keys], arguments: [...args] };
+    const ticket = (++tickets).toString(36);
+    const reply = await this.#run(commands, { keys: [...keys], arguments: [...args, ticket] });
+    if (!Array.isArray(reply) || reply[0] !== ticket || reply.length > 2)
+      throw new BadReply(this.#file, reply);
+    return reply[1];
+  }
+
+  async #run(commands: RedisCommands, options: { keys: string[]; arguments: string[] }): Promise<unknown> {
     try {
       return await commands.evalSha(this.#sha1, options);
     } catch (error) {

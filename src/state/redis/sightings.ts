@@ -3,6 +3,7 @@ import { deviceKey, deviceMember } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { RETENTION, type SightingsAsk } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
+import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const sightingsScript = new RedisScript('sightings.lua');
@@ -44,10 +45,15 @@ export class RedisSightings {
     if (first === undefined) return [];
     const keys = places.map(({ key }) => key);
     const args = [String(ask.at), ask.record ? '1' : '0', ...places.flatMap(placeArgs)];
-    const reply = await this.#runOn(first.key)(() =>
-      sightingsScript.run(this.#connection.commands, keys, args),
-    );
-    return Array.isArray(reply) ? reply.map(Number) : [];
+    return this.#runOn(first.key)(async () => {
+      const counts = itemsOf(
+        'sightings.lua',
+        await sightingsScript.run(this.#connection.commands, keys, args),
+      );
+      const asked = places.reduce((sum, { windowsMs }) => sum + windowsMs.length, 0);
+      if (counts.length !== asked) throw new BadReply('sightings.lua', counts);
+      return counts.map((count) => wholeOf('sightings.lua', count));
+    });
   }
 }
 

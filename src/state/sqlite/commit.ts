@@ -15,13 +15,11 @@ export function commitChange(
   storedShapes: ReadonlySet<string>,
   nowMs: number,
 ): 'committed' | 'conflict' {
+  const entryText = journalText(change.entry);
   if (!writeState(sql, change, nowMs)) return 'conflict';
-  const { client, entry, decision, shape, displaced, idempotencyKey } = change;
+  const { client, decision, shape, displaced, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
-  const { lastInsertRowid } = sql.putJournal.run(
-    decision === undefined ? client.hash : null,
-    journalText(entry),
-  );
+  const { lastInsertRowid } = sql.putJournal.run(decision === undefined ? client.hash : null, entryText);
   if (decision !== undefined) {
     const { seq, platform, orderRef, at } = decision;
     if (shape !== undefined && !storedShapes.has(shape.id)) sql.putShape.run(shape.id, shape.text);

@@ -16,6 +16,8 @@ import clusterKeySlot from 'cluster-key-slot';
 import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { connectingAnew } from './connect-anew.ts';
+import { renewing } from './renewing.ts';
+import { isUnreadable } from './reply.ts';
 import { type RedisSecurity, tlsOptions } from './security.ts';
 import { addressesOf, type RedisTarget } from './url.ts';
 
@@ -47,6 +49,8 @@ export interface RedisConnection {
   infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or is no longer one of ours. */
   pingNode(node: string): Promise<unknown>;
+  /** Ends the connection to that server at once, and makes another: what comes on it is not believed any more. */
+  renew(node: string): void;
   close(): Promise<void>;
 }
 
@@ -120,7 +124,8 @@ class FirstErrors {
   };
 
   /** The first failure ends the attempt to start; afterwards it is tried until it works. */
-  readonly reconnectStrategy = (): number | false => this.connected && 50 + Math.random() * 100;
+  readonly reconnectStrategy = (tries: number): number | false =>
+    this.connected && (tries === 0 ? 0 : 50 + Math.random() * 100);
 }
 
 interface Opened {
@@ -156,7 +161,11 @@ function openStandalone(
     socket: { ...socket, ...endpoint, ...secure },
     database,
   });
-  client.on('error', errors.report);
+  const renew = renewing(() => client, errors.report);
+  client.on('error', (error) => {
+    errors.report(error);
+    if (isUnreadable(error)) renew();
+  });
   const node = addressesOf(target);
   return {
     connect: () => client.connect(),
@@ -171,6 +180,7 @@ function openStandalone(
       scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
       infoOf: () => client.info(),
       pingNode: () => client.ping(),
+      renew,
       close: () => closeWithin(client),
     },
   };
@@ -191,7 +201,11 @@ function openCluster(
     topologyRefreshOnReconnectionAttemptStrategy: TOPOLOGY_REFRESH_AFTER_MS,
   });
   cluster.on('error', errors.report);
-  cluster.on('node-error', errors.report);
+  const renew = (node: string) => renewing(() => cluster.nodeByAddress.get(node)?.client, errors.report)();
+  cluster.on('node-error', (error: Error, { host, port }: { host: string; port: number }) => {
+    errors.report(error);
+    if (isUnreadable(error)) renew(`${host}:${port}`);
+  });
   const addressOf = (key: string) => cluster.slots[clusterKeySlot(key)]?.master.address;
   return {
     connect: () => cluster.connect(),
@@ -210,6 +224,7 @@ function openCluster(
         NO_KEYS,
       infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
       pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
+      renew,
       close: () => closeWithin(cluster),
     },
   };
@@ -240,7 +255,11 @@ function openSentinel(
     scanInterval: SENTINEL_SCAN_INTERVAL_MS,
     passthroughClientErrorEvents: true,
   });
-  sentinel.on('error', errors.report);
+  const renew = renewing(() => sentinel, errors.report);
+  sentinel.on('error', (error: Error) => {
+    errors.report(error);
+    if (isUnreadable(error.cause)) renew();
+  });
   return {
     connect: () => sentinel.connect(),
     connection: {
@@ -253,6 +272,7 @@ function openSentinel(
       scanOn: (_node, cursor, keys, match = '*') => sentinel.scan(cursor, { COUNT: keys, MATCH: match }),
       infoOf: () => sentinel.info(),
       pingNode: () => sentinel.ping(),
+      renew,
       close: () => closeWithin(sentinel),
     },
   };

@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../../store.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { isReplicasRefusal } from './connect-anew.ts';
 import type { RedisConnection } from './connection.ts';
+import { BadReply } from './reply.ts';
 
 /** A circuit breaker for each server: one that stalls does not stop calls on the others. */
 export class NodeCalls {
@@ -36,6 +37,7 @@ export class NodeCalls {
     const probe = () => this.#connection.pingNode(node);
     const onFailure = (error: unknown) => {
       if (isReplicasRefusal(error)) this.#connection.connectAnew?.();
+      if (error instanceof BadReply) this.#connection.renew(node);
     };
     const breaker = new CircuitBreaker(`Redis at ${node}`, this.#limitMs, probe, onFailure);
     this.#breakers.set(node, breaker);

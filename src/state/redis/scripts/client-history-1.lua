@@ -11,8 +11,8 @@
   Returns where the next stretch begins, '' when nothing older is kept; then the id and the text of each entry.
   The entries of other clients are most of a journal, so they are left out here.
 ]]
-local looked_at = tonumber(ARGV[3])
-local limit = tonumber(ARGV[4])
+local looked_at = whole(3)
+local limit = whole(4)
 
 local function value_of(fields, name)
   for i = 1, #fields, 2 do

@@ -34,8 +34,16 @@
   Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there.
 ]]
 -- What is only handed on to a command stays the text that it is: Redis formats a number at a microsecond each.
-local valid_until_ms = tonumber(ARGV[1])
-local journal_length = tonumber(ARGV[17])
+local valid_until_ms = whole(1)
+local journal_length = whole(17)
+local notes_max = whole(19)
+-- One look instead of one for each: most commits would spend more on it than on a command.
+local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16], ARGV[18] }, ' ')
+if not string.find(numbers, '^%d+ %d+ %d+ %d+ %d+ %-%d+ %d+$') then error('arguments 10 to 18 are no whole numbers') end
+if ARGV[3] == '' or ARGV[4] == '' or ARGV[6] == '' or ARGV[7] == '' then error('a state or an entry is missing') end
+if ARGV[8] ~= '' and ARGV[9] == '' then error('a decision is noted as nothing') end
+if (#ARGV - 19) % 3 ~= 0 then error('a note is not whole') end
+for index = 22, #ARGV, 3 do whole(index) end
 
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -70,7 +78,6 @@ end
 
 -- Forgets notes that have ended; of more than may be kept, those that end first.
 local function tidy_notes()
-  local notes_max = tonumber(ARGV[19])
   local all = redis.call('HGETALL', KEYS[4])
   local kept = {}
   for i = 1, #all, 2 do

@@ -9,7 +9,7 @@
 
   Returns 1 when it was written, 0 when somebody else was faster.
 ]]
-local was_there = tonumber(ARGV[1]) == 1
+local was_there = whole(1) == 1
 local current = redis.call('GET', KEYS[1])
 if was_there then
   if current ~= ARGV[2] then return 0 end

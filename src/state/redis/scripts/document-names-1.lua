@@ -9,7 +9,7 @@
   Returns the names.
 ]]
 local prefix = ARGV[1]
-local grace_ms = tonumber(ARGV[2])
+local grace_ms = whole(2)
 local time = redis.call('TIME')
 local kept_after = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - grace_ms
 local names = {}

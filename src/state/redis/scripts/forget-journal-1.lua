@@ -9,7 +9,7 @@
 
   Returns where the next stretch begins, '' after the last one.
 ]]
-local count = tonumber(ARGV[3])
+local count = whole(3)
 local entries = redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', count)
 for _, entry in ipairs(entries) do
   local id, fields = entry[1], entry[2]

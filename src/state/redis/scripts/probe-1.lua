@@ -7,7 +7,7 @@
 
   Returns { the store's clock in epoch ms }.
 ]]
-local kept_ms = tonumber(ARGV[1])
+local kept_ms = whole(1)
 redis.call('SET', KEYS[1], '1', 'PX', kept_ms)
 local time = redis.call('TIME')
 return { tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) }

@@ -12,9 +12,9 @@
 ]]
 local head = redis.call('HMGET', KEYS[3], 'latest', 'horizon', 'epoch')
 local reply = { head[1] or '0', head[2] or '0', head[3] or '' }
-local after = tonumber(ARGV[1])
+local after = whole(1)
 if tonumber(reply[1]) <= after then return reply end
-local limit = tonumber(ARGV[2])
+local limit = whole(2)
 local found = redis.call('ZRANGE', KEYS[2], '(' .. ARGV[1], '+inf', 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
 for i = 1, #found, 2 do
   reply[#reply + 1] = found[i]

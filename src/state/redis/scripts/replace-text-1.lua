@@ -10,13 +10,15 @@
 
   Returns 1 when it was replaced, 0 when it has changed.
 ]]
+local removes = whole(2) == 0
+if ARGV[4] ~= '' then whole(4) end
 local current = redis.call('GET', KEYS[1])
 if not current or redis.sha1hex(current) ~= ARGV[1] then return 0 end
-if tonumber(ARGV[2]) == 0 then
+if removes then
   redis.call('UNLINK', KEYS[1])
 elseif ARGV[4] == '' then
   redis.call('SET', KEYS[1], ARGV[3], 'KEEPTTL')
 else
-  redis.call('SET', KEYS[1], ARGV[3], 'PX', tonumber(ARGV[4]))
+  redis.call('SET', KEYS[1], ARGV[3], 'PX', whole(4))
 end
 return 1

@@ -14,9 +14,15 @@
   Returns the counts, by key and window: clients seen after (not at) `when - window`, and the asking
   client also when it was not noted; at most as many as are remembered.
 ]]
-local at = tonumber(ARGV[1])
-local record = ARGV[2] == '1'
+local at = whole(1)
+local record = whole(2) == 1
 local counts = {}
+local asked = 2
+for _ = 1, #KEYS do
+  for n = asked + 2, asked + 4 + whole(asked + 4) do whole(n) end
+  asked = asked + 4 + whole(asked + 4)
+end
+if asked ~= #ARGV then error('the arguments do not fit the keys') end
 local next_arg = 3
 
 local function take()

@@ -12,7 +12,10 @@
 ]]
 local rate = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
-local delay_ms_max = tonumber(ARGV[3])
+local delay_ms_max = whole(3)
+if not (rate and rate > 0 and rate < math.huge and burst and burst >= 0 and burst < math.huge) then
+  error('a rate and a burst are numbers')
+end
 
 local time = redis.call('TIME')
 local now_ms = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000

@@ -15,10 +15,11 @@
 
   Returns how many were removed.
 ]]
-local kept = tonumber(ARGV[2])
-local count = tonumber(ARGV[3])
-local hot_ms = tonumber(ARGV[5])
-local shorter_ms = tonumber(ARGV[6])
+if not ARGV[1]:match('^%d+%-%d+$') then error('argument 1 is no place in a journal') end
+local kept = whole(2)
+local count = whole(3)
+local hot_ms = whole(5)
+local shorter_ms = whole(6)
 
 local function before(a, b)
   local a_ms, a_seq = a:match('(%d+)-(%d+)')

@@ -15,9 +15,16 @@
 
   Returns one for each change: 1 made, 0 not; nil when nothing is written.
 ]]
+local kept_ms = whole(2)
+if ARGV[3] ~= '+inf' then whole(3) end
+if (#ARGV - 5) % 3 ~= 0 then error('a change is not whole') end
+for i = 6, #ARGV, 3 do
+  if ARGV[i + 1] ~= '' then whole(i + 1) end
+  if not string.find(ARGV[i + 2], '^[+]') and ARGV[i + 2] ~= '-' then error('a change is neither + nor -') end
+end
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local forgotten_before = now - tonumber(ARGV[2])
+local forgotten_before = now - kept_ms
 for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[3], '+inf', 'BYSCORE')) do
   local text = string.sub(id, 1, #ARGV[4]) == ARGV[4] and redis.call('HGET', KEYS[1], id)
   if text and string.sub(text, 1, #ARGV[5]) ~= ARGV[5] then return nil end

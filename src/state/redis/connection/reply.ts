@@ -1,0 +1,72 @@
+import { isJsonObject } from '../../../files/json-object.ts';
+
+/**
+ * No server of ours answers so: bytes were lost, changed or moved on the way. What else comes on that connection may belong
+ * to another question, so it is ended, and every call that waits there fails.
+ */
+export class BadReply extends Error {
+  override readonly name = 'BadReply';
+
+  constructor(what: string, reply: unknown) {
+    super(`${what} was answered with ${typeof reply}, which is no answer to it`);
+  }
+}
+
+/** Whether what came cannot be read at all, as the client library tells it; its connection goes on nevertheless. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof TypeError || (error instanceof Error && error.message.startsWith('Unknown RESP'));
+}
+
+/** What a command of the client library gives: it throws a TypeError where it can make nothing of the reply. */
+export async function checked<T>(
+  what: string,
+  command: Promise<T>,
+  is: (reply: unknown) => boolean,
+): Promise<T> {
+  const reply = await command.catch((error: unknown) => {
+    throw error instanceof TypeError ? new BadReply(what, error) : error;
+  });
+  if (is(reply)) return reply;
+  throw new BadReply(what, reply);
+}
+
+export function isText(reply: unknown): boolean {
+  return typeof reply === 'string';
+}
+
+export function isTextOrNothing(reply: unknown): boolean {
+  return reply === null || typeof reply === 'string';
+}
+
+/** As many texts as were asked for, or nothing in their places. */
+export function areTexts(count: number): (reply: unknown) => boolean {
+  return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNothing);
+}
+
+/** Entries of a stream, or none. */
+export function areRows(reply: unknown): boolean {
+  const isRow = (row: unknown) =>
+    isJsonObject(row) && typeof row['id'] === 'string' && isJsonObject(row['message']);
+  return reply === null || (Array.isArray(reply) && reply.every(isRow));
+}
+
+export function isWhole(reply: unknown): reply is number {
+  return Number.isSafeInteger(reply);
+}
+
+export function wholeOf(what: string, reply: unknown): number {
+  if (isWhole(reply)) return reply;
+  throw new BadReply(what, reply);
+}
+
+export function itemsOf(what: string, reply: unknown): readonly unknown[] {
+  if (Array.isArray(reply)) return reply;
+  throw new BadReply(what, reply);
+}
+
+/** A text, or nothing. */
+export function textOrNothing(what: string, reply: unknown): string | null {
+  if (reply === undefined || reply === null) return null;
+  if (typeof reply === 'string') return reply;
+  throw new BadReply(what, reply);
+}

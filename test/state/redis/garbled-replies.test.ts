@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startStandalone } from '../../servers/redis.ts';
+import { startUnrulyProxy, type UnrulyProxy } from '../../servers/unruly-proxy.ts';
+import { until } from '../../servers/until.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
+import { newClient, verdictOn } from '../clients.ts';
+
+describeWithServer('redis-server', 'a garbled answer of Redis', () => {
+  let servers: RedisServers;
+  let proxy: UnrulyProxy;
+  let store: Store;
+  before(async () => {
+    servers = await startStandalone();
+    proxy = await startUnrulyProxy(servers.nodes[0]?.port ?? 0);
+  });
+  after(async () => {
+    await proxy.stop();
+    await servers.stop();
+  });
+  beforeEach(async () => {
+    store = await openPatiently(`redis://127.0.0.1:${proxy.port}`);
+    // Scripts are known to the server from now on.
+    await takeStep();
+  });
+  afterEach(async () => {
+    proxy.meddle(null);
+    await store.close();
+  });
+
+  /** A verdict about a new client, and whether it was committed. */
+  async function takeStep(client = newClient()): Promise<string> {
+    return store.commit(verdictOn(client, await store.load(client), 'order-1'));
+  }
+
+  /** Puts other bytes in the place of the first that match, once. */
+  function spoilOnce(pattern: RegExp, spoiled: (found: string) => string): void {
+    proxy.meddle((piece) => {
+      const text = piece.toString('latin1');
+      if (!pattern.test(text)) return piece;
+      proxy.meddle(null);
+      return Buffer.from(text.replace(pattern, spoiled), 'latin1');
+    });
+  }
+
+  const answersAgain = () =>
+    until('the store answers again', () =>
+      takeStep().then(
+        () => true,
+        () => false,
+      ),
+    );
+
+  const refused = async (call: Promise<unknown>) => {
+    const failure = await call.catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(StoreUnavailable);
+  };
+
+  for (const [what, pattern, spoiled] of [
+    ['a time that is a text', /:1\d{12}\r/, (found: string) => `+x${found.slice(2)}`],
+    ['a time of another century', /:1\d{12}\r/, (found: string) => `:9${found.slice(2)}`],
+    ['a kind that does not exist', /\*2\r\n\$1\r/, () => '\x002\r\n$1\r'],
+    ['a text of another length', /\$1\r\n/, () => '$9\r\n'],
+  ] as const)
+    it(`like ${what} is refused, and the next is believed again`, async () => {
+      // A ticket of one letter, as in the patterns, where the process has sent few calls; else of any length.
+      const ticket = new RegExp(pattern.source.replace(String.raw`\$1\r`, String.raw`\$\d\r`));
+      spoilOnce(ticket, spoiled);
+      await refused(store.load(newClient()));
+      await answersAgain();
+      expect(await takeStep()).to.equal('committed');
+      expect(store.clockOffsetMs()).to.be.within(-1000, 1000);
+    });
+
+  it('to another question is not taken for the answer', async () => {
+    let held: Buffer | null = null;
+    proxy.meddle((piece) => {
+      if (held === null) {
+        held = piece;
+        return Buffer.alloc(0);
+      }
+      proxy.meddle(null);
+      return Buffer.concat([piece, held]);
+    });
+    const first = store.load(newClient());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const second = store.load(newClient());
+    await Promise.all([refused(first), refused(second)]);
+    await answersAgain();
+  });
+
+  it('to a change is looked into: what was made is acknowledged', async () => {
+    const client = newClient();
+    const change = verdictOn(client, await store.load(client), 'order-1');
+    spoilOnce(/:1\r\n/, () => '+1\r\n');
+    expect(await store.commit(change)).to.equal('committed');
+  });
+
+  it('is lost with its connection, and what was made is acknowledged', async () => {
+    const client = newClient();
+    const change = verdictOn(client, await store.load(client), 'order-1');
+    proxy.meddle(() => {
+      proxy.meddle(null);
+      return null;
+    });
+    expect(await store.commit(change)).to.equal('committed');
+  });
+
+  it('leaves no entry without a time', async () => {
+    const client = newClient();
+    const change = verdictOn(client, await store.load(client), 'order-1');
+    const timeless = { ...change, entry: { ...change.entry, at: Number.NaN } };
+    expect(await store.commit(timeless).catch(String)).to.equal(
+      'RangeError: a journal entry without a time is not written',
+    );
+    expect((await store.load(client)).state.seq).to.equal(0);
+  });
+});
