@@ -127,6 +127,7 @@ const COMPARISON = {
 const WaitChangesSchema = shape('WAIT under both, but of another length', {
   longer: count('Decisions'),
   shorter: count('Decisions'),
+  onAnotherLadder: count('Of both, at the same level: with any, no headline is given'),
 });
 
 const assumption = choice(OUTCOME_ASSUMPTIONS, 'Which recorded outcomes happened');
@@ -202,15 +203,11 @@ const EFFECTS = [
 export function shownBacktest(report: BacktestReport): Shown {
   const notes = [...headNotes(report), ...trustNotes(report)];
   if (report.compared === 0) return { notes: [...notes, 'There is no decision to compare.'], tables: [] };
+  const outcomeTables = [effectsTable, amountsTable, scoresTable, ladderTable];
   const tables = [
-    verdictsTable(report),
-    mixTable(report),
-    changesTable(report),
-    effectsTable(report),
-    amountsTable(report),
-    scoresTable(report),
-    ladderTable(report),
-  ];
+    ...[verdictsTable, mixTable, changesTable],
+    ...(onAnotherLadder(report) ? [] : outcomeTables),
+  ].map((table) => table(report));
   return {
     notes: [...notes, ...answerNotes(report), ...headlines(report)],
     tables: tables.filter(({ rows }) => rows.length > 0),
@@ -269,16 +266,31 @@ function answerNotes({ changed, changedShare, compared, bots, groups, waits }: B
   ];
 }
 
+export const PAYERS_REPLAYED = 'Replayed payers come back when they did, whatever wait they are told.';
+
+/** Why nothing is claimed of another ladder, and what shows what it does; `rollout` is the command that begins it. */
+export function noLadderNote(rollout: string): string {
+  return `No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: ${rollout} --canary 10.`;
+}
+
 const ASSUMED = {
   granted:
     'If only orders that the version grants get an outcome (what a payer who was stopped would have done is not known)',
   all: 'If every recorded outcome happens all the same (as if payers who were stopped had paid, or not, elsewhere)',
 } as const satisfies Record<OutcomeAssumption, string>;
 
-function headlines({ assumption: assumed, outcomes, otherwise }: BacktestReport): readonly string[] {
+/** Whether some wait of the same level is of another length, which replayed payers take no notice of. */
+function onAnotherLadder({ waits }: BacktestReport): boolean {
+  return waits !== null && waits.onAnotherLadder > 0;
+}
+
+function headlines(report: BacktestReport): readonly string[] {
+  const { assumption: assumed, outcomes, otherwise, ruleVersion } = report;
   if (assumed === null || otherwise === null)
     return [`On the recorded facts, which no answer changes: ${headline(outcomes)}`];
+  if (onAnotherLadder(report)) return [PAYERS_REPLAYED, noLadderNote(`rules rollout ${ruleVersion}`)];
   return [
+    PAYERS_REPLAYED,
     `${ASSUMED[assumed]}: ${headline(outcomes)}`,
     `${ASSUMED[otherwise.assumption]}: ${headline(otherwise.outcomes)}`,
     'The tables are of the first of these two.',

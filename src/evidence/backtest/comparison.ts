@@ -95,7 +95,7 @@ const SAMPLES_MAX = 3;
 /** The first orders that changes happened to, and how waits changed: what counting pairs cannot tell. */
 export class Examples {
   readonly #samples = new Map<string, readonly Sample[]>();
-  readonly #waits = { longer: 0, shorter: 0 };
+  readonly #waits = { longer: 0, shorter: 0, onAnotherLadder: 0 };
 
   /** What two sides answered to a request at `at` (epoch ms); they come in any order. */
   note(
@@ -109,6 +109,7 @@ export class Examples {
     const longerBy = (candidate.waitSeconds ?? 0) - (base.waitSeconds ?? 0);
     if (base.verdict === 'WAIT' && candidate.verdict === 'WAIT' && longerBy !== 0) {
       this.#waits[longerBy > 0 ? 'longer' : 'shorter']++;
+      if (base.level === candidate.level) this.#waits.onAnotherLadder++;
     }
   }
 

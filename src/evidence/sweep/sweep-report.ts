@@ -12,6 +12,7 @@ import {
   word,
   yesNo,
 } from '../../shapes.ts';
+import { noLadderNote, PAYERS_REPLAYED } from '../backtest/backtest-report.ts';
 import { OUTCOME_ASSUMPTIONS } from '../backtest/lives.ts';
 import { certainInterval, emptyLists, heldOutCounts, interval, orderCounts, SPAN } from '../result-shapes.ts';
 import {
@@ -98,6 +99,7 @@ export function shownSweep(report: SweepReport): Shown {
   const { version, outcomes, span, parts, combinations } = report;
   const paths = Object.keys(combinations[0]?.values ?? {});
   const present = combinations.find((one) => one.present);
+  const ofLadder = paths.some((path) => /\bladders?\b/.test(path));
   return {
     notes: [
       `${version} with other constants, each lived through from an empty state; outcomes: ${outcomes}`,
@@ -105,12 +107,17 @@ export function shownSweep(report: SweepReport): Shown {
       `Varied: ${paths.join(', ')}`,
       ...heldOutNotes(`${version} as it is`, present?.heldOut ?? []),
       ...emptyListsNotes(report.emptyLists),
-      'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.',
+      PAYERS_REPLAYED,
+      ofLadder
+        ? noLadderNote('rules rollout VERSION')
+        : 'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.',
     ],
-    tables: [
-      ...PARTS.map((part) => partTable(part, parts[part], combinations, paths)),
-      amountsTable(combinations, paths),
-    ],
+    tables: ofLadder
+      ? []
+      : [
+          ...PARTS.map((part) => partTable(part, parts[part], combinations, paths)),
+          amountsTable(combinations, paths),
+        ],
   };
 }
 

@@ -141,6 +141,14 @@ describe('rules backtest', () => {
     );
   });
 
+  it('claims nothing of another ladder in closed-loop, and says what would show what it does', async () => {
+    const { stdout } = await run('p2.v14', '--mode', 'closed-loop');
+    expect(stdout).to.include(
+      'Replayed payers come back when they did, whatever wait they are told.\nNo headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10.\n',
+    );
+    expect(stdout).to.not.match(/orders stopped|granted no requisite/);
+  });
+
   it('says when the journal does not begin at the beginning', async () => {
     const lines = readFileSync(place.path('j'), 'utf8').split('\n');
     writeFileSync(place.path('later'), lines.slice(3).join('\n'));

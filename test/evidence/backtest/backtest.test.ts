@@ -205,7 +205,10 @@ describe('a backtest', () => {
   it('sees a new ladder in closed-loop', async () => {
     const { waits, changed } = await run('p2.v14', 'closed-loop');
     // Ann waits 20 s, not 30: her second try is in time, and the attempt it opens makes her wait later.
-    expect({ waits, changed }).to.deep.equal({ waits: { longer: 0, shorter: 1 }, changed: 2 });
+    expect({ waits, changed }).to.deep.equal({
+      waits: { longer: 0, shorter: 1, onAnotherLadder: 1 },
+      changed: 2,
+    });
   });
 
   it('gives a request that named no currency that of the version it asks, in closed-loop', async () => {

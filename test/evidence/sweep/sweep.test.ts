@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { sweep } from '../../../src/evidence/sweep/sweep.ts';
-import type { SweepReport, TradeOff } from '../../../src/evidence/sweep/sweep-report.ts';
+import { type SweepReport, shownSweep, type TradeOff } from '../../../src/evidence/sweep/sweep-report.ts';
 import { paretoFront } from '../../../src/evidence/sweep/trade-off.ts';
 import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
@@ -50,6 +50,15 @@ describe('a sweep', () => {
     ]);
     expect(report.combinations.map(({ onFront }) => onFront.later)).to.deep.equal([false, true, true]);
     expect(report.combinations[1]?.later.unpaidStopped.amount).to.have.keys('EUR');
+  });
+
+  it('shows no figures of another ladder, and says what would show what it does', async () => {
+    const { notes, tables } = shownSweep(await run('ladder.levels[0]=15s,60s'));
+    expect(tables).to.deep.equal([]);
+    expect(notes.slice(-2)).to.deep.equal([
+      'Replayed payers come back when they did, whatever wait they are told.',
+      'No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout VERSION --canary 10.',
+    ]);
   });
 
   it('ends early when it is cancelled', async () => {

@@ -34,6 +34,7 @@ export function TradeOffCurve({ report, session, draft }) {
   const [place, setPlace] = useState(Math.max(0, present));
   const chosen = swept[place];
   if (chosen === undefined) return null;
+  if (report.tables.length === 0) return html`<${Notes} notes=${report.notes} />`;
   const move = (/** @type {InputEvent} */ { currentTarget }) => setPlace(Number(currentTarget.value));
   return html`
     <${Notes} notes=${report.notes} />
