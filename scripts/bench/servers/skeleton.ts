@@ -32,7 +32,7 @@ const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision
 const terms = { validUntilMs: 0, storesShape: false, limits: commitLimits(RETENTION.decisionMs) };
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
 
-const RATE_ARGS = ['1000000', '1000000', '0'];
+const RATE_ARGS = ['1000000', '1000000', '0', '0'];
 
 const SHAPE = shapeKey('A', shape.id);
 await commands.set(SHAPE, shape.text);

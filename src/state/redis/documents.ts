@@ -1,10 +1,11 @@
 import KeyvRedis from '@keyv/redis';
+import { isJsonObject } from '../../files/json-object.ts';
 import { type DocumentIndex, type Documents, documentsKeyv, keyvDocuments } from '../documents.ts';
 import { DOCUMENTS, documentNamesKey, documentPrefix, VERSIONS } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import type { Versions, VersionTable } from '../versions.ts';
 import type { RedisCommands } from './connection/connection.ts';
-import { itemsOf } from './connection/reply.ts';
+import { checked, itemsOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const noteName = new RedisScript('note-document-name-1.lua');
@@ -25,7 +26,7 @@ export function redisDocuments(commands: RedisCommands, run: RunCall, versions: 
 /** Versions in one hash beside the documents. */
 export function redisVersions(commands: RedisCommands, run: RunCall): VersionTable {
   return {
-    read: () => run(() => commands.hGetAll(VERSIONS)),
+    read: () => run(() => checked('HGETALL', commands.hGetAll(VERSIONS), isJsonObject)),
     write: (name, version) =>
       run(async () => {
         await commands.hSet(VERSIONS, name, version);

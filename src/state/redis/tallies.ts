@@ -1,8 +1,10 @@
+import { isJsonObject } from '../../files/json-object.ts';
 import { tallyKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { RETENTION } from '../store.ts';
 import { type Tallies, tallyCounts, writerField } from '../tallies.ts';
 import type { RedisCommands } from './connection/connection.ts';
+import { checked } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const addToTally = new RedisScript('add-to-tally-1.lua');
@@ -20,7 +22,8 @@ export function redisTallies(commands: RedisCommands, runOn: (key: string) => Ru
     },
     read: (tally) => {
       const key = tallyKey(tally);
-      return runOn(key)(async () => tallyCounts(Object.entries(await commands.hGetAll(key))));
+      const fields = () => checked('HGETALL', commands.hGetAll(key), isJsonObject);
+      return runOn(key)(async () => tallyCounts(Object.entries(await fields())));
     },
   };
 }

@@ -159,6 +159,17 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await store.rateBuckets.take('10.0.0.1', settings)).to.deep.equal({ admitted: true, delayMs: 0 });
   });
 
+  it('asks less often than a busy address does, and lets no more of its requests go on', async () => {
+    const settings = { ratePerSecond: 0.001, burst: 20, delayMsMax: 0 };
+    await store.rateBuckets.take('10.0.0.2', settings);
+    const before = await callsOf(master().port);
+    let admitted = 1;
+    for (let one = 1; one < 40; one++)
+      if ((await store.rateBuckets.take('10.0.0.2', settings)).admitted) admitted++;
+    expect((await callsOf(master().port)) - before).to.be.below(39);
+    expect(admitted).to.be.at.most(20);
+  });
+
   it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
     const client = newClient();
     await verdict(store, client, 'order');

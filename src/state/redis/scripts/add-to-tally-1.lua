@@ -10,8 +10,9 @@
 
   Returns nothing.
 ]]
-local number = tonumber(ARGV[2])
-for i = 5, #ARGV, 2 do assert(tonumber(ARGV[i]), 'a count is a number') end
+local number = whole(2)
+whole(3)
+for i = 5, #ARGV, 2 do whole(i) end
 if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') >= number then return end
 for i = 4, #ARGV - 1, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])

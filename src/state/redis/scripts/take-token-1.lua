@@ -1,18 +1,20 @@
 --[[
-  One token out of a bucket; the same rule as takeToken in rate-buckets.ts, in the store's own time. That time may be set
-  back, by hand or by a replica that takes over: what no request can have left there counts for nothing.
+  One token out of a bucket, and some more that a node takes ahead as far as they are there; the same rule as takeToken in
+  rate-buckets.ts, in the store's own time. That time may be set back, by hand or by a replica that takes over: what no request can have left there counts for nothing.
 
   KEYS[1] when the bucket would be full again, epoch ms
 
   ARGV[1] tokens a second
   ARGV[2] tokens that may be saved up
   ARGV[3] who would have to wait longer than this is turned away and takes no token, ms
+  ARGV[4] how many more are wanted
 
-  Returns the wait in whole ms, -1 when turned away.
+  Returns the wait in whole ms, -1 when turned away; and how many more were taken.
 ]]
 local rate = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
 local delay_ms_max = whole(3)
+local wanted = whole(4)
 if not (rate and rate > 0 and rate < math.huge and burst and burst >= 0 and burst < math.huge) then
   error('a rate and a burst are numbers')
 end
@@ -25,6 +27,9 @@ if known_ms > now_ms + burst * token_ms + delay_ms_max + 1 then known_ms = 0 end
 local full_at_ms = math.max(known_ms, now_ms) + token_ms
 -- What rounding leaves of fractions of a millisecond is no wait.
 local delay_ms = math.max(0, math.ceil(full_at_ms - now_ms - burst * token_ms - 0.01))
-if delay_ms > delay_ms_max then return -1 end
+if delay_ms > delay_ms_max then return { -1, 0 } end
+local there = math.floor((burst * token_ms - (full_at_ms - now_ms)) / token_ms + 0.001)
+local more = math.max(0, math.min(wanted, there))
+full_at_ms = full_at_ms + more * token_ms
 redis.call('SET', KEYS[1], string.format('%.3f', full_at_ms), 'PX', math.ceil(full_at_ms - now_ms))
-return delay_ms
+return { delay_ms, more }
