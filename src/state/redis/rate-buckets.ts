@@ -48,5 +48,5 @@ export function redisRateBuckets(commands: RedisCommands, runOn: (key: string) =
 }
 
 function limits({ ratePerSecond, burst, delayMsMax }: BucketSettings, wanted: number): readonly string[] {
-  return [String(ratePerSecond), String(burst), String(delayMsMax), String(wanted)];
+  return [String(ratePerSecond), String(burst), String(Math.floor(delayMsMax)), String(wanted)];
 }

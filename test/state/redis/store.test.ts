@@ -160,8 +160,9 @@ describeWithServer('redis-server', 'the Redis store', () => {
   });
 
   it('asks less often than a busy address does, and lets no more of its requests go on', async () => {
-    const settings = { ratePerSecond: 0.001, burst: 20, delayMsMax: 0 };
+    const settings = { ratePerSecond: 0.001, burst: 20, delayMsMax: 1333.3 };
     await store.rateBuckets.take('10.0.0.2', settings);
+    expect(await keysOf(master().port), 'the bucket of all nodes').to.include(rateKey('10.0.0.2'));
     const before = await callsOf(master().port);
     let admitted = 1;
     for (let one = 1; one < 40; one++)
