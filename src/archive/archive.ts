@@ -1,4 +1,5 @@
-import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import type { Store } from '../state/store.ts';
@@ -134,6 +135,14 @@ export class Archive {
   }
 
   /** Makes the folder for files that are being written. */
+  /** Throws where this process cannot write, as it would have to for a segment. */
+  tryWriting(): void {
+    this.prepareStaging();
+    const trial = join(this.staging(), `trial-${randomUUID()}`);
+    writeFileSync(trial, '', { mode: 0o600 });
+    rmSync(trial);
+  }
+
   prepareStaging(): void {
     makeOwnFolder(this.staging());
   }

@@ -63,6 +63,12 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
   );
   addGauge(
     registry,
+    'scoring_archive_cannot_ship',
+    '1 while this node cannot ship; archive status says why',
+    (gauge) => gauge.set(report().trouble === null ? 0 : 1),
+  );
+  addGauge(
+    registry,
     'scoring_archive_shipped_entries',
     'Journal entries that this process shipped',
     (gauge) => gauge.set(report().shippedEntries),

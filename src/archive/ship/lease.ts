@@ -53,6 +53,11 @@ export class Lease {
   }
 }
 
+/** Who ships, for people: `host/pid/..`; null when nobody holds the lease. */
+export async function leaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
+  return parse(await registers.read(REGISTER)).holder;
+}
+
 /** What nobody can read holds nobody back. */
 function parse(text: string | null): Holder {
   const nobody: Holder = { holder: null, renewals: 0 };

@@ -11,6 +11,7 @@ import { RowDrafts } from './row-drafts.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 import { SegmentWriter } from './segment-writer.ts';
+import { tellShippingTrouble } from './shipping-troubles.ts';
 
 export interface ShippingLimits {
   /** As much as one commit ships: a second's work, and little to do again when it fails. */
@@ -74,13 +75,15 @@ export class Shipper {
   }
 
   async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
-    const { store, archive, lease } = this.#parts;
-    if (!(await lease.hold())) {
-      this.#leads = false;
-      return { did: 'nothing', because: 'another node ships' };
-    }
-    await claimArchive(store.registers, archive.folder);
+    const { store, archive, lease, name, clock } = this.#parts;
     try {
+      // First of all: a node that cannot write must not keep the lease from those that can.
+      await claimArchive(store.registers, archive.folder);
+      archive.tryWriting();
+      if (!(await lease.hold())) {
+        this.#leads = false;
+        return { did: 'nothing', because: 'another node ships' };
+      }
       if (!this.#leads) archive.takeOver(this.#commit({}));
       this.#leads = true;
       const state = archive.read();
@@ -91,6 +94,13 @@ export class Shipper {
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
+      await lease.release().catch(() => {
+        // The store is away: the lease runs out by itself.
+      });
+      const why = error instanceof Error ? error.message : String(error);
+      await tellShippingTrouble(store.documents, { name, why, at: clock() }).catch(() => {
+        // The store is away, and nobody ships.
+      });
       throw error;
     }
   }

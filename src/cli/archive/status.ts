@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
+import { leaseHolder } from '../../archive/ship/lease.ts';
+import { type ShippingTrouble, shippingTroubles } from '../../archive/ship/shipping-troubles.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
 import { unshippedPage } from '../../archive/unshipped.ts';
 import type { Store } from '../../state/store.ts';
@@ -28,6 +30,9 @@ interface ArchiveStatus {
   readonly shippedAt: number | null;
   /** What the journal holds that is not shipped; `more`: it was counted no further. */
   readonly behind: { readonly entries: number; readonly more: boolean; readonly since: number | null };
+  /** Who ships, null for nobody; and why others could not when they tried last. */
+  readonly shipper: string | null;
+  readonly troubles: readonly ShippingTrouble[];
   readonly gaps: readonly ArchiveGap[];
   /** Segments whose files were cut off or are gone. */
   readonly torn: readonly Segment[];
@@ -71,10 +76,20 @@ async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
   const torn = await archive.reading(async (now) => archive.torn(now));
-  return { folder, tables, shippedAt: state.shippedAt, behind, gaps: state.gaps, torn };
+  const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
+  return { folder, tables, shippedAt: state.shippedAt, behind, shipper, troubles, gaps: state.gaps, torn };
 }
 
-function describe({ folder, tables, shippedAt, behind, gaps, torn }: ArchiveStatus): string {
+function describe({
+  folder,
+  tables,
+  shippedAt,
+  behind,
+  shipper,
+  troubles,
+  gaps,
+  torn,
+}: ArchiveStatus): string {
   const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
     name,
     String(count),
@@ -90,6 +105,8 @@ function describe({ folder, tables, shippedAt, behind, gaps, torn }: ArchiveStat
   return [
     `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
     `Not shipped yet: ${counted} entries${since}.`,
+    shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
+    ...troubles.map(({ name, why, at }) => `${name} could not ship at ${timeText(at)}: ${why}`),
     ...gaps.map(
       ({ from, to, entries }) =>
         `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,

@@ -1,8 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
 import { entryOf } from '../../../src/archive/entries.ts';
 import { AnotherArchive, ARCHIVE_REGISTER } from '../../../src/archive/ship/claim.ts';
+import { Lease, leaseHolder } from '../../../src/archive/ship/lease.ts';
+import { shippingTroubles } from '../../../src/archive/ship/shipping-troubles.ts';
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
 import type { ClientKey } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';
@@ -162,6 +165,34 @@ describeOnStores('shipping the journal', (store) => {
       .catch((error: unknown) => error);
     expect(refusal).to.be.instanceOf(AnotherArchive);
     expect(String(refusal)).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
+  });
+
+  it('is left to others by a node that cannot write, or whose folder is another, and all can see why', async () => {
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, 'no folder can be below it');
+    const unwritable = new Archive(place.archive.folder);
+    unwritable.staging = () => join(file, 'staging');
+    const elsewhere = new Archive(temporaryDirectory());
+    for (const [holder, archive] of Object.entries({ unwritable, elsewhere })) {
+      await place.shipAll(place.shipper());
+      await place
+        .shipper({ holder, archive })
+        .step()
+        .catch(() => {});
+      const lease = new Lease(store().registers, 'tester', () => performance.now());
+      await lease.release();
+      const failure = await place
+        .shipper({ holder, archive })
+        .step()
+        .catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(Error);
+      expect(await leaseHolder(store().registers)).to.equal(null);
+    }
+    const troubles = (await shippingTroubles(store().documents)).filter(({ name }) => name !== 'tester');
+    expect(troubles.map(({ name }) => name)).to.deep.equal(['elsewhere', 'unwritable']);
+    expect(troubles[0]?.why).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
+    expect(troubles[1]?.why).to.include('ENOTDIR');
+    expect((await place.shipAll()).at(-1)).to.deep.equal({ did: 'nothing', because: 'nothing to do' });
   });
 
   it('commits nothing when a segment cannot be written, and ships it later', async () => {

@@ -1,0 +1,25 @@
+import type { Documents } from '../../state/documents.ts';
+
+const COLLECTION = 'shipping-troubles';
+
+/** Told again with every try; what is older than this is over, or its node is gone. */
+const TOLD_FOR_MS = 60_000;
+
+/** Why a node could not ship when it tried last. */
+export interface ShippingTrouble {
+  /** `host/pid/..` */
+  readonly name: string;
+  readonly why: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Lets every node know why this one does not ship: it gives the lease to others. */
+export function tellShippingTrouble(documents: Documents, trouble: ShippingTrouble): Promise<void> {
+  return documents.set(COLLECTION, trouble.name, trouble, TOLD_FOR_MS);
+}
+
+export async function shippingTroubles(documents: Documents): Promise<readonly ShippingTrouble[]> {
+  const troubles = await documents.list<ShippingTrouble>(COLLECTION);
+  return troubles.toSorted((a, b) => a.name.localeCompare(b.name));
+}
