@@ -3,6 +3,7 @@ import {
   type Binding,
   type ClientState,
   type Override,
+  rememberedEvents,
   settleOrder,
   token,
   touch,
@@ -50,6 +51,7 @@ export function recordOutcome(
   now: number,
 ): OutcomeChange {
   const asked = token(orderRef);
+  const events = rememberedEvents(state.events, Math.max(now, state.lastAt));
   const known = recentOrder(state.outcomes, asked) ?? older;
   const report = dated(known, reported, Math.max(now, state.lastAt));
   const reportedOrder = withReport(known, report);
@@ -57,7 +59,7 @@ export function recordOutcome(
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // What counts anew is worth what is asked now; a report that changes nothing changes no amount either.
-  const amount = (counts ? amountOfOrder(state.events, asked) : null) ?? known?.amount;
+  const amount = (counts ? amountOfOrder(events, asked) : null) ?? known?.amount;
   const order = { ...reportedOrder, ...(amount === undefined ? {} : { amount }), token: asked };
   const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
   const outcomes = counts
@@ -67,7 +69,7 @@ export function recordOutcome(
     effect,
     state: {
       ...touch(state, Math.max(now, report.occurredAt)),
-      events: settleOrder(state.events, asked),
+      events: settleOrder(events, asked),
       outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
-import type { Hints } from './hints.ts';
+import { type Hints, rememberedHints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
@@ -142,15 +142,32 @@ export function momentFor(state: ClientState, clockMs: number): number {
 export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;
 
-/** Adds a verdict request and forgets those that no window can reach any more and no outcome is awaited of. */
+/** Adds a verdict request to those that are still remembered when it comes. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  const oldest = event.at - EVENT_WINDOW_MS_MAX;
-  const oldestAwaited = event.at - AWAITED_MS_MAX;
+  return [...rememberedEvents(events, event.at), event].slice(-EVENTS_MAX);
+}
+
+/**
+ * Without those that no window can reach at `now` and of which no outcome is awaited. Forgetting some of them earlier makes
+ * no difference, as long as nothing was reported meanwhile. The same list when none is forgotten.
+ */
+export function rememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
+  const oldest = now - EVENT_WINDOW_MS_MAX;
+  if (events.every(({ at }) => at > oldest)) return events;
+  const oldestAwaited = now - AWAITED_MS_MAX;
   const awaited = events.filter(
     ({ at, granted, settled }) => at <= oldest && at > oldestAwaited && granted && !settled,
   );
   const recent = events.filter(({ at }) => at > oldest);
-  return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent, event].slice(-EVENTS_MAX);
+  return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent];
+}
+
+/**
+ * The state without what can change no answer from `now` on, whatever the rules: what a payer who stays away needs is a few
+ * hundred bytes. Nothing may happen to the payer before `now` any more.
+ */
+export function compact(state: ClientState, now: number): ClientState {
+  return { ...state, events: rememberedEvents(state.events, now), hints: rememberedHints(state.hints, now) };
 }
 
 /** The verdict requests once the outcome of an order is known; the same list when none of them asked for it. */

@@ -124,6 +124,15 @@ export function withUnansweredScore(before: Hints | null, score: ScoreHints, now
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
+/** Without what is not known any more at `now`; null when nothing is. */
+export function rememberedHints(hints: Hints | null, now: number): Hints | null {
+  if (hints === null) return null;
+  const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
+  const asked = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
+  const isKnown = now - hints.scoredAt < HINTS_VALID_MS || shown.length + asked.length > 0;
+  return isKnown ? { ...hints, shown, asked } : null;
+}
+
 /** What a score request is answered from: what was known when it was first asked, however often it is repeated. */
 export function hintsKnownTo({ knew }: AskedScore): KnownHints {
   return summaryOf(knew, true);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
+import { compact } from '../client/client-state.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
 import { ClientQueue } from './client-queue.ts';
@@ -76,7 +77,8 @@ export class ClientTurns {
         const snapshot = await this.#store.load(client, also);
         const { result, change } = await decide(snapshot);
         if (change === null) return result;
-        const fate = await this.#store.commit({ ...change, client, stamp: snapshot.stamp });
+        const state = compact(change.state, change.state.lastAt);
+        const fate = await this.#store.commit({ ...change, state, client, stamp: snapshot.stamp });
         if (fate === 'committed') return result;
         this.#metrics.commitRace(operation);
         await this.#pace.pauseAfterRace();

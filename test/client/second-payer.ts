@@ -108,6 +108,7 @@ export class SecondPayer implements Payer {
     this.#lines.set(order, kept);
     this.#lastAt = Math.max(now, report.at);
     const effect = effectOf(held, holding(kept), says);
+    this.#requests = this.#remembered(now);
     if (effect === 'recorded' || effect === 'superseded') this.#takeAmount(order);
     for (const request of this.#requests) if (request.order === order) request.reportedSince = true;
     // Outcomes 7, Ladder 1.
@@ -118,7 +119,8 @@ export class SecondPayer implements Payer {
   ask({ order, amount, method }: Asked, clockMs: number): number | null {
     const now = this.#moment(clockMs);
     const { verdict, levelsMs } = METHODS[method];
-    this.#remember({ at: now, order, amount, granted: verdict === 'GET_NEW', reportedSince: false });
+    const request = { at: now, order, amount, granted: verdict === 'GET_NEW', reportedSince: false };
+    this.#requests = [...this.#remembered(now), request].slice(-64);
     // Ladder 1.
     if (now - (this.#lastVerdictAt ?? now) >= RESET_AFTER_MS) this.#ladder = OFF_THE_LADDER;
     this.#lastVerdictAt = now;
@@ -166,14 +168,14 @@ export class SecondPayer implements Payer {
   }
 
   /** Amounts 1. */
-  #remember(request: Request): void {
-    const ageMs = ({ at }: Request) => request.at - at;
-    const recent = this.#requests.filter((other) => ageMs(other) < DAY_MS);
+  #remembered(now: number): readonly Request[] {
+    const ageMs = ({ at }: Request) => now - at;
+    const recent = this.#requests.filter((request) => ageMs(request) < DAY_MS);
     const awaited = this.#requests.filter(
-      (other) =>
-        ageMs(other) >= DAY_MS && ageMs(other) < 30 * DAY_MS && other.granted && !other.reportedSince,
+      (request) =>
+        ageMs(request) >= DAY_MS && ageMs(request) < 30 * DAY_MS && request.granted && !request.reportedSince,
     );
-    this.#requests = [...awaited.slice(-8), ...recent, request].slice(-64);
+    return [...awaited.slice(-8), ...recent];
   }
 
   /** Amounts 2. */

@@ -155,7 +155,7 @@ describe('a verdict', () => {
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
         const { decision } = ask(
           life,
-          recordOutcome(state, null, { ...paid, orderRef: 'order-1' }, now).state,
+          recordOutcome(state, null, { ...paid, orderRef: 'a-new-order' }, now).state,
           now + 1,
         );
         if (decision.verdict === 'BLOCK') return;
@@ -337,9 +337,9 @@ describe('a score', () => {
               .answer.paymentScore,
           );
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
-        expect(score(recordOutcome(state, null, { ...paid, orderRef: 'order-1' }, now).state)).to.be.at.least(
-          score(state),
-        );
+        expect(
+          score(recordOutcome(state, null, { ...paid, orderRef: 'a-new-order' }, now).state),
+        ).to.be.at.least(score(state));
       }),
       { numRuns: 100 },
     );

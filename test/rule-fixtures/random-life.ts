@@ -29,6 +29,8 @@ export interface Life {
   readonly happenings: readonly Happening[];
   /** Who is held out of a rule; absent: nobody. */
   readonly holdoutDraw?: HoldoutDraw;
+  /** What becomes of the state while nothing happens, up to a moment; absent: nothing. */
+  readonly rest?: (state: ClientState, now: number) => ClientState;
 }
 
 /** A verdict of a life with the states around it. */
@@ -146,7 +148,7 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
 });
 
 /** Lets a life happen; gives its verdicts and how the client stands at the end. */
-export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS }: Life): {
+export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS, rest }: Life): {
   readonly verdicts: readonly LivedVerdict[];
   readonly scores: readonly ScoreAnswer[];
   readonly state: ClientState;
@@ -159,6 +161,7 @@ export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS }:
   let now = NOW;
   for (const happened of happenings) {
     now += happened.gapMs;
+    state = rest?.(state, now) ?? state;
     switch (happened.kind) {
       case 'score': {
         const standing = { client, state, sightings: happened.sightings, holdoutDraw, now };
