@@ -141,7 +141,7 @@ function duration(env: Environment, name: string, fallback: string, orElse = '')
 
 /** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for a day at least. */
 function decisionsHot(env: Environment): number {
-  const ms = duration(env, 'DECISIONS_HOT', '7d');
+  const ms = duration(env, 'DECISIONS_HOT', '1d');
   if (ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;
   throw new ConfigError(
     `DECISIONS_HOT is "${setting(env, 'DECISIONS_HOT')}"; it must be at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,

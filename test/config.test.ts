@@ -75,7 +75,7 @@ describe('the configuration', () => {
       archiveShips: true,
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
-      decisionsHotMs: 7 * 24 * 3_600_000,
+      decisionsHotMs: 24 * 3_600_000,
       workers: 1,
     });
   });

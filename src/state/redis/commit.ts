@@ -30,7 +30,7 @@ export const commitScript = new RedisScript('commit-7.lua');
  */
 export type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless';
 
-/** How long everything is kept and how much of it: arguments 12 to 19 of the script. */
+/** How long everything is kept and how much of it: arguments 12 to 18 of the script. */
 export function commitLimits(decisionsHotMs: number): readonly string[] {
   return [
     RETENTION.stateMs,
@@ -39,7 +39,6 @@ export function commitLimits(decisionsHotMs: number): readonly string[] {
     decisionsHotMs,
     -(RETENTION.decisionsPerOrder + 1),
     Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
-    RETENTION.decisionMs,
     RETENTION.notesPerClient,
   ].map(String);
 }

@@ -7,6 +7,7 @@ import {
   decisionKey,
   journalKey,
   nameOf,
+  notesKey,
   PARTITIONS,
   partitionOf,
   rateKey,
@@ -138,6 +139,20 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);
     }
+  });
+
+  it('forgets an answer and a displaced order by time, and all that is noted of a client with the last of it', async () => {
+    const client = newClient();
+    const notes = notesKey(client.hash);
+    const paid = paymentOf(client, await store.load(client), 'order-1');
+    const orders = paid.displaced?.orders ?? [];
+    await store.commit({ ...paid, displaced: { orders, keptMs: 1 } });
+    expect(await command(master().port, ['HLEN', notes])).to.equal(1);
+    await delay(2000);
+    await store.commit(withAnswer(verdictOn(client, await store.load(client), 'order-2'), 'key'));
+    expect(await command(master().port, ['HLEN', notes])).to.equal(1);
+    const endsInMs = Number(await command(master().port, ['PTTL', notes]));
+    expect(endsInMs).to.be.within(RETENTION.idempotencyMs, 2 * RETENTION.idempotencyMs);
   });
 
   it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {

@@ -27,23 +27,22 @@
   ARGV[15] decisions of an order kept for, ms
   ARGV[16] the place, from the newest, of the first one that is too many for an order: '-101' keeps a hundred
   ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
-  ARGV[18] the longest that a note is kept, ms
-  ARGV[19] notes kept
-  ARGV[20] and those after it: name, text and how long it is kept in ms, of each note
+  ARGV[18] notes kept
+  ARGV[19] and those after it: name, text and how long it is kept in ms, of each note
 
   Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there.
 ]]
 -- What is only handed on to a command stays the text that it is: Redis formats a number at a microsecond each.
 local valid_until_ms = whole(1)
 local journal_length = whole(17)
-local notes_max = whole(19)
+local notes_max = whole(18)
 -- One look instead of one for each: most commits would spend more on it than on a command.
-local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16], ARGV[18] }, ' ')
-if not string.find(numbers, '^%d+ %d+ %d+ %d+ %d+ %-%d+ %d+$') then error('arguments 10 to 18 are no whole numbers') end
+local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16] }, ' ')
+if not string.find(numbers, '^%d+ %d+ %d+ %d+ %d+ %-%d+$') then error('arguments 10 to 16 are no whole numbers') end
 if ARGV[3] == '' or ARGV[4] == '' or ARGV[6] == '' or ARGV[7] == '' then error('a state or an entry is missing') end
 if ARGV[8] ~= '' and ARGV[9] == '' then error('a decision is noted as nothing') end
-if (#ARGV - 19) % 3 ~= 0 then error('a note is not whole') end
-for index = 22, #ARGV, 3 do whole(index) end
+if (#ARGV - 18) % 3 ~= 0 then error('a note is not whole') end
+for index = 21, #ARGV, 3 do whole(index) end
 
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -70,31 +69,35 @@ if ARGV[8] ~= '' then
   redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
   redis.call('PEXPIRE', KEYS[7], ARGV[15])
 end
-if #ARGV < 20 then return 1 end
+if #ARGV < 19 then return 1 end
 
 local function end_of(note)
   return tonumber(string.match(note, '^%d+'))
 end
 
--- Forgets notes that have ended; of more than may be kept, those that end first.
+-- A device is noted for a day longer than it must be, so that most verdicts need not note it anew.
+local SLACK_MS = 86400000
+
+-- Forgets notes that have ended, looking at a few of many; of more than may be kept, those of the few that end first.
 local function tidy_notes()
-  local all = redis.call('HGETALL', KEYS[4])
+  local length = redis.call('HLEN', KEYS[4])
+  local some = redis.call('HRANDFIELD', KEYS[4], 32, 'WITHVALUES')
   local kept = {}
-  for i = 1, #all, 2 do
-    if end_of(all[i + 1]) * 1000 <= clock_ms then
-      redis.call('HDEL', KEYS[4], all[i])
+  for i = 1, #some, 2 do
+    local ends = end_of(some[i + 1])
+    if ends * 1000 <= clock_ms then
+      length = length - redis.call('HDEL', KEYS[4], some[i])
     else
-      kept[#kept + 1] = { name = all[i], ends = end_of(all[i + 1]) }
+      kept[#kept + 1] = { name = some[i], ends = ends }
     end
   end
-  if #kept <= notes_max then return end
+  if length <= notes_max then return end
   table.sort(kept, function(a, b) return a.ends < b.ends end)
-  for i = 1, #kept - notes_max do redis.call('HDEL', KEYS[4], kept[i].name) end
+  for i = 1, math.min(#kept, length - notes_max) do redis.call('HDEL', KEYS[4], kept[i].name) end
 end
 
 local function write_note(name, text, kept_ms)
-  -- A device is noted anew only when a day of its time has passed: most verdicts then write nothing.
-  local slack_ms = text == '' and 86400000 or 0
+  local slack_ms = text == '' and SLACK_MS or 0
   local known = text == '' and redis.call('HGET', KEYS[4], name)
   if known and end_of(known) * 1000 >= clock_ms + kept_ms then return false end
   local ends = math.ceil((clock_ms + kept_ms + slack_ms) / 1000)
@@ -102,13 +105,15 @@ local function write_note(name, text, kept_ms)
   return true
 end
 
-local noted = false
-for index = 20, #ARGV, 3 do
-  noted = write_note(ARGV[index], ARGV[index + 1], tonumber(ARGV[index + 2])) or noted
+local longest_ms = 0
+for index = 19, #ARGV, 3 do
+  if write_note(ARGV[index], ARGV[index + 1], tonumber(ARGV[index + 2])) then
+    longest_ms = math.max(longest_ms, tonumber(ARGV[index + 2]) + SLACK_MS)
+  end
 end
-if noted then
-  redis.call('PEXPIRE', KEYS[4], ARGV[18])
-  -- Looking through all of them is worth it now and then.
-  if redis.call('HLEN', KEYS[4]) % 64 == 63 then tidy_notes() end
+if longest_ms > 0 then
+  -- All of them leave with the last one.
+  if redis.call('PTTL', KEYS[4]) < longest_ms then redis.call('PEXPIRE', KEYS[4], longest_ms) end
+  tidy_notes()
 end
 return 1
