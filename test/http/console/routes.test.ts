@@ -98,7 +98,7 @@ describe('the console over HTTP', () => {
         'console/packages/preact.js',
         'console/packages/uplot.js',
         'console/packages/editor/view.js',
-        'console/pages/now/now.js',
+        'console/pages/now.js',
       ]);
     });
 

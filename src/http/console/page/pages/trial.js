@@ -1,13 +1,16 @@
-import { html } from '../../html.js';
-import { intervalText } from '../../parts/evidence/orders.js';
-import { shareOf } from '../../parts/evidence/share-of.js';
-import { count } from '../../parts/format.js';
-import { SampleOrders } from '../../parts/links.js';
-import { numbers, Table } from '../../parts/table.js';
-import { GROUPS } from '../../parts/verdict.js';
+import { html } from '../html.js';
+import { intervalText } from '../parts/evidence/orders.js';
+import { shareOf } from '../parts/evidence/share-of.js';
+import { count } from '../parts/format.js';
+import { SampleOrders } from '../parts/links.js';
+import { numbers, Table } from '../parts/table.js';
+import { GROUPS } from '../parts/verdict.js';
 
 /**
- * @import { Rollout, TrialCounts } from '../../answers.d.ts'
+ * @import { Rollout, TrialCounts } from '../answers.d.ts'
+ */
+
+/**
  * @typedef {NonNullable<Rollout['candidate']>} Candidate
  * @typedef {TrialCounts['shadow']['differences'][number]} Difference
  */

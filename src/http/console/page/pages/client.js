@@ -1,0 +1,322 @@
+import { ask, may, useAnswer } from '../api.js';
+import { html, useEffect, useRef, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { dateTime } from '../parts/format.js';
+import { LadderMove } from '../parts/ladder.js';
+import { LatelySeen } from '../parts/lately-seen.js';
+import { Answered, Empty } from '../parts/notice.js';
+import { TimeLine } from '../parts/time-line/time-line.js';
+import { FactsTable } from '../parts/trace.js';
+import { Figures, groupTone, Pill } from '../parts/verdict.js';
+import { client, clientHistory, clientMember } from '../questions.js';
+
+/**
+ * @import { ClientView, Session, Binding, Override, ClientHistory, HistoryEntry } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+/**
+ * One payer: what is known, what happened, and what a person may decide about it.
+ * @param {PageProps} props
+ */
+export function ClientPage({ place, session }) {
+  const find = (/** @type {FormEvent} */ event) => {
+    location.hash = `#/client/${encodeURIComponent(formValues(event)['clientIdKey'] ?? '')}`;
+  };
+  return html`
+    <form class="filters" key=${place.item} onSubmit=${find}>
+      <${Field} label="clientIdKey">
+        <input name="clientIdKey" required maxlength="256" defaultValue=${place.item} />
+      <//>
+      <div class="buttons"><button type="submit" class="button-accent">Look up</button></div>
+    </form>
+    ${
+      place.item === ''
+        ? html`<${NoneChosen} session=${session} />`
+        : html`<${Known} key=${place.item} clientIdKey=${place.item} session=${session} />`
+    }`;
+}
+
+/** @param {{ session: Session }} props */
+function NoneChosen({ session }) {
+  if (may(session, 'decisions')) return html`<${LatelySeen} page="client" />`;
+  return html`<${Empty} title="No client chosen">Enter the clientIdKey that the checkout sends.<//>`;
+}
+
+/** @param {{ clientIdKey: string, session: Session }} props */
+function Known({ clientIdKey, session }) {
+  const answer = useAnswer(client(clientIdKey));
+  const [change, setChange] = useState(/** @type {Proposal<object | null> | null} */ (null));
+  const [changes, setChanges] = useState(0);
+  const done = () => {
+    setChange(null);
+    setChanges(changes + 1);
+    answer.reload();
+  };
+  if (answer.error?.status === 404) return html`<${Unknown} clientIdKey=${clientIdKey} />`;
+  const shown = (/** @type {ClientView} */ view) => html`
+    <${State} view=${view} session=${session} />
+    <${ByHand} view=${view} propose=${setChange} />
+    <div class="past-and-now">
+      <${Past} view=${view} changes=${changes} session=${session} />
+      <div class="now">
+        <section class="card"><h2>Ladder now</h2><${LadderNow} view=${view} /></section>
+        <section class="card">
+          <h2>Facts now</h2>
+          <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
+          <${FactsTable} facts=${view.facts} />
+        </section>
+      </div>
+    </div>
+    ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
+  `;
+  return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @param {{ clientIdKey: string }} props */
+function Unknown({ clientIdKey }) {
+  return html`<${Empty} title="Nothing is known of this client">
+    No checkout of this platform has asked about ${clientIdKey}. Keys are compared exactly, capital letters
+    too; copy it from an order, or look for the order on the page <a href="#/decisions">Decisions</a>. A
+    client is known from its first score, verdict or outcome on, until 400 days after the last.
+  <//>`;
+}
+
+/** @param {{ view: ClientView, session: Session }} props */
+function State({ view, session }) {
+  const { outcomes, clientIdKey } = view;
+  const figures = [
+    ['payment score', view.paymentScore],
+    ['paid orders', outcomes.paidCount],
+    ['unpaid orders', outcomes.unpaidCount],
+    ['decisions', view.decisionCount],
+    ['first seen', dateTime(view.firstSeenAt)],
+    ['last verdict', dateTime(view.lastVerdictAt)],
+    ['last paid', dateTime(outcomes.lastPaidAt)],
+    ['bot signals', view.signals.length === 0 ? 'none' : view.signals.join(', ')],
+  ];
+  const ask = `#/what-if/${encodeURIComponent(clientIdKey)}`;
+  return html`<section class="card">
+    <h2>
+      ${clientIdKey} <${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>
+      ${view.isBot && html` <${Pill} tone="bad">bot<//>`}
+    </h2>
+    <${Figures} items=${figures} />
+    ${may(session, 'rules') && html`<p><a href=${ask}>What would this client be answered now?</a></p>`}
+  </section>`;
+}
+
+/** @param {{ view: ClientView }} props */
+function LadderNow({ view: { ladder, decisions } }) {
+  const last = decisions[0];
+  const before = last?.ladderBefore ?? ladder;
+  const beforeAt = last === undefined ? {} : { beforeAt: last.at };
+  return html`<${LadderMove} before=${before} ...${beforeAt} after=${ladder} at=${Date.now()} />
+    <p class="faint">Before the last decision, and as it stands now.</p>`;
+}
+
+/**
+ * @typedef {{ view: ClientView, propose: (change: Proposal<object | null>) => void }} ByHandProps
+ */
+
+/**
+ * The override and the binding, each with the form to set it and the button to lift it.
+ * @param {ByHandProps} props
+ */
+function ByHand({ view, propose }) {
+  const { override, binding } = view;
+  return html`<div class="two">
+    <section class="card">
+      <h2>Override</h2>
+      ${
+        override === null
+          ? html`<p class="faint">None: the rules decide the group.</p>`
+          : html`<${OverrideSet} override=${override} />`
+      }
+      <${OverrideForm} view=${view} propose=${propose} />
+    </section>
+    <section class="card">
+      <h2>Binding</h2>
+      ${
+        binding === null
+          ? html`<p class="faint">None: each attempt gets a new requisite.</p>`
+          : html`<${BindingSet} binding=${binding} />`
+      }
+      <${BindingForm} view=${view} propose=${propose} />
+    </section>
+  </div>`;
+}
+
+/** @param {{ override: Override }} props */
+function OverrideSet({ override }) {
+  const { group, at, by, reason } = override;
+  return html`<p>
+    <${Pill} tone=${groupTone(group)}>${group}<//> since ${dateTime(at)} by${' '}
+    <b>${by}</b>${untilText(override)}: ${reason}
+  </p>`;
+}
+
+/** @param {{ binding: Binding }} props */
+function BindingSet({ binding }) {
+  const { requisiteRef, method, acceptorKeys } = binding;
+  return html`<p>
+    Requisite <b>${requisiteRef}</b>${method && ` for ${method}`}${untilText(binding)}; acceptors
+    ${' '}${acceptorKeys.join(', ')}
+  </p>`;
+}
+
+/** @param {{ expiresAt: number | null }} set */
+function untilText({ expiresAt }) {
+  return expiresAt === null ? '' : ` until ${dateTime(expiresAt)}`;
+}
+
+/** @param {ByHandProps} props */
+function OverrideForm({ view: { clientIdKey, override }, propose }) {
+  const set = (/** @type {FormEvent} */ event) => {
+    const { lastDay, ...body } = formValues(event);
+    const blocks = body['group'] === 'BLOCKED';
+    const { expires, howLong } = endAfter(lastDay, 'until somebody lifts it');
+    propose({
+      title: `${blocks ? 'Block' : 'Trust'} ${clientIdKey}?`,
+      action: blocks ? 'Block the client' : 'Trust the client',
+      tone: blocks ? 'bad' : 'accent',
+      act: () => ask('PUT', clientMember(clientIdKey, 'override'), { ...body, ...expires }),
+      children: html`<p>
+        From the next request on the group is <b>${body['group']}</b>${howLong}. Reason: ${body['reason']}
+      </p>`,
+    });
+  };
+  const lift = () =>
+    propose({
+      title: `Lift the override of ${clientIdKey}?`,
+      action: 'Lift the override',
+      act: () => ask('DELETE', clientMember(clientIdKey, 'override')),
+      children: html`<p>From the next request on the rules decide the group again.</p>`,
+    });
+  return html`<details>
+      <summary>${override === null ? 'Set an override' : 'Change it'}</summary>
+      <form class="stack" onSubmit=${set}>
+        <${Field} label="Group">
+          <select name="group">
+            <option>BLOCKED</option>
+            <option>TRUSTED</option>
+          </select>
+        <//>
+        <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
+        <${Field} label="By" hint="Your name, for the record">
+          <input name="by" required maxlength="256" autocomplete="name" />
+        <//>
+        <${LastDay} otherwise="until it is lifted" />
+        <button type="submit" class="button-accent">Set the override …</button>
+      </form>
+    </details>
+    ${override !== null && html`<button type="button" onClick=${lift}>Lift the override …</button>`}`;
+}
+
+/** @param {ByHandProps} props */
+function BindingForm({ view: { clientIdKey, binding }, propose }) {
+  const set = (/** @type {FormEvent} */ event) => {
+    const { lastDay, acceptors = '', ...body } = formValues(event);
+    const acceptorKeys = acceptors
+      .split(',')
+      .map((key) => key.trim())
+      .filter((key) => key !== '');
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
+    const bound = { ...body, acceptorKeys, ...expires };
+    propose({
+      title: `Bind ${clientIdKey}?`,
+      action: 'Bind the client',
+      act: () => ask('PUT', clientMember(clientIdKey, 'binding'), bound),
+      children: html`<p>
+        When no wait is due, the client is shown the requisite <b>${body['requisiteRef']}</b> again${howLong}.
+      </p>`,
+    });
+  };
+  const lift = () =>
+    propose({
+      title: `Unbind ${clientIdKey}?`,
+      action: 'Remove the binding',
+      act: () => ask('DELETE', clientMember(clientIdKey, 'binding')),
+      children: html`<p>The next attempt gets a new requisite.</p>`,
+    });
+  return html`<details>
+      <summary>${binding === null ? 'Set a binding' : 'Change it'}</summary>
+      <form class="stack" onSubmit=${set}>
+        <${Field} label="Requisite"><input name="requisiteRef" required maxlength="256" /><//>
+        <${Field} label="Acceptors" hint="One or more keys, separated by commas">
+          <input name="acceptors" required />
+        <//>
+        <${Field} label="Method" hint="Empty: it fits all methods"><input name="method" maxlength="256" /><//>
+        <${LastDay} otherwise="until it is removed" />
+        <button type="submit" class="button-accent">Set the binding …</button>
+      </form>
+    </details>
+    ${binding !== null && html`<button type="button" onClick=${lift}>Remove the binding …</button>`}`;
+}
+
+const ENTRIES_AT_FIRST = 100;
+const ENTRIES_MAX = 500;
+
+/**
+ * What happened, newest first; more of it is asked for only when somebody wants it.
+ * @param {{ view: ClientView, changes: number, session: Session }} props
+ */
+function Past({ view, changes, session }) {
+  const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
+  const answer = useAnswer(clientHistory(view.clientIdKey, limit));
+  const shown = useRef(/** @type {ClientHistory | null} */ (null));
+  useEffect(() => {
+    if (changes > 0) answer.reload();
+  }, [changes]);
+  // While more is on its way the shorter line stays, so that the page does not jump.
+  if (answer.data !== null) shown.current = answer.data;
+  const mayLook = may(session, 'decisions');
+  const showMore = () => setLimit(ENTRIES_MAX);
+  const line = (/** @type {ClientHistory} */ { entries, complete }) => {
+    if (entries.length === 0) return html`<${NoEntries} view=${view} mayLook=${mayLook} />`;
+    // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
+    const older = { view, entries, mayLook, more: limit < ENTRIES_MAX };
+    return html`<${TimeLine} entries=${entries} mayLook=${mayLook} />
+      ${!complete && html`<${Older} ...${older} showMore=${showMore} />`}`;
+  };
+  return html`<section class="card history">
+    <h2>History</h2>
+    <${Answered} answer=${{ ...answer, data: shown.current }}>${line}<//>
+  </section>`;
+}
+
+/** @param {{ view: ClientView, mayLook: boolean }} props */
+function NoEntries({ view, mayLook }) {
+  return html`<${Empty} title="No entry is kept any more">
+    The journal keeps the newest million entries of all clients, and this one has been away for longer.${' '}
+    ${mayLook && html`<${DecisionsLink} view=${view} /> have a page of their own.`}
+  <//>`;
+}
+
+/**
+ * @param {{
+ *   view: ClientView, entries: readonly HistoryEntry[], mayLook: boolean, more: boolean,
+ *   showMore: () => void,
+ * }} props
+ */
+function Older({ view, entries, mayLook, more, showMore }) {
+  const ends = `The line ends at ${dateTime(entries.at(-1)?.at)}`;
+  const beyond = 'What is older than this line is not kept in the journal, or beyond what one page shows.';
+  return html`<div class="notice">
+    <strong>Older entries are not shown</strong>
+    <p>
+      ${ends}; the client is known since ${dateTime(view.firstSeenAt)}. ${!more && `${beyond} `}
+      ${mayLook && html`<${DecisionsLink} view=${view} /> have a page of their own.`}
+    </p>
+    ${more && html`<button type="button" onClick=${showMore}>Show up to ${ENTRIES_MAX}</button>`}
+  </div>`;
+}
+
+/** @param {{ view: ClientView }} props */
+function DecisionsLink({ view }) {
+  const href = `#/decisions?clientIdKey=${encodeURIComponent(view.clientIdKey)}`;
+  return html`<a href=${href}>Its decisions</a>`;
+}

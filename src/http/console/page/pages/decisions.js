@@ -1,0 +1,429 @@
+import { ask, may, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { Field, formValues } from '../parts/form.js';
+import { count, dateTime } from '../parts/format.js';
+import { toClient, toDecision, toOrder } from '../parts/links.js';
+import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { saveFile } from '../parts/save-file.js';
+import { numbers, Table } from '../parts/table.js';
+import { outcomeText } from '../parts/time-line/moment.js';
+import { outcomeTone } from '../parts/time-line/sign.js';
+import { GROUPS, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
+import { decisions, ROLLOUT_STATUS, ruleFolder } from '../questions.js';
+import { amountOf, methodOf, OpenedDecision } from './opened-decision.js';
+
+/**
+ * @import { FoundDecisions, Session, Decision } from '../answers.d.ts'
+ * @import { Refusal } from '../api.js'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+const PAGE_DECISIONS = 100;
+
+/**
+ * The newest decisions with a filter, or one of them opened.
+ * @param {PageProps} props
+ */
+export function DecisionsPage({ place, session }) {
+  if (place.item !== '')
+    return html`<p><a href="#/decisions">← All decisions</a></p>
+      <${OpenedDecision} key=${place.item} decisionId=${place.item} session=${session} />`;
+  return html`<${DecisionList} query=${place.query} session=${session} />`;
+}
+
+/** @param {{ query: URLSearchParams, session: Session }} props */
+function DecisionList({ query, session }) {
+  const filter = filterOf(query);
+  const question = asked(filter);
+  question.set('limit', String(PAGE_DECISIONS));
+  question.set('include', 'outcomes');
+  const answer = useAnswer(decisions(question));
+  const page = { key: question.toString(), question, filtered: filter.size > 0 };
+  const listed = (/** @type {FoundDecisions} */ found) => html`<${Pages} ...${page} first=${found} />`;
+  return html`
+    <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${answer.reload} />
+    <${Answered} answer=${answer}>${listed}<//>
+    ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
+}
+
+/**
+ * The first page and those that were asked for after it: each begins where the one before ended.
+ * @param {{ first: FoundDecisions, question: URLSearchParams, filtered: boolean }} props
+ */
+function Pages({ first, question, filtered }) {
+  const [kept, setKept] = useState({ first, more: /** @type {FoundDecisions[]} */ ([]) });
+  // Behind a first page that was asked for again lies something else.
+  const more = kept.first === first ? kept.more : [];
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const found = together([first, ...more]);
+  const older = () => {
+    const next = new URLSearchParams(question);
+    next.set('after', found.lookedAt.next ?? '');
+    setError(null);
+    ask('GET', decisions(next)).then((page) => setKept({ first, more: [...more, page] }), setError);
+  };
+  return html`<${Matching} found=${found} filtered=${filtered} older=${older} />
+    ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
+}
+
+/**
+ * @param {readonly FoundDecisions[]} pages
+ * @returns {FoundDecisions}
+ */
+function together(pages) {
+  const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true, next: null };
+  const outcomes = pages.flatMap((page) => page.outcomes ?? []);
+  const decisions = pages.flatMap((page) => page.decisions);
+  const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
+  const unread = unreadOf(pages);
+  if (unread.length === 0) return { decisions, lookedAt, outcomes };
+  return { decisions, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
+}
+
+/**
+ * What could not be read for any of the pages, each file once.
+ * @param {readonly FoundDecisions[]} pages
+ */
+function unreadOf(pages) {
+  const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+/**
+ * Who looks for an order wants to know why, so the newest decision about it is opened.
+ * @param {{ found: FoundDecisions, session: Session }} props
+ */
+function Newest({ found: { decisions }, session }) {
+  const [newest] = decisions;
+  if (newest === undefined) return null;
+  const { decisionId } = newest;
+  return html`<${OpenedDecision} key=${decisionId} decisionId=${decisionId} session=${session} />`;
+}
+
+/** @param {{ found: FoundDecisions, filtered: boolean, older: () => void }} props */
+function Matching({ found, filtered, older }) {
+  const { decisions, lookedAt } = found;
+  if (decisions.length === 0 && !filtered && lookedAt.complete)
+    return html`<${Empty} title="No decision yet">
+      Each POST /v1/client/verdict becomes one.
+    <//>`;
+  if (decisions.length === 0)
+    return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
+      ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
+  return html`<p class="faint" role="status">${howMany(decisions.length, filtered, lookedAt)}</p>
+    <${DecisionTable} found=${found} />
+    <${Export} found=${found} />
+    ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
+}
+
+/** @param {{ older: () => void }} props */
+function Older({ older }) {
+  return html`<div><button type="button" onClick=${older}>Show older ones</button></div>`;
+}
+
+/** @param {FoundDecisions['lookedAt']} lookedAt */
+function nothingFits(lookedAt) {
+  const { decisions, backTo, upTo, unread } = lookedAt;
+  const isPart = upTo !== undefined || unread !== undefined;
+  if (isPart && isToTheEnd(lookedAt)) return `Nothing${except(lookedAt)}.`;
+  if (decisions === 0) return 'Nothing of this name is kept.';
+  if (isToTheEnd(lookedAt)) return `All ${count(decisions)} that are kept were looked at.`;
+  const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
+  return `${far}; older ones were not.`;
+}
+
+/**
+ * @param {number} listed
+ * @param {boolean} filtered
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function howMany(listed, filtered, lookedAt) {
+  return `${listedOf(listed, filtered, lookedAt)}${except(lookedAt)}`;
+}
+
+/**
+ * @param {number} listed
+ * @param {boolean} filtered
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function listedOf(listed, filtered, lookedAt) {
+  const { decisions, backTo } = lookedAt;
+  const complete = isToTheEnd(lookedAt);
+  const isFull = listed >= PAGE_DECISIONS && !complete;
+  if (isFull) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
+  const all = complete
+    ? `all ${count(decisions)} that are kept`
+    : `the newest ${count(decisions)}, back to ${dateTime(backTo)}; older ones were not looked at`;
+  if (filtered && complete && listed === decisions) return `All ${count(listed)} that fit`;
+  return filtered ? `${count(listed)} that fit, of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
+}
+
+/**
+ * Whether nothing older is left to look at.
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function isToTheEnd({ complete, next, upTo, unread }) {
+  return complete || ((upTo !== undefined || unread !== undefined) && next === null);
+}
+
+/**
+ * What was not looked at: it is not archived yet, or cannot be read.
+ * @param {FoundDecisions['lookedAt']} lookedAt
+ */
+function except({ upTo, unread = [] }) {
+  const since =
+    upTo === undefined
+      ? []
+      : [`, up to ${dateTime(upTo)}; what came since is not archived yet or cannot be read`];
+  const files = unread.map(({ from, to, decisions }) => {
+    const span = `from ${dateTime(from)} to ${dateTime(to)}`;
+    return `; ${count(decisions)} decisions ${span} lie in a file that cannot be read`;
+  });
+  return [...since, ...files].join('');
+}
+
+/**
+ * @typedef {ReadonlyMap<string, string>} Filter what somebody looks for, by the parameter of the API
+ */
+
+/** An orderRef goes before a clientIdKey. */
+const NAMES = /** @type {const} */ ([
+  'orderRef',
+  'clientIdKey',
+  'verdict',
+  'rule',
+  'ruleVersion',
+  'clientGroup',
+  'signal',
+  'outcome',
+  'amountMin',
+  'amountMax',
+  'from',
+  'to',
+]);
+
+const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
+
+const MINUTE_MS = 60_000;
+
+/**
+ * The filter in an address; what the API does not know is left out.
+ * @param {URLSearchParams} query
+ * @returns {Filter}
+ */
+function filterOf(query) {
+  return new Map(
+    NAMES.map((name) => [name, query.get(name) ?? '']).flatMap(([name = '', value = '']) =>
+      value === '' ? [] : [/** @type {const} */ ([name, value])],
+    ),
+  );
+}
+
+/**
+ * The filter as the API takes it: minutes become the moments at which they begin and end, in the reader's
+ * time zone.
+ * @param {Filter} filter
+ */
+function asked(filter) {
+  const query = new URLSearchParams([...filter]);
+  const [from, to] = [startOf(filter.get('from')), startOf(filter.get('to'))];
+  if (from !== null) query.set('from', String(from));
+  if (to !== null) query.set('to', String(to + MINUTE_MS));
+  return query;
+}
+
+/** @param {string | undefined} minute */
+function startOf(minute) {
+  const at = Date.parse(minute ?? '');
+  return Number.isNaN(at) ? null : at;
+}
+
+/** @param {{ filter: Filter, session: Session, reload: () => void }} props */
+function Filters({ filter, session, reload }) {
+  const submit = (/** @type {FormEvent} */ event) => {
+    const values = new URLSearchParams(formValues(event));
+    location.hash = `#/decisions${values.size === 0 ? '' : `?${values}`}`;
+    reload();
+  };
+  const clear = () => {
+    location.hash = '#/decisions';
+  };
+  const name = (/** @type {string} */ one) => ({ name: one, defaultValue: filter.get(one), maxlength: 256 });
+  const version = { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' };
+  return html`<form class="filters" onSubmit=${submit} onReset=${clear}>
+    <${Field} label="orderRef"><input ...${name('orderRef')} /><//>
+    <${Field} label="clientIdKey"><input ...${name('clientIdKey')} /><//>
+    <${Field} label="verdict">
+      <${Choice} name="verdict" chosen=${filter.get('verdict')} values=${VERDICTS.map((one) => one.name)} />
+    <//>
+    <${Field} label="rule"><input ...${name('rule')} list="rules" /><//>
+    ${may(session, 'rules') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
+    <${Field} label="ruleVersion"><input ...${name('ruleVersion')} ...${version} placeholder="p2.v10" /><//>
+    <${Field} label="group">
+      <${Choice}
+        name="clientGroup"
+        chosen=${filter.get('clientGroup')}
+        values=${GROUPS.map((one) => one.name)}
+      />
+    <//>
+    <${Field} label="signal"><input ...${name('signal')} list="signals" /><//>
+    <${Field} label="outcome">
+      <${Choice} name="outcome" chosen=${filter.get('outcome')} values=${OUTCOMES} />
+    <//>
+    <${Field} label="amount from"><input ...${name('amountMin')} ...${AMOUNT} /><//>
+    <${Field} label="amount to"><input ...${name('amountMax')} ...${AMOUNT} /><//>
+    <${Field} label="from"><input type="datetime-local" ...${name('from')} /><//>
+    <${Field} label="to"><input type="datetime-local" ...${name('to')} /><//>
+    <div class="buttons">
+      <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
+    </div>
+  </form>`;
+}
+
+const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
+
+/** @param {{ name: string, chosen: string | undefined, values: readonly string[] }} props */
+function Choice({ name, chosen, values }) {
+  return html`<select name=${name}>
+    <option value="">any</option>
+    ${values.map((value) => html`<option value=${value} selected=${value === chosen}>${value}</option>`)}
+  </select>`;
+}
+
+/**
+ * The rules to choose from: those that give verdicts in the version asked for, or in the active one.
+ * @param {{ version: string | undefined }} props
+ */
+function RuleNames({ version }) {
+  const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
+  const wanted = version ?? status.data?.rollout?.active.version;
+  const folder = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
+  const named = (/** @type {string} */ file) =>
+    (folder.data?.rules ?? []).filter(({ at }) => at.file === file).map(({ name }) => name);
+  const options = (/** @type {readonly string[]} */ names) =>
+    names.map((name) => html`<option value=${name} />`);
+  return html`<datalist id="rules">${options([...named('verdicts.yaml'), 'otherwise'])}</datalist>
+    <datalist id="signals">${options(named('bot-signals.yaml'))}</datalist>`;
+}
+
+/** A decision with what was reported about its order. */
+/** @typedef {Decision & { readonly outcome: OrderOutcome | null }} ExportedDecision */
+
+/** @type {readonly (readonly [name: string, pick: (decision: ExportedDecision) => unknown])[]} */
+const CSV_COLUMNS = [
+  ['decidedAt', ({ at }) => new Date(at).toISOString()],
+  ['decisionId', ({ decisionId }) => decisionId],
+  ['orderRef', ({ orderRef }) => orderRef],
+  ['clientIdKey', ({ clientIdKey }) => clientIdKey],
+  ['sellPointKey', ({ sellPointKey }) => sellPointKey],
+  ['amount', amountOf],
+  ['method', methodOf],
+  ['outcome', ({ outcome }) => (outcome === null ? '' : outcomeText(outcome))],
+  ['verdict', ({ verdict }) => verdict],
+  ['waitSeconds', ({ waitSeconds }) => waitSeconds ?? ''],
+  ['rule', ({ rule }) => rule],
+  ['ruleVersion', ({ ruleVersion }) => ruleVersion],
+  ['clientGroup', ({ clientGroup }) => clientGroup],
+  ['isBot', ({ isBot }) => isBot],
+  ['paymentScore', ({ paymentScore }) => paymentScore],
+  ['reason', ({ reason }) => reason],
+];
+
+/**
+ * The decisions that are shown, as a file.
+ * @param {{ found: FoundDecisions }} props
+ */
+function Export({ found: { decisions, outcomes } }) {
+  const shown = decisions.map((one) => ({ ...one, outcome: outcomeOf(one, outcomes) }));
+  const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(shown));
+  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', ndjsonOf(shown));
+  return html`<div class="buttons">
+    <button type="button" onClick=${csv}>Save these as CSV</button>
+    <button type="button" onClick=${ndjson}>Save these as NDJSON</button>
+  </div>`;
+}
+
+/** @param {readonly ExportedDecision[]} decisions */
+function csvOf(decisions) {
+  const head = CSV_COLUMNS.map(([name]) => name).join(',');
+  const rows = decisions.map((decision) => CSV_COLUMNS.map(([, pick]) => cell(pick(decision))).join(','));
+  return `${[head, ...rows].join('\r\n')}\r\n`;
+}
+
+/**
+ * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, and some
+ * spreadsheets take a semicolon for the end of a cell.
+ * @param {unknown} value
+ */
+function cell(value) {
+  const text = String(value);
+  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** @param {readonly ExportedDecision[]} decisions */
+function ndjsonOf(decisions) {
+  return decisions.map((decision) => `${JSON.stringify(decision)}\n`).join('');
+}
+
+/** @typedef {NonNullable<FoundDecisions['outcomes']>[number]} OrderOutcome */
+
+const COLUMNS = [
+  'time',
+  'verdict',
+  'order',
+  'client',
+  ...numbers('amount'),
+  'method',
+  'outcome',
+  'rule',
+  'version',
+  'group',
+  ...numbers('score'),
+];
+
+/**
+ * Decisions as rows, each leading to its explanation.
+ * @param {{ found: FoundDecisions }} props
+ */
+function DecisionTable({ found: { decisions, outcomes } }) {
+  return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions">
+    ${decisions.map((decision) => {
+      const outcome = outcomeOf(decision, outcomes);
+      return html`<${Row} key=${decision.decisionId} decision=${decision} outcome=${outcome} />`;
+    })}
+  <//>`;
+}
+
+/**
+ * What was reported about the order of a decision.
+ * @param {Decision} decision
+ * @param {FoundDecisions['outcomes']} outcomes
+ */
+function outcomeOf({ clientIdKey, orderRef }, outcomes) {
+  return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
+}
+
+/** @param {{ decision: Decision, outcome: OrderOutcome | null }} props */
+function Row({ decision, outcome }) {
+  const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
+  const [day = '', time = ''] = dateTime(at).split(' ');
+  return html`<tr>
+    <td class="num">
+      <a href=${toDecision(decisionId)}><span class="when">${day}</span> <span class="when">${time}</span></a>
+    </td>
+    <td><${Verdict} ...${decision} /></td>
+    <td class="key"><a href=${toOrder(orderRef)}>${orderRef}</a></td>
+    <td class="key"><a href=${toClient(clientIdKey)}>${clientIdKey}</a></td>
+    <td class="num">${amountOf(decision)}</td>
+    <td class="key">${methodOf(decision)}</td>
+    <td>
+      ${outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`}
+    </td>
+    <td>${rule}</td>
+    <td>${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}</td>
+    <td>${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}</td>
+    <td class="num">${decision.paymentScore}</td>
+  </tr>`;
+}

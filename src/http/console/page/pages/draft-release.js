@@ -1,0 +1,138 @@
+import { ask } from '../api.js';
+import { html, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { recordedAs, Typed } from '../parts/change/second-look.js';
+import { BacktestForm } from '../parts/evidence/backtest-form.js';
+import { useJob, WorkedOut } from '../parts/evidence/worked.js';
+import { Field } from '../parts/form.js';
+import { count, counted } from '../parts/format.js';
+import { forgetCopy } from '../parts/rules/working-copy.js';
+import { releaseOf } from '../questions.js';
+
+/**
+ * @import { CheckedDraft, Session, BacktestReport, RuleFolderList, Worked } from '../answers.d.ts'
+ * @import { InputEvent } from '../parts/form.js'
+ * @import { WorkingCopy } from '../parts/rules/working-copy.js'
+ * @import { Answer } from '../api.js'
+ */
+
+/**
+ * @typedef {object} ReleaseProps
+ * @property {WorkingCopy} copy
+ * @property {CheckedDraft | null} checked
+ * @property {Session} session
+ * @property {boolean} mayOperate
+ */
+
+/** The last step, and one of its own: from then on the version never changes. @param {ReleaseProps} props */
+export function Release({ copy, checked, session, mayOperate }) {
+  const { version, replaces } = copy;
+  const [typed, setTyped] = useState('');
+  const [reason, setReason] = useState('');
+  const [asking, setAsking] = useState(false);
+  const missing = stillMissing(copy, checked, mayOperate);
+  const type = (/** @type {InputEvent} */ event) => setReason(event.currentTarget.value);
+  const isReady = missing.length === 0 && typed === version && reason.trim() !== '';
+  const released = () => {
+    forgetCopy(version);
+    location.reload();
+  };
+  return html`<section class="card" aria-label="Release">
+    <h2>Release it</h2>
+    <p class="faint">
+      A released version never changes, and may be rolled out: first as a shadow, then for a share of the
+      clients. A draft can be shadowed without a release.
+    </p>
+    ${
+      missing.length > 0
+        ? html`<ul class="plain">
+            ${missing.map((what) => html`<li>○ ${what}</li>`)}
+          </ul>`
+        : html`<div class="stack">
+            <${Field} label="Reason for the release">
+              <input value=${reason} maxlength="1000" onInput=${type} />
+            <//>
+            <${Typed} label=${`Type ${version} to confirm`} typed=${typed} setTyped=${setTyped} />
+          </div>`
+    }
+    <div class="buttons">
+      <button type="button" disabled=${!isReady} onClick=${() => setAsking(true)}>Release …</button>
+    </div>
+    ${
+      asking &&
+      html`<${Confirm}
+        title=${`Release ${version} for good?`}
+        action=${`Release ${version}`}
+        act=${() => ask('POST', releaseOf(version), { digest: replaces, reason })}
+        done=${released}
+        cancel=${() => setAsking(false)}
+      >
+        <p>Its files never change from then on. Nobody is decided by it before it is rolled out.</p>
+        <p class="faint">${recordedAs(session)}</p>
+      <//>`
+    }
+  </section>`;
+}
+
+/**
+ * @param {WorkingCopy} copy
+ * @param {CheckedDraft | null} checked
+ * @param {boolean} mayOperate
+ * @returns {readonly string[]}
+ */
+function stillMissing({ version, saved }, checked, mayOperate) {
+  if (version.includes('-'))
+    return ['A version with a word in its name stays a draft. Go on under a name like p2.v11.'];
+  if (!mayOperate) return ['It takes a key of the installation with operate.'];
+  return [
+    ...(checked?.problems.length === 0 ? [] : ['Mend its problems.']),
+    ...(checked?.coverage?.failed === 0 ? [] : ['Let all its cases pass.']),
+    ...(saved ? [] : ['Save it.']),
+  ];
+}
+
+/**
+ * What the draft would have decided on what happened, as it stands here: what is not saved goes along with
+ * the question.
+ * @param {{ copy: WorkingCopy, checked: CheckedDraft | null, list: RuleFolderList }} props
+ */
+export function TryOut({ copy: { version, files, saved, from }, checked, list }) {
+  const [jobId, setJobId] = useState(/** @type {string | null} */ (null));
+  const sound = list.versions.filter((one) => one.sound && one.version !== version);
+  const against = sound.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`);
+  const isSound = saved || checked?.sound === true;
+  const button = html`<button type="submit" disabled=${!isSound}>Backtest</button>`;
+  const draft = saved ? { version } : { version, files };
+  const sweep = `#/evidence/sweep?${new URLSearchParams({ version, days: '30' })}`;
+  return html`<section class="card" aria-label="Backtest">
+    <h2>Try it on what happened</h2>
+    <p class="faint">
+      ${!saved && 'As it stands here: its files go along with the question, and are kept for that alone. '}
+      Other values of a threshold or a wait are tried by a <a href=${sweep}>sweep</a>.
+    </p>
+    <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId, rules: draft }} />
+    ${jobId && html`<${Backtest} key=${jobId} jobId=${jobId} />`}
+  </section>`;
+}
+
+/** @param {{ jobId: string }} props */
+function Backtest({ jobId }) {
+  /** @type {Answer<Worked<BacktestReport>>} */
+  const answer = useJob(jobId);
+  const shown = (/** @type {BacktestReport} */ { compared, undecidable }) =>
+    html`<p role="status">
+      ${counted(compared, 'decision was', 'decisions were')} compared${lacking(undecidable)}.${' '}
+      <a href=${`#/backtest/${jobId}`}>Read the backtest</a>; it stays at this address for seven days.
+    </p>`;
+  return html`<${WorkedOut} evidence=${{ answer, refusal: null, again: answer.reload }}>${shown}<//>`;
+}
+
+/**
+ * A rule that asks for something new cannot be asked about records that lack it.
+ * @param {BacktestReport['undecidable']} undecidable
+ */
+function lacking({ count: number, facts }) {
+  if (number === 0) return '';
+  const why = `their records lack ${facts.join(', ')}`;
+  return `; ${count(number)} could not be, because ${why}: live through them again`;
+}

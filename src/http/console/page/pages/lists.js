@@ -1,0 +1,217 @@
+import { ask, useAnswer } from '../api.js';
+import { html, useEffect, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { counted, dateTime } from '../parts/format.js';
+import { Answered, Empty } from '../parts/notice.js';
+import { numbers, Table } from '../parts/table.js';
+import { Pill } from '../parts/verdict.js';
+import { LISTS, listEntries, listEntry } from '../questions.js';
+
+/**
+ * @import { SharedLists, ListEntries } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+/**
+ * @typedef {SharedLists['lists'][number]} SharedList
+ */
+
+/**
+ * The shared lists, which rules ask about and people change without a release.
+ * @param {PageProps} props
+ */
+export function ListsPage({ place }) {
+  const answer = useAnswer(LISTS);
+  const [change, setChange] = useState(/** @type {Proposal<object | null> | null} */ (null));
+  const [changes, setChanges] = useState(0);
+  const done = () => {
+    setChange(null);
+    setChanges((number) => number + 1);
+    answer.reload();
+  };
+  const shown = (/** @type {SharedLists} */ { lists, isStale }) => {
+    const chosen = lists.find((one) => one.list === place.item && !one.ofInstallation);
+    return html`
+      ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
+      <${AllLists} lists=${lists} chosen=${place.item} />
+      ${
+        place.item !== '' &&
+        html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
+        before=${place.query.get('before')} propose=${setChange} />`
+      }
+      <section class="card">
+        <h2>${place.item === '' ? 'Start a list' : `Put on ${place.item}`}</h2>
+        <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${setChange} />
+      </section>
+      ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
+    `;
+  };
+  return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @param {{ lists: readonly SharedList[], chosen: string }} props */
+function AllLists({ lists, chosen }) {
+  if (lists.length === 0)
+    return html`<${Empty} title="No shared list yet">
+      Rules ask about a list with the fact “listed”. A list is there as soon as something is put on it.
+    <//>`;
+  const columns = /** @type {const} */ ([
+    'list',
+    'holds',
+    ...numbers('entries', 'ended'),
+    { name: 'last change', kind: 'roomy' },
+  ]);
+  return html`<section class="card">
+    <h2>${counted(lists.length, 'list')}</h2>
+    <${Table} name="Lists" columns=${columns}>
+      ${lists.map((one) => {
+        const isChosen = one.list === chosen && !one.ofInstallation;
+        return html`<tr key=${`${one.list} ${one.ofInstallation}`} class=${isChosen ? 'chosen' : ''}>
+          <td><${ListLink} one=${one} isChosen=${isChosen} /></td>
+          <td>${KIND_WORDS[one.kind]}</td>
+          <td class="num">${one.entries}</td>
+          <td class="num">${one.ended}</td>
+          <td class="roomy">${dateTime(one.changedAt)}</td>
+        </tr>`;
+      })}
+    <//>
+  </section>`;
+}
+
+/** @param {{ one: SharedList, isChosen: boolean }} props */
+function ListLink({ one, isChosen }) {
+  if (one.ofInstallation)
+    return html`<b>${one.list}</b> <span class="faint">of the whole installation</span>`;
+  return html`<a href=${`#/lists/${one.list}`} aria-current=${isChosen ? 'true' : undefined}>
+    <b>${one.list}</b>
+  </a>`;
+}
+
+const KIND_WORDS = /** @type {const} */ ({
+  client: 'clients',
+  fingerprint: 'fingerprints',
+  ip: 'IP addresses and ranges',
+  method: 'methods',
+  sellPoint: 'points of sale',
+});
+
+/**
+ * @typedef {ListEntries['entries'][number]} ListEntry
+ * @typedef {(change: Proposal<object | null>) => void} Propose
+ */
+
+const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
+
+/**
+ * The entries of a list, a page at a time; asked for again whenever there are more `changes`.
+ * @param {{ name: string, before: string | null, changes: number, propose: Propose }} props
+ */
+function OpenedList({ name, before, changes, propose }) {
+  const answer = useAnswer(listEntries(name, before));
+  useEffect(() => {
+    if (changes > 0) answer.reload();
+  }, [changes]);
+  const shown = (/** @type {ListEntries} */ { entries, total, complete }) => {
+    if (entries.length === 0)
+      return html`<${Empty} title=${`Nothing is on the list ${name}`}>
+        A rule that asks about it finds nobody. Put something on it below.
+      <//>`;
+    const older = `#/lists/${name}?before=${entries.at(-1)?.change}`;
+    return html`<section class="card">
+      <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
+      <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}>
+        ${entries.map((one) => html`<${Row} key=${one.change} list=${name} one=${one} propose=${propose} />`)}
+      <//>
+      ${before !== null && html`<p><a href=${`#/lists/${name}`}>Newest entries</a></p>`}
+      ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
+    </section>`;
+  };
+  return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @param {{ list: string, one: ListEntry, propose: Propose }} props */
+function Row({ list, one, propose }) {
+  const { value, reason, who, addedAt, expiresAt, hasEnded } = one;
+  const remove = () =>
+    propose({
+      title: `Take ${value} off ${list}?`,
+      action: 'Take it off the list',
+      tone: 'bad',
+      act: () => ask('DELETE', listEntry(list, value)),
+      children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
+    });
+  return html`<tr>
+    <td><code>${value}</code></td>
+    <td class="wide">${reason}</td>
+    <td data-of="by">${who}</td>
+    <td data-of="since">${dateTime(addedAt)}</td>
+    <td data-of="until">
+      ${expiresAt === null ? html`<span class="faint">removed</span>` : dateTime(expiresAt)}
+      ${hasEnded && html` <${Pill} tone="faint">ended<//>`}
+    </td>
+    <td><button type="button" onClick=${remove}>Remove …</button></td>
+  </tr>`;
+}
+
+/**
+ * @typedef {SharedLists['lists'][number]['kind']} Kind
+ */
+
+/**
+ * Puts a value on a list; the first value of a list says what it holds.
+ * @param {{ name: string, kind: Kind | null, propose: (change: Proposal<object | null>) => void }} props
+ */
+function PutForm({ name, kind, propose }) {
+  const put = (/** @type {FormEvent} */ event) => {
+    const { list = name, value = '', lastDay, ...body } = formValues(event);
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
+    propose({
+      title: `Put ${value} on ${list}?`,
+      action: 'Put it on the list',
+      act: async () => {
+        await ask('PUT', listEntry(list, value), { ...body, ...expires });
+        location.hash = `#/lists/${list}`;
+        return null;
+      },
+      children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${body['reason']}</p>`,
+    });
+  };
+  return html`<form onSubmit=${put}>
+    <div class="fields">
+    ${
+      name === '' &&
+      html`<${Field} label="List" hint="The name that rules use, like blocked-devices">
+      <input name="list" required maxlength="64" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" />
+    <//>`
+    }
+    ${
+      kind === null &&
+      html`<${Field} label="Holds">
+      <select name="kind">
+        <option value="client">clients</option>
+        <option value="fingerprint">fingerprints</option>
+        <option value="ip">IP addresses and ranges</option>
+        <option value="method">methods</option>
+        <option value="sellPoint">points of sale</option>
+      </select>
+    <//>`
+    }
+    <${Field} label="Value" hint=${HINTS[kind ?? 'any']}><input name="value" required maxlength="256" /><//>
+    <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
+    <${LastDay} otherwise="until it is removed" />
+    </div>
+    <button type="submit" class="button-accent">Put it on the list …</button>
+  </form>`;
+}
+
+const HINTS = /** @type {const} */ ({
+  any: 'As callers send it',
+  client: 'The clientIdKey',
+  fingerprint: 'As callers send it; only its HMAC is kept',
+  ip: 'An address, of which only the HMAC is kept, or a range like 203.0.113.0/24, which is kept as it is',
+  method: 'As callers name it',
+  sellPoint: 'The sellPointKey',
+});

@@ -1,0 +1,423 @@
+import { may, useAnswer } from '../api.js';
+import { html, useMemo } from '../html.js';
+import { Chart } from '../parts/chart.js';
+import { count, dateTime, share, shortDigest } from '../parts/format.js';
+import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
+import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
+import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
+
+/**
+ * @import { LastHour, RolloutStatus, VerdictHistory } from '../answers.d.ts'
+ * @import { Rollout, TrialCounts, NodeReport } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Mark } from '../parts/chart.js'
+ */
+
+/**
+ * @typedef {LastHour['verdicts']} VerdictSlots
+ */
+
+const EVERY_MS = 10_000;
+
+/** How far back, with what a slot is called. */
+const SPANS = /** @type {const} */ ([
+  { span: 'hour', note: 'a minute' },
+  { span: 'day', note: 'each half hour' },
+  { span: 'week', note: 'each three hours' },
+  { span: 'month', note: 'each half day' },
+  { span: 'quarter', note: 'a day' },
+]);
+
+/**
+ * What all nodes answered lately or over weeks, who decides, and which nodes there are.
+ * @param {PageProps} props
+ */
+export function NowPage({ session, place }) {
+  const chosen = SPANS.find(({ span }) => span === place.query.get('span')) ?? SPANS[0];
+  const hour = useAnswer(LAST_HOUR, EVERY_MS);
+  const history = useAnswer(verdictHistory(chosen.span), EVERY_MS);
+  const rollout = useAnswer(may(session, 'rules') ? ROLLOUT_STATUS : null, EVERY_MS);
+  const deciding = (/** @type {RolloutStatus} */ status) => html`<${Deciding} status=${status} />`;
+  const ofFleet = (/** @type {VerdictHistory} */ { history: found }) =>
+    html`<${Fleet} ...${{ found, chosen, hour: hour.data, rollout: rollout.data?.rollout ?? null }} />`;
+  const ofNode = (/** @type {LastHour} */ { requests }) => html`<${RequestCharts} minutes=${requests} />`;
+  return html`
+    ${may(session, 'rules') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
+    <nav class="tabs" aria-label="How far back">
+      ${SPANS.map(
+        ({ span }) => html`<a
+          href=${`#/now?span=${span}`}
+          aria-current=${span === chosen.span ? 'page' : undefined}
+          >${span}</a
+        >`,
+      )}
+    </nav>
+    <${Answered} answer=${history}>${ofFleet}<//>
+    <${Answered} answer=${hour}>${ofNode}<//>
+    ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
+  `;
+}
+
+/**
+ * @param {{
+ *   found: VerdictHistory['history'], chosen: typeof SPANS[number], hour: LastHour | null, rollout: Rollout,
+ * }} props
+ */
+function Fleet({ found, chosen: { span, note }, hour, rollout }) {
+  // Without an archive there is what this node counted since its start.
+  const slots = found?.slots ?? (span === 'hour' ? hour?.verdicts : undefined);
+  const marks = useMemo(() => marksOf(rollout, slots), [rollout?.revision, slots]);
+  if (slots === undefined)
+    return html`<${Empty} title="This node keeps no archive">
+      Only the last hour of this node is known. Set ARCHIVE_DIR, or ask a node that has it.
+    <//>`;
+  return html`
+    <${VerdictFigures} slots=${slots} name=${span} />
+    ${
+      verdictsIn(slots) === 0 &&
+      html`<${Empty} title=${`No verdict in the last ${span}`}>
+        When a checkout calls POST /v1/client/verdict, the charts fill.
+      <//>`
+    }
+    <${VerdictCharts} ...${{ slots, note, marks }} />
+    ${marks.length > 0 && html`<${Marks} marks=${marks} />`}
+    ${found?.gaps.map(
+      (gap) => html`<p class="bad">
+        About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
+      </p>`,
+    )}
+    <p class="faint">
+      ${
+        found === null
+          ? 'Counted by the node that answers this page since its start'
+          : 'Of all nodes, from the archive, which gets decisions within ten seconds'
+      }, for the platform of your key.
+    </p>`;
+}
+
+/**
+ * What happened to the rollout within the slots.
+ * @param {Rollout} rollout
+ * @param {VerdictSlots | undefined} slots
+ */
+function marksOf(rollout, slots) {
+  const from = slots?.[0]?.at ?? Number.POSITIVE_INFINITY;
+  return (rollout?.history ?? [])
+    .filter(({ at }) => at >= from)
+    .map(({ at, action, to, who, reason }) => ({ at, text: `${action} ${to}, by ${who}: ${reason}` }));
+}
+
+/** @param {{ marks: ReturnType<typeof marksOf> }} props */
+function Marks({ marks }) {
+  return html`<section class="card">
+    <h2>Rollouts in this time</h2>
+    <ul class="plain">
+      ${marks
+        .toReversed()
+        .map(({ at, text }) => html`<li><span class="when">${dateTime(at)}</span> ${text}</li>`)}
+    </ul>
+  </section>`;
+}
+
+/**
+ * @typedef {LastHour['verdicts'][number]} VerdictSlot
+ */
+
+const WAIT_COLORS = /** @type {const} */ (['--wait-1', '--wait-2', '--wait-3', '--wait-4']);
+
+/**
+ * @typedef {{
+ *   at: readonly number[], slots: readonly VerdictSlot[], all: number, note: string, marks: readonly Mark[],
+ * }} VerdictChartProps
+ */
+
+/** @param {VerdictSlot} slot */
+function allOf({ verdicts }) {
+  return VERDICTS.reduce((sum, { name }) => sum + verdicts[name], 0);
+}
+
+/** @param {readonly VerdictSlot[]} slots */
+function verdictsIn(slots) {
+  return sumOf(slots, allOf);
+}
+
+/**
+ * The figures of a span, each with its name.
+ * @param {{ slots: readonly VerdictSlot[], name: string }} props
+ */
+function VerdictFigures({ slots, name }) {
+  const all = verdictsIn(slots);
+  const of = (/** @type {'WAIT' | 'BLOCK'} */ verdict) => sumOf(slots, ({ verdicts }) => verdicts[verdict]);
+  const bots = sumOf(slots, (slot) => slot.bots);
+  const figures = [
+    [`verdicts in the last ${name}`, count(all)],
+    ['bot share', share(bots, all)],
+    ['told to wait', share(of('WAIT'), all)],
+    ['blocked', share(of('BLOCK'), all)],
+  ];
+  return html`<${Figures} items=${figures} />`;
+}
+
+/**
+ * What was answered, slot by slot, with what happened to the rollout.
+ * @param {{ slots: readonly VerdictSlot[], note: string, marks: readonly Mark[] }} props
+ */
+function VerdictCharts({ slots, note, marks }) {
+  const at = useMemo(() => slots.map((slot) => slot.at), [slots]);
+  const props = { at, slots, all: verdictsIn(slots), note, marks };
+  return html`<h2 class="only-read">What was answered</h2>
+    <div class="charts charts-two">
+      <${VerdictMix} ...${props} />
+    <${BotShare} ...${props} />
+    <${Groups} ...${props} />
+    <${Waits} ...${props} />
+    </div>`;
+}
+
+/** @param {VerdictChartProps} props */
+function VerdictMix(props) {
+  const parts = VERDICTS.map(({ name, color }) => ({
+    ...{ name, color },
+    pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name],
+  }));
+  return html`<${Mix} title="Verdicts" ...${{ ...props, parts }} />`;
+}
+
+/**
+ * Stacked bars, slot by slot.
+ * @param {Omit<VerdictChartProps, 'all'> & {
+ *   all: number | null,
+ *   title: string,
+ *   parts: readonly { name: string, color: string, pick: (slot: VerdictSlot) => number }[],
+ * }} props
+ */
+function Mix({ title, parts, at, slots, all, note, marks }) {
+  const series = useMemo(() => summed(slots, all, parts), [slots]);
+  return html`<${Chart} title=${title} kind="bars" ...${{ note, at, series, marks }} />`;
+}
+
+/** @param {VerdictChartProps} props */
+function BotShare({ at, slots, all, marks }) {
+  const series = useMemo(() => {
+    const values = slots.map((slot) => {
+      const asked = allOf(slot);
+      return asked === 0 ? null : (100 * slot.bots) / asked;
+    });
+    const total = share(
+      sumOf(slots, ({ bots }) => bots),
+      all,
+    );
+    return [{ name: 'bot flag', color: '--block', values, total }];
+  }, [slots]);
+  const chart = { title: 'Bot share', note: '% of verdicts', kind: 'lines', format: percentText };
+  return html`<${Chart} ...${chart} ...${{ at, series, marks }} />`;
+}
+
+/** @param {number} value */
+function percentText(value) {
+  return `${value.toFixed(1)} %`;
+}
+
+/** @param {VerdictChartProps} props */
+function Groups(props) {
+  const parts = GROUPS.map(({ name, color }) => ({
+    ...{ name, color },
+    pick: (/** @type {VerdictSlot} */ { groups }) => groups[name],
+  }));
+  return html`<${Mix} title="Client groups" ...${{ ...props, parts }} />`;
+}
+
+/** @param {VerdictChartProps} props */
+function Waits(props) {
+  const levels = new Set(props.slots.flatMap(({ waits }) => Object.keys(waits)));
+  const shown = levels.size === 0 ? ['1'] : [...levels].sort((a, b) => Number(a) - Number(b));
+  const parts = shown.map((level, index) => ({
+    name: `level ${level}`,
+    color: WAIT_COLORS[index] ?? '--wait-4',
+    pick: (/** @type {VerdictSlot} */ { waits }) => waits[level] ?? 0,
+  }));
+  return html`<${Mix} title="Waits by ladder level" ...${{ ...props, parts, all: null }} />`;
+}
+
+/**
+ * @typedef {LastHour['requests'][number]} RequestMinute
+ * @typedef {{ at: readonly number[], minutes: readonly RequestMinute[] }} RequestChartProps
+ */
+
+/**
+ * How this node answered all callers within the last hour.
+ * @param {{ minutes: readonly RequestMinute[] }} props
+ */
+function RequestCharts({ minutes }) {
+  const at = useMemo(() => minutes.map((minute) => minute.at), [minutes]);
+  const failed = sumOf(minutes, (minute) => minute.failed);
+  const figures = [
+    ['requests to this node', count(sumOf(minutes, (minute) => minute.requests))],
+    ['failed (5xx)', html`<span class=${failed > 0 ? 'bad' : ''}>${count(failed)}</span>`],
+  ];
+  return html`<section class="card">
+    <h2>This node in the last hour, for all callers</h2>
+    <${Figures} items=${figures} />
+    <div class="charts">
+      <${Latency} at=${at} minutes=${minutes} />
+      <${Errors} at=${at} minutes=${minutes} />
+    </div>
+  </section>`;
+}
+
+const LATENCIES = /** @type {const} */ ([
+  ['p50', '--get-new'],
+  ['p95', '--wait'],
+  ['p99', '--block'],
+]);
+
+/** @param {RequestChartProps} props */
+function Latency({ at, minutes }) {
+  const series = useMemo(
+    () =>
+      LATENCIES.map(([name, color]) => {
+        const values = minutes.map(({ latencyMs }) => latencyMs?.[name] ?? null);
+        const worst = Math.max(0, ...values.map((value) => value ?? 0));
+        return { name, color, values, total: worst === 0 ? '–' : `≤ ${worst} ms` };
+      }),
+    [minutes],
+  );
+  const chart = { title: 'Latency', note: 'ms; score and verdict', kind: 'lines', format: milliseconds };
+  return html`<${Chart} ...${chart} at=${at} series=${series} />`;
+}
+
+/** @param {number} value */
+function milliseconds(value) {
+  return `${value} ms`;
+}
+
+/** @param {RequestChartProps} props */
+function Errors({ at, minutes }) {
+  const series = useMemo(
+    () =>
+      summed(minutes, null, [
+        { name: 'refused (4xx)', color: '--wait', pick: ({ refused }) => refused },
+        { name: 'failed (5xx)', color: '--block', pick: ({ failed }) => failed },
+      ]),
+    [minutes],
+  );
+  return html`<${Chart} title="Errors" note="a minute" kind="bars" at=${at} series=${series} />`;
+}
+
+/**
+ * @template T
+ * @param {readonly T[]} slots
+ * @param {(slot: T) => number} pick
+ */
+function sumOf(slots, pick) {
+  return slots.reduce((sum, slot) => sum + pick(slot), 0);
+}
+
+/**
+ * Series of one value a slot, with the sum of the whole span, or its share of `all`.
+ * @template T
+ * @param {readonly T[]} slots
+ * @param {number | null} all
+ * @param {readonly { name: string, color: string, pick: (slot: T) => number }[]} parts
+ */
+function summed(slots, all, parts) {
+  return parts.map(({ name, color, pick }) => {
+    const sum = sumOf(slots, pick);
+    return { name, color, values: slots.map(pick), total: all === null ? count(sum) : share(sum, all) };
+  });
+}
+
+/**
+ * @typedef {NonNullable<Rollout['candidate']>} Candidate
+ */
+
+/** @param {{ status: RolloutStatus }} props */
+function Deciding({ status: { rollout, unreadable, trial } }) {
+  if (unreadable) return html`<${UnreadableRollout} />`;
+  if (rollout === null)
+    return html`<${Empty} title="No version decides yet">
+      Start a node; the first start chooses the first version.
+    <//>`;
+  const { active, candidate } = rollout;
+  return html`<section class="card deciding">
+    <div>
+      <span class="faint">active</span>${' '}
+      <a href=${`#/rules/${active.version}`}><b>${active.version}</b></a>${' '}
+      <code>${shortDigest(active.digest)}</code>
+    </div>
+    ${
+      candidate === null
+        ? html`<div class="faint">no candidate</div>`
+        : html`<${OnTrial} candidate=${candidate} trial=${trial} />`
+    }
+  </section>`;
+}
+
+/** @param {{ candidate: Candidate, trial: TrialCounts | null }} props */
+function OnTrial({ candidate, trial }) {
+  return html`<div>
+      <span class="faint">${candidate.mode}</span> <a href="#/rollout"><b>${candidate.version}</b></a>
+      ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
+      ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
+    </div>
+    <div><span class="faint">guard</span> ${guardText(candidate)}</div>`;
+}
+
+/**
+ * @param {Candidate} candidate
+ * @param {TrialCounts} trial
+ */
+function trialText({ mode }, { shadow, arms, candidateErrors }) {
+  const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
+  return mode === 'shadow'
+    ? `${count(shadow.different)} of ${count(shadow.compared)} differ${errors}`
+    : `decided ${count(arms.candidate.verdicts)}${errors}`;
+}
+
+/** @param {Candidate} candidate */
+function guardText({ mode, guardPoints }) {
+  if (mode === 'shadow') return html`<${Pill}>not needed<//>`;
+  return guardPoints === null
+    ? html`<${Pill} tone="note">off<//>`
+    : html`<${Pill} tone="good">on, ${guardPoints} points<//>`;
+}
+
+/** @param {{ rollout: Rollout | null, nodes: NonNullable<RolloutStatus['nodes']> }} props */
+function Nodes({ rollout, nodes }) {
+  if (nodes.length === 0)
+    return html`<${Empty} title="No node was heard of in the last 10 s">
+      Nodes report themselves to the store. Look at their logs, and at whether they reach it.
+    <//>`;
+  const columns = ['node', 'state', 'revision', 'versions', 'seen'];
+  return html`<section class="card">
+    <h2>Nodes</h2>
+    <${Table} name="Nodes" columns=${columns}>
+      ${nodes.map((node) => html`<${NodeRow} key=${node.nodeId} node=${node} rollout=${rollout} />`)}
+    <//>
+  </section>`;
+}
+
+/** @param {{ node: NodeReport, rollout: Rollout | null }} props */
+function NodeRow({ node, rollout }) {
+  const { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists } = node;
+  return html`<tr>
+    <td><b>${host}</b>/<span class="num">${pid}</span></td>
+    <td>
+      ${trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${trouble}</span>`}
+      ${hasStaleLists === true && html`<${Pill} tone="bad">old shared lists<//>`}
+    </td>
+    <td class="when">${revision} of ${rollout?.revision ?? '–'}</td>
+    <td>
+      <ul class="plain">
+        ${versions.map(
+          ({ version, digest, released }) => html`<li>
+            ${version} <code>${shortDigest(digest)}</code> ${!released && html`<${Pill}>draft<//>`}
+          </li>`,
+        )}
+        ${refused.map(({ version }) => html`<li>${version} <${Pill} tone="bad">refused<//></li>`)}
+      </ul>
+    </td>
+    <td class="when">${dateTime(seenAt)}</td>
+  </tr>`;
+}

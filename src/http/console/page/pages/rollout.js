@@ -1,0 +1,372 @@
+import { ask, may, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { recordedAs, Typed } from '../parts/change/second-look.js';
+import { Field, formValues } from '../parts/form.js';
+import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
+import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
+import { Figures, Pill } from '../parts/verdict.js';
+import { ROLL_BACK, ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.js';
+import { Trial } from './trial.js';
+
+/**
+ * @import { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { Tone } from '../parts/verdict.js'
+ * @import { ChoiceEvent, FormEvent, InputEvent } from '../parts/form.js'
+ */
+
+/** Somebody is about to change the rollout. @typedef {(change: Proposal<Following>) => void} Propose */
+
+/** @typedef {RolloutStatus['previous']} Previous */
+
+const EVERY_MS = 5_000;
+
+/**
+ * Which version decides, how a trial goes, and the ways to change both.
+ * @param {PageProps} props
+ */
+export function RolloutPage({ session }) {
+  const status = useAnswer(ROLLOUT_STATUS, EVERY_MS);
+  const folders = useAnswer(RULE_FOLDERS);
+  const [change, setChange] = useState(/** @type {Proposal<Following> | null} */ (null));
+  const [told, setTold] = useState(/** @type {string | null} */ (null));
+  const propose = (/** @type {Proposal<Following>} */ next) => {
+    setTold(null);
+    setChange(next);
+  };
+  const done = (/** @type {Following} */ following) => {
+    setChange(null);
+    setTold(followingText(following));
+    status.reload();
+  };
+  const shown = (/** @type {RolloutStatus} */ { rollout, unreadable, trial, previous }) => {
+    if (unreadable) return html`<${UnreadableRollout} />`;
+    if (rollout === null)
+      return html`<${Empty} title="No version decides yet">
+        Start a node; the first start chooses the first version.
+      <//>`;
+    const changes = { rollout, previous, session, versions: folders.data?.versions ?? [], propose };
+    return html`
+      ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
+      <${Deciding} rollout=${rollout} />
+      ${trial && html`<${Trial} rollout=${rollout} trial=${trial} />`}
+      ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : html`<${OnlyOperators} />`}
+      <${History} history=${rollout.history} />
+      ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}`;
+  };
+  return html`<${Answered} answer=${status}>${shown}<//>`;
+}
+
+function OnlyOperators() {
+  return html`<${Empty} title="This key may look, and change nothing">
+    Rolling out and taking back concern all platforms, so they need a key of the installation with the
+    operation operate: <code>npx scoring keys issue --platform '*' --operations rules,operate</code>
+  <//>`;
+}
+
+/** @param {Following} following */
+function followingText({ following, lagging }) {
+  const all = following.length + lagging.length;
+  return lagging.length === 0
+    ? `Done: ${all} of ${all} nodes follow.`
+    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; see the page Now.`;
+}
+
+/** @param {{ rollout: Rollout }} props */
+function Deciding({ rollout: { active, candidate, revision } }) {
+  const figures = [['active', versionLink(active)]];
+  if (candidate !== null) {
+    const { mode, percent, guardPoints, since } = candidate;
+    const guard = guardPoints === null ? 'off' : `${guardPoints} points`;
+    figures.push(
+      [mode, versionLink(candidate)],
+      ['share of clients', mode === 'canary' ? `${percent} %` : 'none, only compared'],
+      ['guard', mode === 'canary' ? guard : 'not needed'],
+      ['since', dateTime(since)],
+    );
+  }
+  return html`<section class="card">
+    <h2>Deciding now ${candidate === null && html`<${Pill}>no candidate<//>`}</h2>
+    <${Figures} items=${[...figures, ['revision', revision]]} />
+  </section>`;
+}
+
+/** @param {{ version: string, digest: string }} ref */
+function versionLink({ version, digest }) {
+  return html`<a href=${`#/rules/${version}`}>${version}</a>${' '}<code>${shortDigest(digest)}</code>`;
+}
+
+/**
+ * @param {{
+ *   rollout: Rollout, previous: Previous, session: Session, versions: RuleFolderList['versions'],
+ *   propose: Propose,
+ * }} props
+ */
+function Changes({ rollout, previous, session, versions, propose }) {
+  const { active } = rollout;
+  const others = versions.filter(({ sound, version }) => sound && version !== active.version);
+  const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
+  const change = { rollout, session, propose };
+  return html`
+    <section class="card">
+      <h2>Bring a version in</h2>
+      ${
+        others.length === 0
+          ? html`<${Empty} title="No other sound version">
+              Make one by: <code>${made}</code>. Nodes pick up the folder by themselves.
+            <//>`
+          : html`<${BringIn} ...${change} others=${others} />`
+      }
+    </section>
+    <section class="card"><h2>Take back</h2><${TakeBack} ...${change} previous=${previous} /></section>`;
+}
+
+/** @param {{ history: Rollout['history'] }} props */
+function History({ history }) {
+  return html`<section class="card">
+    <h2>History</h2>
+    <${Table} name="History" columns=${['time', 'what', 'version', 'who', 'reason']}>
+      ${history.toReversed().map((entry) => html`<${HistoryRow} ...${entry} />`)}
+    <//>
+  </section>`;
+}
+
+/** @param {Rollout['history'][number]} entry */
+function HistoryRow({ at, action, from, to, percent, who, reason }) {
+  return html`<tr>
+    <td class="num">${dateTime(at)}</td>
+    <td>
+      <${Pill} tone=${toneOf(action)}>${action}<//>
+      ${percent !== undefined && html` <span class="num">${percent} %</span>`}
+    </td>
+    <td class="when">${from === null || from === to ? to : `${from} → ${to}`}</td>
+    <td>${who}</td>
+    <td class="wide">${reason}</td>
+  </tr>`;
+}
+
+/**
+ * @param {Rollout['history'][number]['action']} action
+ * @returns {Tone}
+ */
+function toneOf(action) {
+  if (action === 'rollback' || action === 'guard') return 'bad';
+  return action === 'active' || action === 'start' ? 'good' : 'note';
+}
+
+/**
+ * @typedef {RuleFolderList['versions'][number]} RuleFolder
+ * @typedef {'shadow' | 'canary' | 'active'} Mode
+ */
+
+/** What somebody is about to do. */
+/** @typedef {{ version: string, mode: Mode, percent: string, guard: string }} Plan */
+
+/** @type {readonly Mode[]} */
+const MODES = ['shadow', 'canary', 'active'];
+
+/** @type {Readonly<Record<Mode, string>>} */
+const ACTIONS = { shadow: 'Shadow', canary: 'Start the canary of', active: 'Promote' };
+
+/**
+ * @param {{
+ *   rollout: Rollout, session: Session, others: readonly RuleFolder[], propose: Propose,
+ * }} props
+ */
+function BringIn({ rollout, session, others, propose }) {
+  const preferred = rollout.candidate?.version ?? others[0]?.version ?? '';
+  const [plan, setPlan] = useState(
+    /** @returns {Plan} */ () => ({ version: preferred, mode: 'shadow', percent: '10', guard: '5' }),
+  );
+  const [typed, setTyped] = useState('');
+  const { version, mode } = plan;
+  const { revision } = rollout;
+  const isReleased = others.find((one) => one.version === version)?.released ?? false;
+  const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
+  const submit = (/** @type {FormEvent} */ event) => {
+    const reason = formValues(event)['reason'] ?? '';
+    const action = `${ACTIONS[mode]} ${version}`;
+    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), reason, revision });
+    propose({ title: `${action}?`, action, act, children: html`${does}<p>Reason: ${reason}</p>` });
+  };
+  return html`<form class="two" onSubmit=${submit}>
+    <div class="stack">
+      <${Choices} plan=${plan} setPlan=${setPlan} others=${others} isReleased=${isReleased} />
+    </div>
+    <div class="stack">
+      ${does}
+      <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
+      <${Typed} label=${`Type ${version} to confirm`} typed=${typed} setTyped=${setTyped} />
+      <button type="submit" class="button-accent" disabled=${typed !== version}>${ACTIONS[mode]} …</button>
+    </div>
+  </form>`;
+}
+
+/** @param {Plan} plan */
+function bodyOf({ version, mode, percent, guard }) {
+  if (mode !== 'canary') return { version, mode };
+  const isGuarded = guard !== '' && !isForAll({ percent });
+  return { version, mode, percent: Number(percent), ...(isGuarded ? { guard: Number(guard) } : {}) };
+}
+
+/**
+ * Whether nobody is left whom a guard could compare the canary with.
+ * @param {Pick<Plan, 'percent'>} plan
+ */
+function isForAll({ percent }) {
+  return Number(percent) >= 100;
+}
+
+/**
+ * @param {{
+ *   plan: Plan, setPlan: (plan: Plan) => void, others: readonly RuleFolder[], isReleased: boolean,
+ * }} props
+ */
+function Choices({ plan, setPlan, others, isReleased }) {
+  const { version, mode, percent, guard } = plan;
+  const choose = (/** @type {ChoiceEvent} */ event) =>
+    setPlan({ ...plan, version: event.currentTarget.value, mode: 'shadow' });
+  const take = (/** @type {'percent' | 'guard'} */ name) => (/** @type {InputEvent} */ event) =>
+    setPlan({ ...plan, [name]: event.currentTarget.value });
+  const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
+  return html`<${Field} label="Version">
+      <select name="version" value=${version} onChange=${choose}>
+        ${others.map((one) => html`<option value=${one.version}>${nameOf(one)}</option>`)}
+      </select>
+    <//>
+    <fieldset>
+      <legend>How</legend>
+      ${MODES.map((one) => {
+        const state = { checked: mode === one, disabled: one !== 'shadow' && !isReleased };
+        const pick = () => setPlan({ ...plan, mode: one });
+        return html`<label class="choice">
+          <input type="radio" name="mode" value=${one} ...${state} onChange=${pick} /> <b>${one}</b>
+        </label>`;
+      })}
+      ${
+        !isReleased &&
+        html`<p class="faint">
+          A draft may only be shadowed; <a href=${`#/draft/${version}`}>release it</a> first.
+        </p>`
+      }
+    </fieldset>
+    ${
+      mode === 'canary' &&
+      html`<${Field} label="Percent of clients">
+          <input ...${range} required value=${percent} onInput=${take('percent')} />
+        <//>
+        <${Field} label="Guard, points" hint="Empty: no guard">
+          <input ...${range} disabled=${isForAll(plan)} value=${guard} onInput=${take('guard')} />
+        <//>`
+    }`;
+}
+
+/** @param {RuleFolder} folder */
+function nameOf({ version, released }) {
+  return released ? version : `${version} (draft)`;
+}
+
+/**
+ * Exactly what the click will do: to whom, until when, and as whose deed it is recorded.
+ * @param {{ plan: Plan, rollout: Rollout, session: Session }} props
+ */
+function WhatItDoes({ plan, rollout, session }) {
+  return html`<div>
+    <h3>What this does</h3>
+    <ul class="notes">
+      ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
+      <li>Every node follows within about two seconds.</li>
+      <li>${recordedAs(session)}</li>
+    </ul>
+  </div>`;
+}
+
+/** @param {Pick<Plan, 'percent' | 'guard'>} plan */
+function guardText({ percent, guard }) {
+  if (isForAll({ percent })) return 'No guard: no clients of the active version are left to compare with.';
+  return guard === ''
+    ? 'No guard: it stays until somebody ends it.'
+    : `The guard ends it when a share of BLOCK, WAIT or bots is off by more than ${guard} points.`;
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Rollout} rollout
+ */
+function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
+  const ends =
+    candidate !== null && candidate.version !== version
+      ? [`The ${candidate.mode} of ${candidate.version} ends.`]
+      : [];
+  switch (mode) {
+    case 'shadow':
+      return [
+        `${active.version} goes on to decide for everybody.`,
+        `${version} decides on a copy of each request and is only compared; no payer notices.`,
+        ...ends,
+      ];
+    case 'canary':
+      return [
+        `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
+        `${active.version} decides for the others.`,
+        guardText({ percent, guard }),
+        ...ends,
+      ];
+    case 'active':
+      return [
+        `${version} decides for all clients of all platforms, from their next request on.`,
+        `${active.version} stays on the nodes; Take back returns to it.`,
+        // A trial of another version continues beside the new active one.
+        ...(candidate !== null && candidate.version !== version
+          ? [`The ${candidate.mode} of ${candidate.version} goes on beside it.`]
+          : []),
+      ];
+    default:
+      return mode;
+  }
+}
+
+/** @param {{ rollout: Rollout, previous: Previous, session: Session, propose: Propose }} props */
+function TakeBack({ rollout, previous, session, propose }) {
+  const [typed, setTyped] = useState('');
+  const taken = takenBack(rollout, previous);
+  if (taken === null)
+    return html`<p class="faint">There is no candidate and no earlier version to return to.</p>`;
+  const { version, meaning } = taken;
+  const submit = (/** @type {FormEvent} */ event) => {
+    const { reason } = formValues(event);
+    propose({
+      title: `Take ${version} back?`,
+      action: `Take ${version} back`,
+      tone: 'bad',
+      act: () => ask('POST', ROLL_BACK, { reason, revision: rollout.revision }),
+      children: html`<p>${meaning}</p><p>${recordedAs(session)}</p><p>Reason: ${reason}</p>`,
+    });
+  };
+  return html`<p>${meaning} <span class="faint">${recordedAs(session)}</span></p>
+    <form class="filters" onSubmit=${submit}>
+      <${Field} label="Reason for taking it back"><input name="reason" required maxlength="1000" /><//>
+      <${Typed} label=${`Type ${version} to take it back`} typed=${typed} setTyped=${setTyped} />
+      <div class="buttons">
+        <button type="submit" class="button-bad" disabled=${typed !== version}>Take back …</button>
+      </div>
+    </form>`;
+}
+
+/**
+ * What a rollback would take back, and what follows from it; null when there is nothing to return to.
+ * @param {Rollout} rollout
+ * @param {Previous} previous
+ */
+function takenBack({ active, candidate }, previous) {
+  if (candidate !== null) {
+    const { mode, version } = candidate;
+    const meaning = `The ${mode} of ${version} ends; ${active.version} decides for everybody.`;
+    return { version, meaning };
+  }
+  if (previous === null) return null;
+  return { version: active.version, meaning: `${previous.version} decides for everybody again.` };
+}
