@@ -13,10 +13,11 @@ import {
 } from '../archive/read/verdict-history.ts';
 import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
 import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
-import { type ClientState, momentFor } from '../client/client-state.ts';
+import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
 import type { OrderOutcome } from '../client/order.ts';
+import { recentOrder } from '../client/outcomes.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
@@ -207,7 +208,8 @@ export class Records {
   }
 
   async #reported({ client, clientIdKey, orderRef }: OrderOfClient): Promise<readonly ReportedOrder[]> {
-    const { order } = await this.#parts.store.load(client, { orderRef });
+    const { state, order: older } = await this.#parts.store.load(client, { orderRef });
+    const order = recentOrder(state.outcomes, token(orderRef)) ?? older;
     if (order === null) return [];
     const { outcome, cause, occurredAt } = order;
     return [{ clientIdKey, orderRef, outcome, cause, occurredAt }];
