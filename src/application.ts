@@ -124,7 +124,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const callers = callerListener({ ...shared, pseudonym, rateBuckets: store.rateBuckets }, parts, isDraining);
   const platform = createListener(
     parts.platform,
-    platformApi({ ...shared, records, lists, listEditor, audit, readiness, lastHour }).callback(),
+    platformApi({ ...shared, pseudonym, records, lists, listEditor, audit, readiness, lastHour }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
     isDraining,
     parts.log,

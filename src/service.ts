@@ -198,11 +198,12 @@ export class ScoringService {
     });
   }
 
-  /** Puts a person's decision about the client before what the rules count, or with null lifts it. */
+  /** Puts a person's decision about the client before what the rules count, or with null lifts it. `who` is the key, as the audit names it. */
   async setOverride(
     platform: PlatformName,
     clientIdKey: string,
     override: Omit<Override, 'at'> | null,
+    who: string,
   ): Promise<BeforeAndAfter<Override>> {
     const turn = { operation: 'override', client: clientKey(platform, clientIdKey) };
     return this.#turns.take(turn, async (snapshot) => {
@@ -211,7 +212,7 @@ export class ScoringService {
       const state = setOverride(snapshot.state, dated, now);
       const result = { before: snapshot.state.override, after: dated };
       if (state === snapshot.state) return { result, change: null };
-      const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated } as const;
+      const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated, who } as const;
       return { result, change: { state, entry } };
     });
   }

@@ -9,15 +9,22 @@ const PLATFORM_KEY_OPERATIONS = [
   'score',
   'verdict',
   'outcomes',
+  'clients:read',
   'clients',
   'erase',
   'decisions',
   'lists',
+  'rules:read',
   'rules',
 ] as const;
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
-const INSTALLATION_KEY_OPERATIONS = ['lists', 'rules', 'operate'] as const satisfies readonly Operation[];
+const INSTALLATION_KEY_OPERATIONS = [
+  'lists',
+  'rules:read',
+  'rules',
+  'operate',
+] as const satisfies readonly Operation[];
 
 /** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
 export const OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
@@ -217,7 +224,17 @@ export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): Key
 
 /** Whether the key may do this. A record that says more than such a key may have grants no more. */
 export function grants({ platform, operations }: AccessKey, operation: Operation): boolean {
-  return operations.includes(operation) && grantable(platform).includes(operation);
+  return grantable(platform).includes(operation) && including(operations).includes(operation);
+}
+
+/** With what each of them includes: whoever may change something may read it. */
+export function including(operations: readonly Operation[]): readonly Operation[] {
+  return OPERATIONS.filter(
+    (one) =>
+      operations.includes(one) ||
+      (one === 'clients:read' && operations.includes('clients')) ||
+      (one === 'rules:read' && operations.includes('rules')),
+  );
 }
 
 /** In constant time, so that the time of a refusal tells nothing about the hash. */

@@ -54,6 +54,7 @@ export const RECORDS = {
     'override.group': 'override_group',
     'override.by': 'decided_by',
     'override.at': 'decided_at',
+    who: 'changed_by',
   }),
   erasures: new RecordColumns(
     shape('A client was erased: what is left of that, without anything about the client', {

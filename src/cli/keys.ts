@@ -23,10 +23,13 @@ import { parseLifetime } from './time.ts';
 interface IssueOptions {
   readonly platform: string;
   readonly operations: string;
-  readonly expires?: string;
+  readonly expires: string;
   readonly owner?: string;
   readonly json?: true;
 }
+
+/** A key that somebody lost sight of ends by itself. */
+const DEFAULT_LIFETIME = '365d';
 
 /** Printable, so that a name can be shown on any terminal. */
 const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
@@ -43,7 +46,11 @@ export function keysCommands(program: Command): void {
       `the platform, ${PLATFORM_NAME_FORM}; "*" for keys of the whole installation`,
     )
     .requiredOption('--operations <list>', `comma-separated: ${OPERATIONS.join(', ')}; operate only with "*"`)
-    .option('--expires <duration>', 'lifetime, like 90d; without it the key does not expire')
+    .option(
+      '--expires <duration>',
+      'lifetime, like 90d; "never" for a key that does not expire',
+      DEFAULT_LIFETIME,
+    )
     .option('--owner <name>', 'the person or team that answers for the key, for the history and the audit')
     .option('--json', 'print one JSON object')
     .action((options: IssueOptions) => issue(options));
@@ -64,7 +71,7 @@ export function keysCommands(program: Command): void {
 async function issue({ platform, operations, expires, owner, json }: IssueOptions): Promise<void> {
   const whose = parseWhose(platform);
   const granted = parseOperations(operations, whose);
-  const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
+  const lifetimeMs = expires === 'never' ? null : parseLifetime(expires);
   const answersForIt = owner === undefined ? undefined : parseOwner(owner);
   const { key, record } = await withOpenStore(async (store, clock) => {
     const keys = new AccessKeys(store.documents, clock);

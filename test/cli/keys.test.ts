@@ -18,9 +18,9 @@ describe('keys', () => {
   it('are issued with an owner, and are audited with the user of the command', async () => {
     const issued = await issue('--platform', 'shop', '--operations', 'rules,erase', '--owner', 'risk-team');
     expect(issued.exitCode).to.equal(0);
-    const { id, key, ...rest } = JSON.parse(issued.stdout);
+    const { id, key, expiresAt: _, ...rest } = JSON.parse(issued.stdout);
     expect(key).to.match(/^ka_/);
-    expect(rest).to.deep.equal({ platform: 'shop', operations: ['erase', 'rules'], expiresAt: null });
+    expect(rest).to.deep.equal({ platform: 'shop', operations: ['erase', 'rules'] });
     await scoring(['keys', 'revoke', id], env);
     const { stdout } = await scoring(['audit', '--json'], env);
     const entries = stdout
@@ -39,6 +39,20 @@ describe('keys', () => {
     expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
   });
 
+  it('end after a year, or when it is said, or never when that is said', async () => {
+    const daysOf = async (...args: string[]) => {
+      const { expiresAt } = JSON.parse(
+        (await issue('--platform', 'shop', '--operations', 'score', ...args)).stdout,
+      );
+      return expiresAt === null ? null : Math.round((Date.parse(expiresAt) - Date.now()) / (24 * 3600_000));
+    };
+    expect([
+      await daysOf(),
+      await daysOf('--expires', '90d'),
+      await daysOf('--expires', 'never'),
+    ]).to.deep.equal([365, 90, null]);
+  });
+
   it('of the whole installation are called *, and they alone may operate', async () => {
     const { stdout } = await issue('--platform', '*', '--operations', 'rules,operate');
     expect(JSON.parse(stdout)).to.deep.include({ platform: '*', operations: ['rules', 'operate'] });
@@ -50,7 +64,7 @@ describe('keys', () => {
     const reader = await issue('--platform', '*', '--operations', 'clients');
     expect(reader.exitCode).to.equal(2);
     expect(reader.stderr).to.contain(
-      'error: keys of the whole installation may have lists, rules, operate; issue a key of a platform for "clients"',
+      'error: keys of the whole installation may have lists, rules:read, rules, operate; issue a key of a platform for "clients"',
     );
   });
 

@@ -52,6 +52,17 @@ describe('the log of a running service', () => {
     expect(parentSpanId).to.equal('00f067aa0ba902b7');
   });
 
+  it('says which key was refused, and hides where it came from', async () => {
+    const id = 'ab12'.repeat(3);
+    const headers = { 'X-KA-Access-Key': `ka_${id}_${'x'.repeat(43)}` };
+    await shop.score({}, { ...headers, 'X-Request-Id': 'refused-key' });
+    const { status, triedKeyId, from } = await line((one) => one.requestId === 'refused-key');
+    expect({ status, triedKeyId }).to.deep.equal({ status: 401, triedKeyId: id });
+    expect(from).to.match(/^[\w-]{22}$/);
+    await shop.score({}, { 'X-KA-Access-Key': 'payer@example.org', 'X-Request-Id': 'no-key' });
+    expect(JSON.stringify(lines())).not.to.include('payer@example.org').and.not.to.include('127.0.0.1"');
+  });
+
   it('leaves out a trace that is none', async () => {
     for (const [requestId, traceparent] of [
       ['malformed', 'payer@example.org'],

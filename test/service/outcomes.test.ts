@@ -162,7 +162,7 @@ describeOnStores('outcomes on the service', (store) => {
   it('leave nothing behind when what is not there is lifted', async () => {
     const clientIdKey = randomUUID();
     await service.setBinding(PLATFORM, clientIdKey, null);
-    expect(await service.setOverride(PLATFORM, clientIdKey, null)).to.deep.equal({
+    expect(await service.setOverride(PLATFORM, clientIdKey, null, 'key 1')).to.deep.equal({
       before: null,
       after: null,
     });

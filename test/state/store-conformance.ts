@@ -784,9 +784,9 @@ function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
     { kind: 'verdict', ...about(1), decision: decisionFor(client, 1, 'order-1', T0 + 1) },
     { kind: 'outcome', ...about(2), orderRef: 'order-1', order },
     { kind: 'binding', ...about(3), binding },
-    { kind: 'override', ...about(4), override },
+    { kind: 'override', ...about(4), override, who: 'key 1' },
     { kind: 'binding', ...about(5), binding: null },
-    { kind: 'override', ...about(6), override: null },
+    { kind: 'override', ...about(6), override: null, who: 'key 2' },
   ];
 }
 

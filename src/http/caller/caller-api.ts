@@ -9,6 +9,7 @@ import { docsRoutes } from '../openapi/docs.ts';
 import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
 import { answerProblems } from '../request/answer-problems.ts';
+import { hiddenAddress } from '../request/caller-address.ts';
 import { limitRate, type RateLimit } from '../request/rate-limit.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { countWork } from '../server/overload.ts';
@@ -50,7 +51,8 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
 
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  app.use(logRequests(log, metrics));
+  const { trustedProxies } = parts.rateLimit;
+  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));

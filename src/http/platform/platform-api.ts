@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { RuleDesk } from '../../analysis/desk/rule-desk.ts';
+import type { Pseudonym } from '../../decision/requests.ts';
 import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
@@ -14,6 +15,7 @@ import { docsRoutes } from '../openapi/docs.ts';
 import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
 import { answerProblems } from '../request/answer-problems.ts';
+import { hiddenAddress } from '../request/caller-address.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import { limitShares, PLATFORM_SHARES } from '../server/share-limits.ts';
@@ -38,6 +40,8 @@ export interface PlatformApiParts extends LastHourParts {
   readonly listEditor: ListEditor;
   /** Works out what the rules of `rulesDir` were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
+  /** Hides addresses in the log. */
+  readonly pseudonym: Pseudonym;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -47,7 +51,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics, keys, rollout, rulesDir } = parts;
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  app.use(logRequests(log, metrics));
+  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
   app.use(answerProblems(log));
   app.use(limitShares(PLATFORM_SHARES));
   const listener = {

@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../../access/access-keys.ts';
+import { including, OPERATIONS } from '../../access/access-keys.ts';
 import { choice, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
@@ -9,7 +9,7 @@ export const SessionSchema = named(
     platform: word('Whose clients, orders and decisions it sees'),
     keyId: word('As `keys list` shows it; not the key'),
     owner: nullable(word('The person or team that answers for the key; null when it was issued without one')),
-    operations: list(choice(OPERATIONS, 'An operation'), 'What was granted'),
+    operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
     expiresAt: nullable(word('RFC 3339; null: it does not expire')),
   }),
 );
@@ -27,12 +27,12 @@ export const readSession = operation({
     platform: 'shop',
     keyId: '3f9a0c51d2e7',
     owner: 'risk-team',
-    operations: ['clients', 'decisions', 'rules'],
+    operations: ['clients:read', 'decisions', 'rules:read'],
     expiresAt: '2027-02-19T10:00:00.000Z',
   }),
   refusals: [],
   answer: async ({ key }): Promise<Shape<typeof SessionSchema>> => {
     const { platform, id, owner = null, operations, expiresAt } = key;
-    return { platform, keyId: id, owner, operations, expiresAt };
+    return { platform, keyId: id, owner, operations: including(operations), expiresAt };
   },
 });

@@ -12,7 +12,9 @@ export const ANY_OF_THE_PLATFORM = 'any of the platform';
 /** Any of these opens the console. */
 export const PLATFORM_OPERATIONS = [
   'decisions',
+  'clients:read',
   'clients',
+  'rules:read',
   'rules',
   'outcomes',
   'erase',
@@ -94,7 +96,7 @@ export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
 
 function notGranted(operation: Operation) {
   return refusal(
-    `notProvisionedFor${operation.charAt(0).toUpperCase()}${operation.slice(1)}`,
+    `notProvisionedFor${operation.charAt(0).toUpperCase()}${operation.slice(1).replace(':read', 'Read')}`,
     `The key was not issued for the operation "${operation}".`,
     () =>
       new HttpProblem(

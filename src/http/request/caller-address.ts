@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { networkOf } from '../../decision/network.ts';
+import type { Pseudonym } from '../../decision/requests.ts';
 
 /**
  * The address that the outermost trusted proxy saw: the one so many places from the right. Anything
@@ -15,6 +17,11 @@ export function callerAddress(req: IncomingMessage, trustedProxies: number): str
   const seen = forwarded.at(-trustedProxies);
   // Fewer entries than proxies: the request came around them, and nothing in the header can be trusted.
   return seen === undefined ? socketAddress : withoutPort(seen);
+}
+
+/** The same as it may be written down: an HMAC of the address, of IPv6 of its network. */
+export function hiddenAddress(pseudonym: Pseudonym, req: IncomingMessage, trustedProxies: number): string {
+  return pseudonym('ip', networkOf(callerAddress(req, trustedProxies)));
 }
 
 /** Some proxies write `203.0.113.7:51234` or `[2001:db8::1]:51234`: each connection has a port of its own. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
@@ -17,9 +17,14 @@ const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /**
  * Names the request, and tells log and metrics how it went. Holds nothing that came with the request but its id, and no
- * stack: an outage would write one with every request, and what is unexpected is logged with its own.
+ * stack: an outage would write one with every request, and what is unexpected is logged with its own. Of a key that was
+ * refused the line tells which one it was, and the HMAC of the address that it came from.
  */
-export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestState> {
+export function logRequests(
+  log: Logger,
+  metrics: Metrics,
+  hiddenAddress: (req: IncomingMessage) => string,
+): Middleware<RequestState> {
   return async (ctx, next) => {
     const startedMs = performance.now();
     ctx.state = freshState(ctx.req);
@@ -39,12 +44,23 @@ export function logRequests(log: Logger, metrics: Metrics): Middleware<RequestSt
       ms: Math.round(ms * 100) / 100,
       ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
       ...(ctx.status >= 500 && failure instanceof Error ? { why: failure.message } : {}),
+      ...triedKey(ctx, hiddenAddress),
       ...noted,
     };
     if (PROBES.has(operation)) log.debug(line, 'probe');
     else if (ctx.status >= 500) log.warn(line, 'request failed');
     else log.info(line, 'request');
   };
+}
+
+/** Because of the key. */
+const REFUSED: ReadonlySet<number> = new Set([401, 403]);
+
+/** From where which key was tried: its id, which is no secret. A text that has not the form of a key is not repeated. */
+function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
+  if (!REFUSED.has(status)) return {};
+  const id = /^ka_([0-9a-f]{12})_/.exec(req.headersDistinct['x-ka-access-key']?.[0] ?? '')?.[1];
+  return { from: hiddenAddress(req), ...(id === undefined ? {} : { triedKeyId: id }) };
 }
 
 /** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */

@@ -55,6 +55,7 @@ export const OverrideEntrySchema = shape('A person decided about a client, or li
   platform,
   clientIdKey,
   override: nullable(OverrideSchema),
+  who: word('The key that it was done with, as the audit names it'),
 });
 
 /**

@@ -300,8 +300,9 @@ function everyKind({ platform, clientIdKey }: ClientKey): readonly JournalEntry[
         at: T0 + 22,
         expiresAt: null,
       },
+      who: 'key 1 of desk',
     },
-    { ...base, kind: 'override', at: T0 + 23, override: null },
+    { ...base, kind: 'override', at: T0 + 23, override: null, who: 'key 1' },
   ];
 }
 

@@ -151,12 +151,8 @@ export class History {
   }
 
   async block(clientIdKey: string): Promise<void> {
-    await this.#service.setOverride(PLATFORM, clientIdKey, {
-      group: 'BLOCKED',
-      reason: 'chargebacks',
-      by: 'Ada',
-      expiresAt: null,
-    });
+    const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'Ada', expiresAt: null } as const;
+    await this.#service.setOverride(PLATFORM, clientIdKey, override, 'key 1');
   }
 }
 

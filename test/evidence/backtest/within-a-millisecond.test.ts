@@ -196,7 +196,7 @@ async function happen(
     case 'override': {
       const { group } = input;
       const override = group === null ? null : { group, reason: 'chargebacks', by: 'Ada', expiresAt: null };
-      await service.setOverride(platform, clientIdKey, override);
+      await service.setOverride(platform, clientIdKey, override, 'key 1');
       return;
     }
     default:

@@ -35,13 +35,13 @@ import { SESSION } from './questions.js';
 const PAGES = [
   { path: 'now', title: 'Now', needs: ['decisions'], page: NowPage },
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
-  { path: 'client', title: 'Client', needs: ['clients'], page: ClientPage },
+  { path: 'client', title: 'Client', needs: ['clients:read'], page: ClientPage },
   { path: 'lists', title: 'Lists', needs: ['lists'], page: ListsPage },
-  { path: 'rules', title: 'Rules', needs: ['rules'], page: RulesPage },
+  { path: 'rules', title: 'Rules', needs: ['rules:read'], page: RulesPage },
   { path: 'draft', title: 'Draft', needs: ['rules'], page: DraftPage },
   { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
-  { path: 'what-if', title: 'What if', needs: ['rules', 'clients'], page: WhatIfPage },
-  { path: 'rollout', title: 'Rollout', needs: ['rules'], page: RolloutPage },
+  { path: 'what-if', title: 'What if', needs: ['rules', 'clients:read'], page: WhatIfPage },
+  { path: 'rollout', title: 'Rollout', needs: ['rules:read'], page: RolloutPage },
   { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },
 ];
 

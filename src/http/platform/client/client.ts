@@ -34,7 +34,7 @@ export const readClient = clientOperation({
   operationId: 'readClient',
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
-  grant: 'clients',
+  grant: 'clients:read',
   answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ key, clientIdKey }, { records, audit }: ClientParts) => {
@@ -53,7 +53,7 @@ export const readClientHistory = clientOperation({
   summary: 'What happened to a client',
   description:
     'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing are left out. Fingerprints and IPs are not kept.',
-  grant: 'clients',
+  grant: 'clients:read',
   isSearch: true,
   parameters: [LIMIT],
   answers: jsonAnswer(

@@ -1,3 +1,4 @@
+import { actorOfKey } from '../../../access/actor.ts';
 import { OVERRIDE_GROUPS, OverrideSchema, overrideGroup } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
@@ -43,7 +44,7 @@ export const overrideClient = clientOperation({
   answer: async ({ key, body, clientIdKey }, { service, audit }: OverrideParts) => {
     const { expiresAt, ...override } = await body();
     const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
-    const change = await service.setOverride(key.platform, clientIdKey, decided);
+    const change = await service.setOverride(key.platform, clientIdKey, decided, actorOfKey(key));
     return audited({ audit }, key, 'override', clientIdKey, change, override.reason);
   },
 });
@@ -58,7 +59,7 @@ export const liftOverride = clientOperation({
   answers: DONE,
   refusals: [],
   answer: async ({ key, clientIdKey }, { service, audit }: OverrideParts) => {
-    const change = await service.setOverride(key.platform, clientIdKey, null);
+    const change = await service.setOverride(key.platform, clientIdKey, null, actorOfKey(key));
     await audited({ audit }, key, 'override', clientIdKey, change);
   },
 });

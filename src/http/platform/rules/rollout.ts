@@ -101,7 +101,7 @@ export const readRollout = operation({
   description:
     'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
   tag: 'Rules',
-  grant: 'rules',
+  grant: 'rules:read',
   answers: jsonAnswer('As it stands', RolloutStatusSchema, {
     rollout: ROLLOUT_EXAMPLE,
     unreadable: false,

@@ -41,7 +41,7 @@ export const listRuleFolders = operation({
   summary: 'The rule sets on this node',
   description: 'Newest first, also those that are refused because they have problems.',
   tag: 'Rules',
-  grant: 'rules',
+  grant: 'rules:read',
   answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, {
     versions: [FOLDER_EXAMPLE],
     writable: true,
@@ -63,7 +63,7 @@ export const readRuleFolder = operation({
   summary: 'A rule set with its files',
   description: 'Its files as text, its problems or its ladder, rules, facts and coverage by cases.',
   tag: 'Rules',
-  grant: 'rules',
+  grant: 'rules:read',
   parameters: [VERSION_IN_PATH],
   answers: jsonAnswer(
     'The rule set; one that is not sound has problems instead of ladder and coverage',

@@ -51,7 +51,7 @@ export const askWhatIf = operation({
   description:
     'A verdict request as it would be answered now, or with `facts` of your own instead of what the client shows. Nothing is written, and no counter moves. The key needs both operations.',
   tag: 'Rules',
-  grant: ['rules', 'clients'],
+  grant: ['rules', 'clients:read'],
   body: jsonBody('WhatIfBody', WhatIfBodySchema, {
     versions: ['p2.v10', 'p2.v11'],
     request: {

@@ -59,7 +59,7 @@ function Known({ clientIdKey, session }) {
   if (answer.error?.status === 404) return html`<${Unknown} clientIdKey=${clientIdKey} />`;
   const shown = (/** @type {ClientView} */ view) => html`
     <${State} view=${view} session=${session} />
-    <${ByHand} view=${view} propose=${setChange} />
+    ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${setChange} />`}
     <div class="past-and-now">
       <${Past} view=${view} changes=${changes} session=${session} />
       <div class="now">

@@ -258,7 +258,7 @@ function Filters({ filter, session, reload }) {
       <${Choice} name="verdict" chosen=${filter.get('verdict')} values=${VERDICTS.map((one) => one.name)} />
     <//>
     <${Field} label="rule"><input ...${name('rule')} list="rules" /><//>
-    ${may(session, 'rules') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
+    ${may(session, 'rules:read') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
     <${Field} label="ruleVersion"><input ...${name('ruleVersion')} ...${version} placeholder="p2.v10" /><//>
     <${Field} label="group">
       <${Choice}

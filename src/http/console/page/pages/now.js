@@ -37,13 +37,13 @@ export function NowPage({ session, place }) {
   const chosen = SPANS.find(({ span }) => span === place.query.get('span')) ?? SPANS[0];
   const hour = useAnswer(LAST_HOUR, EVERY_MS);
   const history = useAnswer(verdictHistory(chosen.span), EVERY_MS);
-  const rollout = useAnswer(may(session, 'rules') ? ROLLOUT_STATUS : null, EVERY_MS);
+  const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
   const deciding = (/** @type {RolloutStatus} */ status) => html`<${Deciding} status=${status} />`;
   const ofFleet = (/** @type {VerdictHistory} */ { history: found }) =>
     html`<${Fleet} ...${{ found, chosen, hour: hour.data, rollout: rollout.data?.rollout ?? null }} />`;
   const ofNode = (/** @type {LastHour} */ { requests }) => html`<${RequestCharts} minutes=${requests} />`;
   return html`
-    ${may(session, 'rules') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
+    ${may(session, 'rules:read') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
     <nav class="tabs" aria-label="How far back">
       ${SPANS.map(
         ({ span }) => html`<a

@@ -61,7 +61,7 @@ function Explained({ explanation, session }) {
           <h2>Ladder</h2>
           <${LadderMove} before=${ladder.before} after=${ladder.after} at=${decision.at} />
         </section>
-        ${may(session, 'clients') && html`<${OrderOutcome} decision=${decision} />`}
+        ${may(session, 'clients:read') && html`<${OrderOutcome} decision=${decision} />`}
         ${may(session, 'rules') && html`<${OtherVersion} decision=${decision} />`}
       </div>
     </div>
