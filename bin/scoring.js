@@ -38,6 +38,11 @@ const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // A terminal sends SIGINT to both; the command ends by it, and this process with the command.
 process.on('SIGINT', () => {});
+child.on('error', () => {
+  console.error(`error: ${node} does not run here, as on Alpine Linux (musl).`);
+  console.error(`Install Node ${NODE_MAJOR_MIN}, then: npm ci --omit=optional`);
+  process.exitCode = ENVIRONMENT;
+});
 child.on('exit', (code) => {
   process.exitCode = code ?? ENVIRONMENT;
 });

@@ -1,11 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import { validate as validateDeployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
-import { validate as validateClaim } from 'kubernetes-models/_schemas/IoK8sApiCoreV1PersistentVolumeClaim';
-import { validate as validateService } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Service';
-import { validate as validatePolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
-import { validate as validateBudget } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
 import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/config.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
@@ -65,12 +61,21 @@ interface KindCheck {
   errors?: readonly Complaint[] | null | undefined;
 }
 
+const require = createRequire(import.meta.url);
+
+/** The package exports no checks for those who need no classes. */
+function checkOf(schema: string): KindCheck {
+  const folder = '../../node_modules/kubernetes-models/_schemas';
+  const { validate }: { readonly validate: KindCheck } = require(`${folder}/IoK8sApi${schema}.js`);
+  return validate;
+}
+
 const CHECKS: Readonly<Record<string, KindCheck>> = {
-  Deployment: validateDeployment,
-  Service: validateService,
-  PodDisruptionBudget: validateBudget,
-  NetworkPolicy: validatePolicy,
-  PersistentVolumeClaim: validateClaim,
+  Deployment: checkOf('AppsV1Deployment'),
+  Service: checkOf('CoreV1Service'),
+  PodDisruptionBudget: checkOf('PolicyV1PodDisruptionBudget'),
+  NetworkPolicy: checkOf('NetworkingV1NetworkPolicy'),
+  PersistentVolumeClaim: checkOf('CoreV1PersistentVolumeClaim'),
 };
 
 function manifestsOf(text: string): readonly Manifest[] {

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+interface LockFile {
+  readonly packages: Readonly<
+    Record<string, { readonly hasInstallScript?: true; readonly engines?: { readonly node?: string } }>
+  >;
+}
+
+/** A folder in which `node` is a script of these lines. */
+function folderWithNode(...lines: readonly string[]): string {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'node'), lines.join('\n'));
+  chmodSync(join(folder, 'node'), 0o755);
+  return folder;
+}
+
+async function startWith(folder: string): Promise<unknown> {
+  return run('/bin/sh', [join(ROOT, 'bin', 'start.sh')], { env: { PATH: folder } }).then(
+    () => expect.fail('it started'),
+    (error: unknown) => error,
+  );
+}
+
+const ADVICE =
+  'With glibc, npm ci brings one along. Elsewhere, as on Alpine Linux, install Node 26, then: npm ci --omit=optional\n';
+
+describe('Installing and starting', () => {
+  it('needs no package that runs a script or that asks for more than Node 20', () => {
+    const { packages }: LockFile = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+    const others = Object.entries(packages).filter(([name]) => name !== '');
+    const namesOf = (some: typeof others) => some.map(([name]) => name);
+    const wantsMore = (range: string) => /^\D*2[2-9]/.test(range) && !/\b20\b/.test(range);
+    expect(namesOf(others.filter(([, { hasInstallScript }]) => hasInstallScript))).to.deep.equal([]);
+    expect(namesOf(others.filter(([, { engines }]) => wantsMore(engines?.node ?? '')))).to.deep.equal([]);
+  });
+
+  it('under an older Node ends with what to do', async () => {
+    const error = await startWith(folderWithNode('#!/bin/sh', 'echo v24.9.0'));
+    expect(error).to.include({
+      code: 3,
+      stderr: `error: Node 26 or newer is needed; here is v24.9.0.\n${ADVICE}`,
+    });
+  });
+
+  it('where no Node can run ends with what to do', async () => {
+    const error = await startWith(folderWithNode('#!/no/such/loader'));
+    expect(error).to.include({
+      code: 3,
+      stderr: `error: Node 26 or newer is needed; here is none that runs.\n${ADVICE}`,
+    });
+  });
+
+  it('brings the engine of the archive where the optional packages were left out', async () => {
+    const folder = temporaryDirectory();
+    const bindings = join('node_modules', '@duckdb', 'node-bindings');
+    mkdirSync(join(folder, bindings), { recursive: true });
+    for (const name of ['package.json', 'duckdb.js'])
+      copyFileSync(join(ROOT, bindings, name), join(folder, bindings, name));
+    copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+    const npm = join(folder, 'npm.cjs');
+    writeFileSync(npm, 'console.log(process.argv.slice(2).join(" "))');
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const { stdout } = await run('sh', ['-c', scripts.postinstall], {
+      cwd: folder,
+      env: { ...process.env, npm_execpath: npm },
+    });
+    const { version } = JSON.parse(readFileSync(join(ROOT, bindings, 'package.json'), 'utf8'));
+    expect(stdout).to.match(/^install --no-save --no-audit --no-fund @duckdb\/node-bindings-[a-z0-9-]+@/);
+    expect(stdout.trim().endsWith(`@${version}`)).to.equal(true);
+  });
+});
