@@ -245,8 +245,16 @@ function memoryListLog(): ListLog {
   const records = new Map<string, ListRecord>();
   let latest = 0;
   return {
-    write: async (changes) =>
-      changes.map(({ id, text, expected }) => {
+    write: async (changes, unless) => {
+      const hasOther = [...records.values()].some(
+        ({ id, version, text }) =>
+          unless !== undefined &&
+          version > unless.since &&
+          id.startsWith(unless.idsBegin) &&
+          text?.startsWith(unless.textsBegin) === false,
+      );
+      if (hasOther) return null;
+      return changes.map(({ id, text, expected }) => {
         const there = records.get(id);
         const isThere = there !== undefined && there.text !== null;
         if (expected !== undefined && !(isThere && there.version === expected)) return false;
@@ -254,7 +262,8 @@ function memoryListLog(): ListLog {
         latest++;
         records.set(id, { id, version: latest, text });
         return true;
-      }),
+      });
+    },
     read: async (after, limit) => ({
       records: [...records.values()]
         .filter(({ version }) => version > after)

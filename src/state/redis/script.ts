@@ -49,19 +49,17 @@ export class RedisScript {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
     const ticket = (++tickets).toString(36);
-    const reply = await this.#run(commands, { keys: [...keys], arguments: [...args, ticket] });
+    const options = { keys: [...keys], arguments: [...args, ticket] };
+    let reply: unknown;
+    try {
+      reply = await commands.evalSha(this.#sha1, options);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      reply = await commands.eval(this.#source, options);
+    }
     if (!Array.isArray(reply) || reply[0] !== ticket || reply.length > 2)
       throw new BadReply(this.#file, reply);
     return reply[1];
-  }
-
-  async #run(commands: RedisCommands, options: { keys: string[]; arguments: string[] }): Promise<unknown> {
-    try {
-      return await commands.evalSha(this.#sha1, options);
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return commands.eval(this.#source, options);
-    }
   }
 }
 

@@ -76,22 +76,24 @@ export class CircuitBreaker {
 
   #run<T>(call: () => Promise<T>, onlyReads: boolean): Promise<T> {
     if (this.stalled) return Promise.reject(new StoreLate(`${this.#server} does not answer`));
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const waiting: Call = { startedMs: performance.now(), startedSweep: this.#sweeps, onlyReads, reject };
-    this.#waiting.add(waiting);
-    this.#watch();
-    Promise.try(call).then(
-      (value) => {
-        this.#settle(waiting);
-        resolve(value);
-      },
-      (error) => {
+    return new Promise<T>((resolve, reject) => {
+      const waiting: Call = { startedMs: performance.now(), startedSweep: this.#sweeps, onlyReads, reject };
+      const failed = (error: unknown) => {
         this.#settle(waiting);
         this.#onFailure(error);
         reject(unavailable(this.#server, error));
-      },
-    );
-    return promise;
+      };
+      this.#waiting.add(waiting);
+      this.#watch();
+      try {
+        call().then((value) => {
+          this.#settle(waiting);
+          resolve(value);
+        }, failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
   }
 
   #settle(call: Call): void {
