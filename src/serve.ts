@@ -13,6 +13,7 @@ import { Fleet } from './rollout/fleet.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
+import { ClientSweep } from './service/client-sweep.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
@@ -72,8 +73,10 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     });
     node.watchLists(application.hasStaleLists);
     log.info(followed(node.rollout), FOLLOWING);
-    stopOnSignal({ config, application, node, store, shipping, peers, log });
+    const sweep = peers.leads ? clientSweep(store, clock, log) : null;
+    stopOnSignal({ config, application, node, sweep, store, shipping, peers, log });
     await peers.ready(announcement(application, store, node.active));
+    sweep?.start();
     if (!peers.leads) return;
     warnAboutSecret(config, log);
     await greetNewcomer(application, config, store, clock).catch((error: unknown) => {
@@ -113,6 +116,12 @@ function startShippingTo(config: Config, log: Logger): Shipping | null {
     { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
     (message) => log.warn(message),
   );
+}
+
+function clientSweep(store: Store, clock: () => number, log: Logger): ClientSweep {
+  const onTrouble = (err: unknown) =>
+    log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
+  return new ClientSweep({ store, clock, onTrouble });
 }
 
 function evidenceDesk(
@@ -218,7 +227,7 @@ function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void 
  * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from a system that also runs a proxy,
  * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
  */
-function stopOnSignal({ config, application, node, store, shipping, peers, log }: Serving): void {
+function stopOnSignal({ config, application, node, sweep, store, shipping, peers, log }: Serving): void {
   let stopping = false;
   peers.onDrain(async (signal) => {
     if (stopping) process.exit(1);
@@ -228,6 +237,7 @@ function stopOnSignal({ config, application, node, store, shipping, peers, log }
     await application.drain(Math.max(DRAIN_GRACE_MS_MIN, graceMs));
     await node.stop();
     await shipping?.stop();
+    await sweep?.stop();
     await store.close();
     log.info('stopped');
     process.exit(0);
@@ -239,6 +249,7 @@ interface Serving {
   readonly config: Config;
   readonly application: Application;
   readonly node: RolloutNode;
+  readonly sweep: ClientSweep | null;
   readonly store: Store;
   readonly shipping: Shipping | null;
   readonly peers: Peers;

@@ -36,6 +36,8 @@ const NO_OPERATOR: StoredTexts = {
   all: async function* () {},
   read: async () => null,
   replace: async () => false,
+  states: async () => ({ states: [], next: null }),
+  replaceState: async () => false,
   newestDecision: async () => 0,
 };
 

@@ -18,6 +18,12 @@ export interface StoredText extends TextPlace {
   readonly text: string;
 }
 
+/** States by the clients' hashes. */
+export interface StatesPage {
+  readonly states: readonly Pick<StoredText, 'name' | 'text'>[];
+  readonly next: string | null;
+}
+
 /** A text as it was read, for a replacement that must not overwrite anything newer. */
 export interface ReadText {
   readonly text: string;
@@ -26,8 +32,8 @@ export interface ReadText {
 }
 
 /**
- * What is kept, as it is kept: for an operator who looks for what cannot be read, and mends it. No request is
- * served from here.
+ * What is kept, as it is kept: for an operator who looks for what cannot be read, and mends it, and for making states
+ * smaller. No request is served from here.
  */
 export interface StoredTexts {
   /** Every text, one after the other; what changes meanwhile may be left out. */
@@ -38,6 +44,12 @@ export interface StoredTexts {
 
   /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */
   replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;
+
+  /** Some of the clients' states, and where the next ones are asked for: null before the first and after the last. */
+  states(from: string | null): Promise<StatesPage>;
+
+  /** Puts a state in the place of `text`, to be kept no longer than that; false when it has changed. */
+  replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
 
   /** The number of the newest decision that is kept of a client, by its hash; 0 without one. */
   newestDecision(clientHash: string): Promise<number>;

@@ -1,4 +1,11 @@
-import { followedName, type StoredText, type StoredTexts, type TextPlace } from '../health/stored-texts.ts';
+import { hash } from 'node:crypto';
+import {
+  followedName,
+  type StatesPage,
+  type StoredText,
+  type StoredTexts,
+  type TextPlace,
+} from '../health/stored-texts.ts';
 import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../keys.ts';
 import { RETENTION } from '../store.ts';
 import type { Versions } from '../versions.ts';
@@ -50,8 +57,40 @@ export function redisStoredTexts(
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
+    states: (from) => statesPage(connection, calls, from),
+    replaceState: async (clientHash, text, next) => {
+      const key = stateKey(clientHash);
+      const args = [hash('sha1', text), '1', next, ''];
+      return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
+    },
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };
+}
+
+/** A cursor is the server that is looked through and the place there; servers that came meanwhile have the next pass. */
+async function statesPage(
+  connection: RedisConnection,
+  calls: NodeCalls,
+  from: string | null,
+): Promise<StatesPage> {
+  const nodes = connection.nodes();
+  const [cursor = '0', started] = from?.split(' ') ?? [];
+  const place = started === undefined ? 0 : nodes.indexOf(started);
+  const node = nodes[place];
+  // The server is gone: its clients are with others.
+  if (node === undefined) return { states: [], next: null };
+  const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
+  const states = await Promise.all(
+    page.keys.map(async (key) => {
+      const found = textPlaceOf(key);
+      const text = await calls.on(key)(() => connection.commands.get(key));
+      return found === null || text === null ? [] : [{ name: found.name, text }];
+    }),
+  );
+  const following = nodes[place + 1];
+  const next =
+    page.cursor !== '0' ? `${page.cursor} ${node}` : following === undefined ? null : `0 ${following}`;
+  return { states: states.flat(), next };
 }
 
 async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {

@@ -31,6 +31,10 @@ export function sqliteStoredTexts(
   versions: Versions,
 ): StoredTexts {
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
+  const page = db.prepare(
+    `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
+  );
+  const smaller = db.prepare('UPDATE clients SET state = ? WHERE client = ? AND state = ?');
   return {
     all: () => allTexts(db, run),
     read: ({ kind, name }) =>
@@ -57,6 +61,15 @@ export function sqliteStoredTexts(
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
+    states: (from) =>
+      run(async () => {
+        const rows = page
+          .all(from ?? '')
+          .map(({ name, text }) => ({ name: String(name), text: String(text) }));
+        return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
+      }),
+    replaceState: (clientHash, text, next) =>
+      run(() => writes.run(() => smaller.run(next, clientHash, text).changes > 0)),
     newestDecision: (clientHash) => run(async () => Number(newest.get(clientHash)?.['newest'] ?? 0)),
   };
 }
