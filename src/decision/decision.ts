@@ -3,7 +3,7 @@ import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
 import { LadderSchema } from '../client/ladder.ts';
 import { factValue } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
-import { DIGEST_PATTERN, type RuleVersion, ruleVersion, type Verdict, verdict } from '../rules/rule-set.ts';
+import { DIGEST_PATTERN, type RuleVersion, ruleVersion, verdict } from '../rules/rule-set.ts';
 import {
   count,
   epochMs,
@@ -101,14 +101,10 @@ export const DECISION_MEMBERS = membersOf(DecisionSchema);
 export type Decision = Shape<typeof DecisionSchema>;
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */
-export interface VerdictAnswer {
-  readonly verdict: Verdict;
-  readonly waitSeconds?: number;
-  readonly stickyRequisiteRef?: string;
-  readonly reason: string;
-  readonly ruleVersion: string;
-  readonly isBot: boolean;
-}
+export type VerdictAnswer = Pick<
+  Decision,
+  'verdict' | 'waitSeconds' | 'stickyRequisiteRef' | 'reason' | 'ruleVersion' | 'isBot'
+>;
 
 export function verdictAnswer(decision: Decision): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef, reason, ruleVersion, isBot } = decision;

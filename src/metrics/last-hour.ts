@@ -1,40 +1,66 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { Type } from '../json-schema.ts';
 import type { Verdict } from '../rules/rule-set.ts';
+import { count, epochMs, list, named, nullable, type Shape, shape } from '../shapes.ts';
 import type { Watcher } from './metrics.ts';
 
-/** What one platform was answered within a minute. */
-export interface VerdictMinute {
-  /** Its beginning, epoch ms. */
-  readonly at: number;
-  readonly verdicts: Readonly<Record<Verdict, number>>;
-  readonly groups: Readonly<Record<ClientGroup, number>>;
-  readonly bots: number;
-  /** Waits imposed, by level of the ladder. */
-  readonly waits: Readonly<Record<string, number>>;
-}
+export const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
+  at: epochMs('Its beginning'),
+  verdicts: shape('By verdict', {
+    GET_NEW: count('New requisites'),
+    GET_SAME_STICKY: count('Bound requisites'),
+    WAIT: count('Waits'),
+    BLOCK: count('Refusals'),
+  }),
+  groups: shape('By client group', {
+    NEW: count('NEW'),
+    STICKY: count('STICKY'),
+    PAYING: count('PAYING'),
+    TRUSTED: count('TRUSTED'),
+    BLOCKED: count('BLOCKED'),
+  }),
+  bots: count('isBot true'),
+  waits: Type.Record(Type.Integer({ minimum: 0 }), {
+    description: 'Waits imposed, by level of the ladder; levels without one are left out',
+  }),
+});
 
-/** How this node answered all callers within a minute. */
-export interface RequestMinute {
-  readonly at: number;
-  readonly requests: number;
-  /** Refused with 4xx, and failed with 5xx. */
-  readonly refused: number;
-  readonly failed: number;
-  /** Of score and verdict, in milliseconds; null in a minute without any. */
-  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
-}
+type VerdictMinute = Shape<typeof VerdictMinuteSchema>;
+
+const milliseconds = (description: string) => Type.Number({ minimum: 0, description });
+
+const RequestMinuteSchema = shape('How this node answered all callers within a minute', {
+  at: epochMs('Its beginning'),
+  requests: count('score and verdict'),
+  refused: count('Of these with 4xx'),
+  failed: count('Of these with 5xx'),
+  latencyMs: nullable(
+    shape('Milliseconds, to within a quarter; null in a minute without any', {
+      p50: milliseconds('Half were at most this'),
+      p95: milliseconds('95 % were at most this'),
+      p99: milliseconds('99 % were at most this'),
+    }),
+  ),
+});
+
+type RequestMinute = Shape<typeof RequestMinuteSchema>;
+
+export const LastHourSchema = named(
+  'LastHour',
+  shape('The last hour of this node; a restart empties it', {
+    verdicts: list(VerdictMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
+    requests: list(RequestMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
+  }),
+);
+
+export type LastHourView = Shape<typeof LastHourSchema>;
 
 /** The same before percentiles are taken, so that those of several processes can be put together. */
 export interface LastHourMinutes {
   readonly verdicts: readonly VerdictMinute[];
   readonly requests: readonly (Omit<RequestMinute, 'latencyMs'> & { readonly buckets: readonly number[] })[];
-}
-
-export interface LastHourView {
-  readonly verdicts: readonly VerdictMinute[];
-  readonly requests: readonly RequestMinute[];
 }
 
 const MINUTE_MS = 60_000;

@@ -145,7 +145,7 @@ export interface Decision {
   readonly ladderAfter: Ladder;
 }
 
-/** Why a decision fell as it did */
+/** Why a decision fell as it did, and whether its rule set still says the same */
 export interface Explanation {
   readonly decision: Decision;
   readonly rules: RulesAccount | null;

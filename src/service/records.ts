@@ -16,7 +16,7 @@ import { type ClientKey, clientKey, type PlatformName } from '../client/client-k
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
-import type { OrderOutcome } from '../client/order.ts';
+import { OrderOutcomeSchema } from '../client/order.ts';
 import { recentOrder } from '../client/outcomes.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
@@ -28,6 +28,7 @@ import type { VerdictBody } from '../decision/request-bodies.ts';
 import { verdictRequest } from '../decision/requests.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { type Shape, shape, word } from '../shapes.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
@@ -60,11 +61,13 @@ export interface ClientView {
   readonly now: number;
 }
 
-/** An order with the outcome that holds. */
-export interface ReportedOrder extends OrderOutcome {
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-}
+export const ReportedOrderSchema = shape('An order with the outcome that holds', {
+  clientIdKey: word('Whose it is'),
+  orderRef: word('The order'),
+  ...OrderOutcomeSchema.properties,
+});
+
+type ReportedOrder = Shape<typeof ReportedOrderSchema>;
 
 interface OrderOfClient {
   readonly client: ClientKey;

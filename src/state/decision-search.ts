@@ -1,15 +1,22 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import type { Decision } from '../decision/decision.ts';
+import { type Decision, DecisionSchema } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
 import { isAfter, newestFirst } from '../decision/newest-first.ts';
+import { Type } from '../json-schema.ts';
+import { count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
-/** Decisions in a file of the archive that could not be read. */
-export interface UnreadDecisions {
-  /** When the oldest and the newest of them were made, epoch ms. */
-  readonly from: number;
-  readonly to: number;
-  readonly decisions: number;
-}
+const UnreadDecisionsSchema = shape('Decisions in a file of the archive that could not be read', {
+  from: epochMs('When the oldest of them was made'),
+  to: epochMs('When the newest of them was made'),
+  decisions: count('How many they are, of all clients of the platform'),
+});
+
+export type UnreadDecisions = Shape<typeof UnreadDecisionsSchema>;
+
+export const unreadDecisions = list(
+  UnreadDecisionsSchema,
+  'Only when there are such: what they hold is not among these decisions',
+);
 
 /** For people. */
 export function unreadText({ from, to, decisions }: UnreadDecisions): string {
@@ -17,24 +24,30 @@ export function unreadText({ from, to, decisions }: UnreadDecisions): string {
   return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that cannot be read`;
 }
 
-/** What a bounded look back found, newest first, and how far it went. */
-export interface FoundDecisions {
-  readonly decisions: readonly Decision[];
-  readonly lookedAt: {
-    /** How many decisions were compared with the filter. */
-    readonly decisions: number;
-    /** When the oldest of them was made, epoch ms; null when there was none. */
-    readonly backTo: number | null;
-    /** All that is kept was looked at; otherwise there may be more before `backTo`, or since `upTo`. */
-    readonly complete: boolean;
-    /** The decisionId after which another look goes on, with none left out and none twice; null when none can. */
-    readonly next: string | null;
-    /** Of what was decided or reported from this time on not all was looked at, epoch ms; absent: all was. */
-    readonly upTo?: number;
-    /** What could not be read and may hold more; absent: all could. */
-    readonly unread?: readonly UnreadDecisions[];
-  };
-}
+/** What a bounded look back found, and how far it went. */
+export const FoundDecisionsSchema = shape('Decisions, newest first', {
+  decisions: list(DecisionSchema, 'At most `limit`'),
+  lookedAt: shape('How far was looked for them', {
+    decisions: count('Decisions that were compared with what is asked for'),
+    backTo: nullable(epochMs('The oldest of them; null when there was none')),
+    complete: yesNo(
+      'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
+    ),
+    next: nullable(
+      word(
+        'Pass it as `after` to look on, with none left out and none twice; null when there is nothing to look on for',
+      ),
+    ),
+    upTo: Type.Optional(
+      epochMs(
+        'Only beside `outcome`: of what was decided or reported from then on some was not looked at: it is not archived yet, or reports lie in a file of the archive that cannot be read',
+      ),
+    ),
+    unread: Type.Optional(unreadDecisions),
+  }),
+});
+
+export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
 
 /** Some thousands take a tenth of a second, and are more than a person reads. */
 export const LOOKED_AT_DECISIONS_MAX = 10_000;

@@ -1,11 +1,13 @@
-import type { ClientGroup } from '../../client/client-group.ts';
+import { type ClientGroup, clientGroup } from '../../client/client-group.ts';
 import type { Ladder } from '../../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../../client/payment-score.ts';
 import { type Assessment, conclude } from '../../decision/assess.ts';
 import { concludeVerdict } from '../../decision/conclude-verdict.ts';
+import { isBot } from '../../decision/decision.ts';
 import type { HeldOut } from '../../decision/holdout.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import type { PlatformSettings, RuleSet, Verdict } from '../../rules/rule-set.ts';
+import { type PlatformSettings, type RuleSet, verdict } from '../../rules/rule-set.ts';
+import { count, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { drawLabel } from './draws.ts';
 
 /** All in which two answers may differ; reasons and names of rules are for people who read them. */
@@ -27,27 +29,22 @@ export const ASKED_FOR = ['verdict', 'score'] as const;
 
 export type AskedFor = (typeof ASKED_FOR)[number];
 
-/** What a version says to a payer with certain facts. */
-export interface Answer {
-  /** Null of a score, as are the next three. */
-  readonly verdict: Verdict | null;
-  readonly rule: string | null;
-  /** As the ladder has it; after a longer wait it is as long as that. Also null without WAIT. */
-  readonly waitSeconds: number | null;
-  /** Where the client stands on it afterwards, in words. */
-  readonly ladder: string | null;
-  /** Whether the bound requisite, or its acceptors, are named. */
-  readonly requisite: boolean;
-  readonly clientGroup: ClientGroup;
-  readonly isBot: boolean;
-  readonly paymentScore: string;
-  /** Null where answers have none, as those of verdicts. */
-  readonly payLimitValue: readonly string[] | null;
-  /** Draws that kept a rule from applying; of a verdict, which records them. */
-  readonly heldOut: readonly string[];
-  /** For people: what it says, and all in which it differs from the other version's answer. */
-  readonly text: string;
-}
+export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
+  verdict: nullable(verdict),
+  rule: nullable(word('That gave the verdict; null of a score')),
+  /** After a longer wait it is as long as that. */
+  waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
+  ladder: nullable(word('Where the client stands on it afterwards; null of a score')),
+  requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
+  clientGroup,
+  isBot,
+  paymentScore: word('As scores and records have it'),
+  payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
+  heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
+  text: word('All of this, and all in which it differs from the answer of the other version'),
+});
+
+export type Answer = Shape<typeof AnswerSchema>;
 
 /** A version as it answers on one platform. */
 export interface AnsweringVersion {

@@ -13,10 +13,11 @@ import {
   settingsOf,
   type VerdictParams,
 } from '../../rules/rule-set.ts';
+import { choice, type Shape, shape, word } from '../../shapes.ts';
 import { conditionChanges, conditionText, plainCondition, reasonText } from './condition-changes.ts';
 
 /** The part of a rule set in which something differs. */
-export const DIFF_PARTS = [
+const DIFF_PARTS = [
   'settings',
   'ladder',
   'platforms',
@@ -29,17 +30,16 @@ export const DIFF_PARTS = [
 
 export type DiffPart = (typeof DIFF_PARTS)[number];
 
-export const DIFFERENCE_KINDS = ['added', 'removed', 'changed', 'renamed', 'reprioritised'] as const;
+/** Comments, layout, order of members and descriptions are decided nowhere. */
+export const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
+  part: choice(DIFF_PARTS, 'Where'),
+  name: word('A rule, a condition, a setting, a level, a list or a platform'),
+  kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
+  /** `asked-too-early: waitRemainingSeconds > 0 -> > 2` */
+  text: word('For people'),
+});
 
-/** One thing that is decided otherwise; comments, layout, order of members and descriptions are not. */
-export interface RuleDifference {
-  readonly part: DiffPart;
-  /** A rule, a named condition, a setting, a ladder level, a list or a platform. */
-  readonly name: string;
-  readonly kind: (typeof DIFFERENCE_KINDS)[number];
-  /** For people: `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
-  readonly text: string;
-}
+export type RuleDifference = Shape<typeof RuleDifferenceSchema>;
 
 function changed(part: DiffPart, name: string, change: string): RuleDifference {
   return { part, name, kind: 'changed', text: `${name}: ${change}` };

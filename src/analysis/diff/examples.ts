@@ -1,26 +1,43 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import type { FactValue } from '../../facts/fact.ts';
+import { factValue } from '../../facts/fact.ts';
+import { type TObject, Type } from '../../json-schema.ts';
 import { factsNamed } from '../../rules/condition.ts';
 import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { type AskedFor, type TwoAnswers, twoAnswers } from './answer.ts';
+import { choice, list, type Shape, shape, yesNo } from '../../shapes.ts';
+import {
+  ANSWER_MEMBERS,
+  AnswerSchema,
+  ASKED_FOR,
+  type AskedFor,
+  type TwoAnswers,
+  twoAnswers,
+} from './answer.ts';
 import { type BothVersions, layOver, type Place, placesOf } from './both-versions.ts';
 import { OrdinaryPayer, type PayerFacts } from './ordinary-payer.ts';
 import { type WayToDiffer, waysBetween, waysToDiffer } from './ways-to-differ.ts';
 
-/** A payer whom two rule sets answer differently. */
-export interface DiffExample extends TwoAnswers {
-  /** What is asked for: a verdict, or a score alone. */
-  readonly request: AskedFor;
-  /** By label, only what rules ask and the difference needs; all others are as of an ordinary first request. */
-  readonly facts: Readonly<Record<string, FactValue>>;
-}
+const DiffExampleSchema = shape('A payer whom the two answer differently', {
+  request: choice(ASKED_FOR, 'What is asked for'),
+  differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
+  facts: Type.Record(factValue, {
+    description: 'By label; those not named are as of an ordinary first request',
+  }),
+  before: AnswerSchema,
+  after: AnswerSchema,
+});
 
-export interface DiffExamples {
-  readonly examples: readonly DiffExample[];
-  /** False when time or work was up before every way of differing was decided. */
-  readonly searched: boolean;
-}
+export type DiffExample = Shape<typeof DiffExampleSchema>;
+
+/** What a search for them found. */
+export const FOUND = {
+  examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
+  searched: yesNo(
+    'True: everything was tried, so without examples nobody is answered differently, now or later',
+  ),
+};
+
+export type DiffExamples = Shape<TObject<typeof FOUND>>;
 
 const EXAMPLES_MAX = 10;
 

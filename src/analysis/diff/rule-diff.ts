@@ -1,16 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
-import { diffRuleSets, type RuleDifference } from './differences.ts';
-import { type DiffExample, type DiffExamples, diffExamples, diffExamplesWithin } from './examples.ts';
+import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
+import { list, named, type Shape, shape, word } from '../../shapes.ts';
+import { diffRuleSets, type RuleDifference, RuleDifferenceSchema } from './differences.ts';
+import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './examples.ts';
 
-/** How two versions differ, and payers whom they answer differently. */
-export interface RuleDiff extends DiffExamples {
-  readonly before: RuleVersion;
-  readonly after: RuleVersion;
-  readonly differences: readonly RuleDifference[];
-  /** For people: what the examples are, or that there are none. */
-  readonly note: string;
-}
+export const RuleDiffSchema = named(
+  'RuleDiff',
+  shape('In what two versions differ', {
+    before: ruleVersion,
+    after: ruleVersion,
+    differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),
+    ...FOUND,
+    note: word('For people: what the examples are, or that there are none'),
+  }),
+);
+
+export type RuleDiff = Shape<typeof RuleDiffSchema>;
 
 /** As long as it takes; most take less than a second. */
 export function ruleDiff(before: RuleSet, after: RuleSet): RuleDiff {
@@ -30,13 +35,7 @@ function told(
   return { before, after, differences, ...found, note };
 }
 
-function noteOn({
-  examples,
-  searched,
-}: {
-  readonly examples: readonly DiffExample[];
-  readonly searched: boolean;
-}) {
+function noteOn({ examples, searched }: DiffExamples) {
   if (examples.length > 0) {
     const rest = searched ? '' : ' Not everything could be decided, so there may be others.';
     return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;

@@ -1,60 +1,82 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClientGroup } from '../../client/client-group.ts';
-import type { Ladder } from '../../client/ladder.ts';
+import { clientGroup } from '../../client/client-group.ts';
+import { type Ladder, LadderSchema } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
 import { conclude } from '../../decision/assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
-import { type Decision, OTHERWISE } from '../../decision/decision.ts';
+import {
+  DECISION_MEMBERS,
+  type Decision,
+  DecisionSchema,
+  isBot,
+  OTHERWISE,
+} from '../../decision/decision.ts';
 import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import { Type } from '../../json-schema.ts';
 import { listText } from '../../rules/condition-text.ts';
-import { type RuleTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
-import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
+import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evaluate/trace.ts';
+import { type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
+import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { reasonInWords } from './trace-text.ts';
 
-/** Why one decision fell as it did, and whether its rule set still says the same. */
-export interface Explanation {
-  readonly decision: Decision;
-  /** What the rules say of the recorded facts; null when the rule set that decided is not at hand. */
-  readonly rules: RulesAccount | null;
-  readonly ladder: { readonly before: LadderAccount; readonly after: LadderAccount };
-  /** The shared lists that the request was on then, of those that the rules ask about. */
-  readonly sharedLists: readonly string[];
-  /** Asked again with the recorded facts, the rule set gives this very decision. */
-  readonly reproduced: boolean;
-  /** Where it does not. */
-  readonly differences: readonly RerunDifference[];
-  /** The same in a sentence: what was compared, or what is missing for it. */
-  readonly verification: string;
-}
+const why = word('Why, in a sentence');
+const rules = list(RuleTraceSchema, 'In the order of asking');
 
-export interface RulesAccount {
-  readonly groups: { readonly group: ClientGroup; readonly rule: string; readonly why: string } & Traced;
-  readonly signals: {
-    readonly isBot: boolean;
-    readonly weight: number;
-    readonly threshold: number;
-    readonly why: string;
-  } & Traced;
-  readonly verdicts: { readonly verdict: Verdict; readonly rule: string; readonly why: string } & Traced;
-}
+export const RulesAccountSchema = named(
+  'RulesAccount',
+  shape('How the rules came to a verdict', {
+    groups: shape('How the group came about', {
+      group: clientGroup,
+      rule: word('That gave it'),
+      why,
+      rules,
+    }),
+    signals: shape('How the bot flag came about', {
+      isBot,
+      weight: Type.Number({ description: 'Of the matching signals' }),
+      threshold: Type.Number({ description: 'A bot from here on' }),
+      why,
+      rules,
+    }),
+    verdicts: shape('How the verdict came about', { verdict, rule: word('That gave it'), why, rules }),
+  }),
+);
 
-interface Traced {
-  /** Every rule in the order of asking, with each condition, the value it saw, and its place. */
-  readonly rules: readonly RuleTrace[];
-}
+export type RulesAccount = Shape<typeof RulesAccountSchema>;
 
-export interface LadderAccount extends Ladder {
-  readonly words: string;
-}
+const LadderAccountSchema = shape('The ladder, also in words', {
+  ...LadderSchema.properties,
+  words: word('For people'),
+});
 
-/** A member of the decision that comes out differently; null stands for an absent one. */
-export interface RerunDifference {
-  readonly member: string;
-  readonly recorded: unknown;
-  readonly rerun: unknown;
-}
+const RerunDifferenceSchema = shape('A member that comes out differently; null stands for an absent one', {
+  member: word('Of the decision'),
+  recorded: Type.Unknown({ description: 'What the record says' }),
+  rerun: Type.Unknown({ description: 'What the rules say' }),
+});
+
+export type RerunDifference = Shape<typeof RerunDifferenceSchema>;
+
+export const ExplanationSchema = named(
+  'Explanation',
+  shape('Why a decision fell as it did, and whether its rule set still says the same', {
+    decision: DecisionSchema,
+    /** Null when the rule set that decided is not at hand. */
+    rules: nullable(RulesAccountSchema),
+    ladder: shape('Before and after', { before: LadderAccountSchema, after: LadderAccountSchema }),
+    sharedLists: list(
+      Type.String(),
+      'The shared lists that the request was on then, of those that the rules ask about',
+    ),
+    reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
+    differences: list(RerunDifferenceSchema, 'Where it does not'),
+    verification: word('The same in a sentence: what was compared, or what is missing for it'),
+  }),
+);
+
+export type Explanation = Shape<typeof ExplanationSchema>;
 
 /**
  * Explains a decision from its record: the rules are traced over the recorded facts, and the core is
@@ -179,23 +201,12 @@ function compare(
   rerun: Rerun,
   values: readonly FactValue[],
 ): readonly RerunDifference[] {
-  const { waitSeconds = null, ladder = null, holdout = [] } = decision;
-  const recorded = { ...decision, waitSeconds, ladder, holdout };
-  const members = (
-    [
-      'verdict',
-      'waitSeconds',
-      'ladder',
-      'holdout',
-      'rule',
-      'reason',
-      'clientGroup',
-      'paymentScore',
-      'isBot',
-      'signals',
-      'ladderAfter',
-    ] as const
-  ).map((member) => ({ member, recorded: recorded[member], rerun: rerun[member] }));
+  const again: Partial<Record<keyof Decision, unknown>> = rerun;
+  const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
+    member,
+    recorded: decision[member] ?? (member === 'holdout' ? [] : null),
+    rerun: again[member],
+  }));
   const conclusions = rules.facts.map(({ label, index }) => ({
     member: `facts.${label}`,
     recorded: decision.facts[label],

@@ -1,20 +1,26 @@
 import { circumstantialFacts } from '../../decision/assess.ts';
-import type { Decision } from '../../decision/decision.ts';
+import { type Decision, DecisionSchema } from '../../decision/decision.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
-import { explain, type RulesAccount } from './explain.ts';
+import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
+import { list, named, nullable, type Shape, shape, text, word } from '../../shapes.ts';
+import { explain, RulesAccountSchema } from './explain.ts';
 
 /** Values to take instead of what a client shows, by label. */
 export type SupposedFacts = Readonly<Record<string, FactValue>>;
 
-/** What a version would answer, with the values its rules saw. */
-export interface WhatIfAnswer {
-  readonly version: string;
-  readonly digest: string;
-  /** The decision as it would be recorded; nothing of it is. */
-  readonly decision: Readonly<Record<string, unknown>>;
-  readonly rules: RulesAccount | null;
-}
+const ANSWERED = {
+  version: ruleVersion,
+  digest: word('Over its files'),
+  rules: nullable(RulesAccountSchema),
+};
+
+/** The decision is as it would be recorded; nothing of it is. */
+export const WhatIfAnswerSchema = shape('What a version would answer', {
+  ...ANSWERED,
+  decision: DecisionSchema,
+});
+
+export type WhatIfAnswer = Shape<typeof WhatIfAnswerSchema>;
 
 /** What a version would answer instead of `decision` if these facts were so. */
 export async function whatIf(
@@ -43,12 +49,17 @@ export async function whatIf(
   };
 }
 
-/** What another version would have answered to a recorded decision; null where the record lacks facts for it. */
-export type WhatIfThen = Omit<WhatIfAnswer, 'decision'> & {
-  readonly decision: WhatIfAnswer['decision'] | null;
-  /** Labels of the facts that the version asks and the record does not hold. */
-  readonly missing: readonly string[];
-};
+export const WhatIfThenSchema = named(
+  'DecisionWhatIf',
+  shape('What another version would have answered then', {
+    ...ANSWERED,
+    /** Null where the record lacks facts for it. */
+    decision: nullable(DecisionSchema),
+    missing: list(text(256, 'A fact by label'), 'What the version asks and the record does not hold'),
+  }),
+);
+
+export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
 
 /** What a version would have answered then: on the recorded facts, with the ladder as it was. */
 export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
@@ -63,13 +74,20 @@ export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<Wh
 }
 
 /** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
-function withoutStrays(decision: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
+function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
+  const left = Object.fromEntries(
     Object.entries(decision).filter(
       ([member, value]) =>
         value !== null && (member !== 'stickyRequisiteRef' || decision['verdict'] === 'GET_SAME_STICKY'),
     ),
   );
+  if (isWhole(left)) return left;
+  throw new Error('a version that was asked again gave no whole decision');
+}
+
+/** What is asked again has the members of a decision; only those that not every one has are taken from it. */
+function isWhole(decision: object): decision is Decision {
+  return (DecisionSchema.required ?? []).every((member) => Object.hasOwn(decision, member));
 }
 
 /** The decision with these facts, and with the ladder that they speak of, so that the next wait follows from it. */

@@ -1,14 +1,3 @@
-import { count, epochMs, list, shape } from '../../shapes.ts';
-
-export const unreadDecisions = list(
-  shape('Decisions in a file of the archive that could not be read', {
-    from: epochMs('When the oldest of them was made'),
-    to: epochMs('When the newest of them was made'),
-    decisions: count('How many they are, of all clients of the platform'),
-  }),
-  'Only when there are such: what they hold is not among these decisions',
-);
-
 export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9';
 export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
 

@@ -1,7 +1,5 @@
 import type { PlatformName } from '../../client/client-key.ts';
-import { Type } from '../../json-schema.ts';
-import type { LastHourView } from '../../metrics/last-hour.ts';
-import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
+import { LastHourSchema, type LastHourView } from '../../metrics/last-hour.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 
@@ -9,51 +7,6 @@ export interface LastHourParts {
   /** Of this node, with all of its processes. */
   readonly lastHour: (platform: PlatformName) => Promise<LastHourView>;
 }
-
-export const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
-  at: epochMs('Its beginning'),
-  verdicts: shape('By verdict', {
-    GET_NEW: count('New requisites'),
-    GET_SAME_STICKY: count('Bound requisites'),
-    WAIT: count('Waits'),
-    BLOCK: count('Refusals'),
-  }),
-  groups: shape('By client group', {
-    NEW: count('NEW'),
-    STICKY: count('STICKY'),
-    PAYING: count('PAYING'),
-    TRUSTED: count('TRUSTED'),
-    BLOCKED: count('BLOCKED'),
-  }),
-  bots: count('isBot true'),
-  waits: Type.Record(Type.Integer({ minimum: 0 }), {
-    description: 'Waits imposed, by level of the ladder; levels without one are left out',
-  }),
-});
-
-const milliseconds = (description: string) => Type.Number({ minimum: 0, description });
-
-const RequestMinuteSchema = shape('How this node answered all callers within a minute', {
-  at: epochMs('Its beginning'),
-  requests: count('score and verdict'),
-  refused: count('Of these with 4xx'),
-  failed: count('Of these with 5xx'),
-  latencyMs: nullable(
-    shape('Milliseconds, to within a quarter; null in a minute without any', {
-      p50: milliseconds('Half were at most this'),
-      p95: milliseconds('95 % were at most this'),
-      p99: milliseconds('99 % were at most this'),
-    }),
-  ),
-});
-
-export const LastHourSchema = named(
-  'LastHour',
-  shape('The last hour of this node; a restart empties it', {
-    verdicts: list(VerdictMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
-    requests: list(RequestMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
-  }),
-);
 
 const MINUTE_EXAMPLE = {
   verdicts: [

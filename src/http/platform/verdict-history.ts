@@ -1,11 +1,11 @@
 import { HISTORY_SPANS } from '../../archive/read/verdict-history.ts';
 import { Type } from '../../json-schema.ts';
+import { VerdictMinuteSchema } from '../../metrics/last-hour.ts';
 import type { Records } from '../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice } from '../operation/parameters.ts';
-import { VerdictMinuteSchema } from './last-hour.ts';
 
 export const VerdictHistorySchema = named(
   'VerdictHistory',

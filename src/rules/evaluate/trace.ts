@@ -1,53 +1,78 @@
-import type { FactValue } from '../../facts/fact.ts';
-import {
-  type Condition,
-  type ConditionTree,
-  type Expected,
-  type FactRef,
-  foldCondition,
-} from '../condition.ts';
+import { type FactValue, factValue } from '../../facts/fact.ts';
+import { type TObject, Type } from '../../json-schema.ts';
+import { always, choice, list, named, pointerTo, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import { type Condition, type ConditionTree, type FactRef, foldCondition } from '../condition.ts';
 import { matcher } from '../matcher.ts';
-import type { OperatorName } from '../operators.ts';
-import type { Location } from '../problem.ts';
+import { OPERATORS } from '../operators.ts';
+import { location } from '../problem.ts';
 import type { Matchable, RuleSet } from '../rule-set.ts';
 import { runEngine } from './engine.ts';
 
+const JUDGED = { passed: yesNo('Whether it holds'), at: location };
+
+const SEEN = {
+  fact: word('By label, like "verdicts(10m)"'),
+  operator: choice(OPERATORS, "json-rules-engine's"),
+  expected: Type.Union([factValue, Type.Array(factValue)]),
+  list: Type.Optional(word('The list of the rule set that the expected values stand in')),
+  seen: factValue,
+};
+
+type Judged = Shape<TObject<typeof JUDGED>>;
+
 /** A condition with what it saw: the tree that the analyst wrote, with values and places. */
-export type ConditionTrace = ConditionTree<Judged, Seen>;
+export type ConditionTrace = ConditionTree<Judged, Shape<TObject<typeof SEEN>>>;
 
-interface Judged {
-  readonly passed: boolean;
-  readonly at: Location;
-}
+const CONDITION = 'Condition';
 
-interface Seen {
-  /** `paidCount` or `verdicts(10m)`. */
-  readonly fact: string;
-  readonly operator: OperatorName;
-  readonly expected: Expected;
-  /** The list of the rule set that the expected values stand in. */
-  readonly list?: string;
-  readonly seen: FactValue;
-}
+const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: pointerTo(CONDITION) });
+
+/** Holds itself, so its type is that of the tree. */
+const ConditionSchema = named(
+  CONDITION,
+  Type.Unsafe<ConditionTrace>({
+    description: 'A condition as the analyst wrote it, with the values it saw',
+    oneOf: [
+      shape('All or any of several', {
+        kind: choice(['all', 'any'], 'Which of the two'),
+        ...JUDGED,
+        conditions: list(innerCondition, 'In the order written'),
+      }),
+      shape('The opposite of another', { kind: always('not'), ...JUDGED, condition: innerCondition }),
+      shape('Another by its name', {
+        kind: always('reference'),
+        name: word('The shared condition'),
+        ...JUDGED,
+        condition: innerCondition,
+      }),
+      shape('A fact compared with a value', { kind: always('comparison'), ...JUDGED, ...SEEN }),
+    ],
+  }),
+);
 
 export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
 
-/** One rule with what it saw. */
-export interface RuleTrace {
-  readonly name: string;
-  readonly description: string;
-  readonly priority: number;
-  readonly at: Location;
-  /** What it gives when it matches: a group, a weight, a verdict. */
-  readonly gives: string | number;
-  /** False for a rule behind the first match: the decision did not depend on it. */
-  readonly asked: boolean;
-  /** Whether its conditions hold, asked or not. */
-  readonly matched: boolean;
-  /** The client is held out of it, so that it does not count although it matched. */
-  readonly heldOut?: true;
-  readonly condition: ConditionTrace;
-}
+export const RuleTraceSchema = named(
+  'RuleTrace',
+  shape('One rule with what it saw', {
+    name: word('Of the rule'),
+    description: word("The analyst's words"),
+    priority: Type.Number({ description: 'Higher is asked first' }),
+    at: location,
+    gives: Type.Unsafe<string | number>({
+      type: ['string', 'number'],
+      description: 'What it gives when it matches: a group, a weight, a verdict',
+    }),
+    asked: yesNo('False behind the first match: the decision did not depend on it'),
+    matched: yesNo('Whether its conditions hold, asked or not'),
+    heldOut: Type.Optional(
+      Type.True({ description: 'The client is held out of it, so that it does not count' }),
+    ),
+    condition: ConditionSchema,
+  }),
+);
+
+export type RuleTrace = Shape<typeof RuleTraceSchema>;
 
 export interface RuleSetTrace {
   readonly groups: readonly RuleTrace[];

@@ -6,13 +6,10 @@ import type { Shown } from '../../../evidence/shown.ts';
 import type { Suggestion as SuggestionData } from '../../../evidence/suggest/suggestion.ts';
 import type { SweepReport as SweepData } from '../../../evidence/sweep/sweep-report.ts';
 import type { Shape } from '../../../shapes.ts';
-import type { DecisionWhatIfSchema } from '../../platform/decisions/decision-what-if.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../platform/evidence/evidence-shapes.ts';
-import type { LastHourSchema } from '../../platform/last-hour.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../platform/lists/list-views.ts';
 import type { CheckedDraftSchema } from '../../platform/rules/drafts/check-draft.ts';
 import type { SavedDraftSchema } from '../../platform/rules/drafts/save-draft.ts';
-import type { RuleDiffSchema } from '../../platform/rules/rule-diff.ts';
 import type {
   OpenedRuleFolderSchema,
   RuleFolderListSchema,
@@ -24,13 +21,10 @@ import type { VerdictHistorySchema } from '../../platform/verdict-history.ts';
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
 
 export type Session = Shape<typeof SessionSchema>;
-export type LastHour = Shape<typeof LastHourSchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
 export type SavedDraft = Shape<typeof SavedDraftSchema>;
-export type RuleDiff = Shape<typeof RuleDiffSchema>;
-export type DecisionWhatIf = Shape<typeof DecisionWhatIfSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
@@ -51,12 +45,15 @@ export type Suggestion = SuggestionData & Shown;
 export type Calibration = CalibrationData & Shown;
 export type Drift = DriftData & Shown;
 
+export type { RuleDiff } from '../../../analysis/diff/rule-diff.ts';
+export type { WhatIfThen as DecisionWhatIf } from '../../../analysis/explain/what-if.ts';
 export type { SmoothingQuality } from '../../../evidence/calibrate/calibration.ts';
 export type { RuleFigures, RuleReport } from '../../../evidence/report/rule-report.ts';
 export type { OrderCounts, VerdictMix } from '../../../evidence/result-shapes.ts';
 export type { EvidenceTable, Shown } from '../../../evidence/shown.ts';
 export type { SweptCombination, TradeOff } from '../../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../../facts/fact.ts';
+export type { LastHourView as LastHour } from '../../../metrics/last-hour.ts';
 export type {
   Binding,
   ClientHistory,

@@ -116,7 +116,10 @@ type ScoredRequest = Shape<typeof ScoredRequestSchema>;
 export type HistoryEntry = Shape<typeof HistoryEntrySchema>;
 
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
-export function viewOfHistory(clientIdKey: string, { entries, complete }: ClientJournal) {
+export function viewOfHistory(
+  clientIdKey: string,
+  { entries, complete }: ClientJournal,
+): Shape<typeof ClientHistorySchema> {
   return { clientIdKey, entries: withoutRepeats(entries).map(viewOfEntry), complete };
 }
 

@@ -12,8 +12,9 @@ import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { Type } from '../../../json-schema.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { ClientView } from '../../../service/records.ts';
-import { count, epochMs, list, named, nullable, shape, word } from '../../../shapes.ts';
-import { DECISION_EXAMPLE, unreadDecisions } from '../../openapi/decision-shapes.ts';
+import { count, epochMs, list, named, nullable, type Shape, shape, word } from '../../../shapes.ts';
+import { unreadDecisions } from '../../../state/decision-search.ts';
+import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 
 export const ClientSchema = named(
   'Client',
@@ -68,7 +69,7 @@ export function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
   { state, ladder, facts, rules, decisions, unread, now }: ClientView,
-) {
+): Shape<typeof ClientSchema> {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   const { smoothing } = settingsOf(rules, platform);

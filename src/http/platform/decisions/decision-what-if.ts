@@ -1,11 +1,7 @@
-import { whatIfThen } from '../../../analysis/explain/what-if.ts';
-import { DecisionSchema } from '../../../decision/decision.ts';
+import { WhatIfThenSchema, whatIfThen } from '../../../analysis/explain/what-if.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { ruleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
-import { list, named, nullable, shape, text, word } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER } from '../../operation/parameters.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '../rules/rule-version.ts';
@@ -15,17 +11,6 @@ export interface DecisionWhatIfParts {
   readonly records: Records;
   readonly loadedRules: LoadedRules;
 }
-
-export const DecisionWhatIfSchema = named(
-  'DecisionWhatIf',
-  shape('What another version would have answered then', {
-    version: ruleVersion,
-    digest: word('Over its files'),
-    missing: list(text(256, 'A fact by label'), 'What the version asks and the record does not hold'),
-    decision: nullable(DecisionSchema),
-    rules: nullable(RulesAccountSchema),
-  }),
-);
 
 const VERSION = versionInQuery('version', 'The rule set to ask, like p2.v11');
 
@@ -40,7 +25,7 @@ export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
   tag: 'Decisions',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
-  answers: jsonAnswer('The answer of that version; nothing is written', DecisionWhatIfSchema, {
+  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema, {
     version: 'p2.v11',
     digest: DIGEST_EXAMPLE,
     missing: [],

@@ -6,23 +6,22 @@ import {
   type PlatformName,
   parseDecisionId,
 } from '../../../client/client-key.ts';
-import { outcome, outcomeCause } from '../../../client/order.ts';
 import { DecisionSchema } from '../../../decision/decision.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../../decision/newest-first.ts';
-import { Type } from '../../../json-schema.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../../rules/rule-set.ts';
-import type { Records } from '../../../service/records.ts';
-import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
+import { type Records, ReportedOrderSchema } from '../../../service/records.ts';
+import { list, named, nullable, shape } from '../../../shapes.ts';
 import {
   type FoundDecisions,
+  FoundDecisionsSchema,
   findInPages,
   PAGE_DECISIONS_MAX,
   type UnreadDecisions,
   withUnread,
 } from '../../../state/decision-search.ts';
 import { RETENTION } from '../../../state/store.ts';
-import { DECISION_EXAMPLE, unreadDecisions } from '../../openapi/decision-shapes.ts';
+import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -42,34 +41,10 @@ export interface DecisionParts {
 export const DecisionListSchema = named(
   'DecisionList',
   shape('Decisions, newest first', {
-    decisions: list(DecisionSchema, 'At most `limit`'),
-    lookedAt: shape('How far was looked for them', {
-      decisions: count('Decisions that were compared with what is asked for'),
-      backTo: nullable(epochMs('The oldest of them; null when there was none')),
-      complete: yesNo(
-        'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
-      ),
-      next: nullable(
-        word(
-          'Pass it as `after` to look on, with none left out and none twice; null when there is nothing to look on for',
-        ),
-      ),
-      upTo: Type.Optional(
-        epochMs(
-          'Only beside `outcome`: of what was decided or reported from then on some was not looked at: it is not archived yet, or reports lie in a file of the archive that cannot be read',
-        ),
-      ),
-      unread: Type.Optional(unreadDecisions),
-    }),
+    ...FoundDecisionsSchema.properties,
     outcomes: nullable(
       list(
-        shape('An order with the outcome that holds', {
-          clientIdKey: word('Whose it is'),
-          orderRef: word('The order'),
-          outcome,
-          cause: nullable(outcomeCause),
-          occurredAt: epochMs('When it became final'),
-        }),
+        ReportedOrderSchema,
         'Of the orders of these decisions, those of which one was reported; null unless it is asked for',
       ),
     ),

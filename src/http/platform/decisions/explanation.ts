@@ -1,40 +1,9 @@
-import { explain, explainWithout } from '../../../analysis/explain/explain.ts';
-import { LadderSchema } from '../../../client/ladder.ts';
-import { DecisionSchema } from '../../../decision/decision.ts';
-import { Type } from '../../../json-schema.ts';
-import { list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
+import { ExplanationSchema, explain, explainWithout } from '../../../analysis/explain/explain.ts';
 import { searchSteps } from '../../../state/paced-steps.ts';
 import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import type { DecisionParts } from './decisions.ts';
 import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
-
-const difference = shape('A member that comes out differently', {
-  member: word('Of the decision'),
-  recorded: Type.Unknown({ description: 'What the record says' }),
-  rerun: Type.Unknown({ description: 'What the rules say' }),
-});
-const ladderInWords = shape('The ladder, also in words', {
-  ...LadderSchema.properties,
-  words: word('For people'),
-});
-
-export const ExplanationSchema = named(
-  'Explanation',
-  shape('Why a decision fell as it did', {
-    decision: DecisionSchema,
-    rules: nullable(RulesAccountSchema),
-    ladder: shape('Before and after', { before: ladderInWords, after: ladderInWords }),
-    sharedLists: list(
-      Type.String(),
-      'The shared lists that the request was on then, of those that the rules ask about',
-    ),
-    reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
-    differences: list(difference, 'Where it does not'),
-    verification: word('The same in a sentence'),
-  }),
-);
 
 const EXPLANATION_EXAMPLE = {
   decision: DECISION_EXAMPLE,

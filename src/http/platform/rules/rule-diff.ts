@@ -1,13 +1,6 @@
 import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
-import { ANSWER_MEMBERS, ASKED_FOR } from '../../../analysis/diff/answer.ts';
-import { DIFF_PARTS, DIFFERENCE_KINDS } from '../../../analysis/diff/differences.ts';
-import { clientGroup } from '../../../client/client-group.ts';
-import { isBot } from '../../../decision/decision.ts';
-import { factValue } from '../../../facts/fact.ts';
-import { Type } from '../../../json-schema.ts';
+import { RuleDiffSchema } from '../../../analysis/diff/rule-diff.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { ruleVersion, verdict } from '../../../rules/rule-set.ts';
-import { choice, count, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_VERSION,
@@ -22,53 +15,6 @@ export interface RuleDiffParts {
   readonly loadedRules: LoadedRules;
   readonly desk: RuleDesk;
 }
-
-const AnswerSchema = shape('What a version answers', {
-  verdict: nullable(verdict),
-  rule: nullable(word('That gave the verdict; null of a score')),
-  waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
-  ladder: nullable(word('Where the client stands on it afterwards; null of a score')),
-  requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
-  clientGroup,
-  isBot,
-  paymentScore: word('As scores and records have it'),
-  payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
-  heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
-  text: word('All of this, for people'),
-});
-
-export const RuleDiffSchema = named(
-  'RuleDiff',
-  shape('In what two versions differ', {
-    before: ruleVersion,
-    after: ruleVersion,
-    differences: list(
-      shape('One thing that is decided otherwise', {
-        part: choice(DIFF_PARTS, 'Where'),
-        name: word('A rule, a condition, a setting, a level, a list or a platform'),
-        kind: choice(DIFFERENCE_KINDS, 'How'),
-        text: word('For people'),
-      }),
-      'Part by part; comments, layout and descriptions do not count',
-    ),
-    examples: list(
-      shape('A payer whom the two answer differently', {
-        request: choice(ASKED_FOR, 'What is asked for'),
-        differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
-        facts: Type.Record(factValue, {
-          description: 'By label; those not named are as of an ordinary first request',
-        }),
-        before: AnswerSchema,
-        after: AnswerSchema,
-      }),
-      'One for each way of differing, ten at most, the simplest first',
-    ),
-    searched: yesNo(
-      'True: everything was tried, so without examples nobody is answered differently, now or later',
-    ),
-    note: word('For people: what the examples are, or that there are none'),
-  }),
-);
 
 const BEFORE = versionInQuery('before', 'The version to start from');
 const AFTER = versionInQuery('after', 'The version that changes it');

@@ -1,13 +1,10 @@
-import { unfitFact, whatIf } from '../../../analysis/explain/what-if.ts';
-import { DecisionSchema } from '../../../decision/decision.ts';
+import { unfitFact, WhatIfAnswerSchema, whatIf } from '../../../analysis/explain/what-if.ts';
 import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { ruleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
-import { list, named, nullable, shape, word } from '../../../shapes.ts';
+import { list, named, shape } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { RulesAccountSchema } from '../../openapi/rules-account-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionText } from './rule-version.ts';
@@ -30,15 +27,7 @@ const WhatIfBodySchema = Type.Object({
 export const WhatIfAnswersSchema = named(
   'WhatIfAnswers',
   shape('What each version would answer', {
-    answers: list(
-      shape('What a version would answer', {
-        version: ruleVersion,
-        digest: word('Over its files'),
-        decision: DecisionSchema,
-        rules: nullable(RulesAccountSchema),
-      }),
-      'In the order of `versions`',
-    ),
+    answers: list(WhatIfAnswerSchema, 'In the order of `versions`'),
   }),
 );
 

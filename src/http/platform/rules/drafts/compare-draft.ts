@@ -1,6 +1,7 @@
+import { RuleDiffSchema } from '../../../../analysis/diff/rule-diff.ts';
 import { Type } from '../../../../json-schema.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { DIFF_EXAMPLE, type RuleDiffParts, RuleDiffSchema } from '../rule-diff.ts';
+import { DIFF_EXAMPLE, type RuleDiffParts } from '../rule-diff.ts';
 import {
   soundVersion,
   UNKNOWN_VERSION,
