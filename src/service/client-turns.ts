@@ -3,7 +3,6 @@ import type { ClientKey } from '../client/client-key.ts';
 import { compact } from '../client/client-state.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
-import { ClientQueue } from './client-queue.ts';
 
 /** How a process feels time pass, apart from what the clock says. */
 export interface Pace {
@@ -13,7 +12,7 @@ export interface Pace {
   readonly pauseAfterRace: () => Promise<void>;
 }
 
-export interface ClientTurnsParts {
+interface ClientTurnsParts {
   readonly store: Store;
   readonly metrics: Metrics;
   /** The process's own when absent; a simulation brings one that a seed repeats. */
@@ -21,7 +20,7 @@ export interface ClientTurnsParts {
 }
 
 /** One request's turn with its client. */
-export interface Turn {
+interface Turn {
   /** For metrics and messages. */
   readonly operation: string;
   readonly client: ClientKey;
@@ -92,4 +91,41 @@ export class ClientTurns {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
   }
+}
+
+/**
+ * Lets the requests of one client run one after the other within this process, so that they do not
+ * race each other to the store. Requests of different clients do not wait for each other.
+ */
+export class ClientQueue {
+  readonly #tails = new Map<string, Tail>();
+  readonly #maxWaiting: number;
+
+  /** More than `maxWaiting` requests of one client at a time are refused. */
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Runs `work` after all earlier work under the same key; null when too much is waiting. */
+  run<T>(key: string, work: () => Promise<T>): Promise<T> | null {
+    const tail = this.#tails.get(key) ?? { last: null, waiting: 0 };
+    if (tail.waiting >= this.#maxWaiting) return null;
+    const result = tail.last === null ? Promise.try(work) : tail.last.then(work);
+    const finish = () => this.#finish(key, tail);
+    tail.waiting++;
+    tail.last = result.then(finish, finish);
+    this.#tails.set(key, tail);
+    return result;
+  }
+
+  #finish(key: string, tail: Tail): void {
+    tail.waiting--;
+    if (tail.waiting === 0) this.#tails.delete(key);
+  }
+}
+
+interface Tail {
+  /** Null before the first. */
+  last: Promise<unknown> | null;
+  waiting: number;
 }

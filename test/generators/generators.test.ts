@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { callerDocument } from '../../src/http/caller/caller-document.ts';
+import { callerDocument } from '../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../src/http/platform/platform-document.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { installed } from './install.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ClientQueue } from '../../src/service/client-queue.ts';
+import { ClientQueue } from '../../src/service/client-turns.ts';
 
 describe('the queue of a client', () => {
   it('runs the work of one client in order, one at a time', async () => {

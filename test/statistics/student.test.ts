@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { student975 } from '../../src/statistics/student.ts';
+import { student975 } from '../../src/statistics/clustered-share.ts';
 
 describe("the 97.5 % point of Student's t", () => {
   it('is that of the tables', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Gathering } from '../../src/workers/gathering.ts';
+import { Gathering } from '../../src/workers/supervisor.ts';
 
 describe('the answers of several workers', () => {
   const gather = (

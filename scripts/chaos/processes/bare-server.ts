@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { cutOffSlowReaders } from '../../../src/http/server/slow-readers.ts';
+import { cutOffSlowReaders } from '../../../src/http/server/listener.ts';
 import {
   HEADERS_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,

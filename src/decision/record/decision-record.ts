@@ -5,7 +5,6 @@ import { formatPaymentScore } from '../../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../../facts/fact.ts';
 import { DECISION_MEMBERS, type Decision } from '../decision.ts';
 import { renderReason } from '../reason.ts';
-import { packText, unpackText } from './packed-text.ts';
 import type { RecordShape, ShapeFact, ShapeRule } from './record-shape.ts';
 
 /**
@@ -18,7 +17,7 @@ const FORMAT = '1';
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
 /** What is read before the shape is known. */
-export type DecisionRow = [
+type DecisionRow = [
   shapeId: string,
   seq: number,
   at: number,
@@ -228,4 +227,29 @@ function ladderOf(cell: LadderCell, at: number): Ladder {
     attemptOpen: (levelAndAttempt & 1) === 1,
     waitUntil: remainingMs === null ? null : at + remainingMs,
   };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const MARK = '~';
+
+/** Of the id that is being packed; made once, because there is one for every record. */
+const UUID_BYTES = Buffer.alloc(16);
+
+/** A text that takes less to store: most ids are UUIDs, whose 36 characters say what 22 can. */
+export function packText(text: string): string {
+  if (text.length === 36 && UUID.test(text)) {
+    UUID_BYTES.write(text.replaceAll('-', ''), 'hex');
+    return MARK + UUID_BYTES.toString('base64url');
+  }
+  return text.startsWith(MARK) ? MARK + text : text;
+}
+
+/** The text that was packed. */
+export function unpackText(packed: string): string {
+  if (!packed.startsWith(MARK)) return packed;
+  const rest = packed.slice(MARK.length);
+  if (rest.startsWith(MARK)) return rest;
+  const hex = Buffer.from(rest, 'base64url').toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -6,6 +6,8 @@ import type { Metrics } from '../../metrics/metrics.ts';
 import type { ScoringService } from '../../service.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
+import { documentOf } from '../openapi/document.ts';
+import type { OpenApiDocument } from '../openapi/open-api-document.ts';
 import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
 import { answerProblems } from '../request/answer-problems.ts';
@@ -15,7 +17,6 @@ import type { RequestState } from '../request/request-state.ts';
 import { countWork } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import type { WorkLimit } from '../server/work-limit.ts';
-import { callerDocument } from './caller-document.ts';
 import { score } from './score.ts';
 import { verdict } from './verdict.ts';
 
@@ -62,4 +63,27 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     docsRoutes(() => callerDocument(parts.basePath), parts.basePath),
   );
   return app;
+}
+
+const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
+
+Call score when the checkout is open and the amount is known, then verdict directly before a requisite is
+issued. Both are decisions, not pings: repeated verdicts move the payer up the cooldown ladder.
+
+Checks come in this order: rate, key (401), grant (403), body (415, 413, 400). About 20 requests a second
+are taken from one client IP; over it answers are delayed, then the connection is dropped without an answer.
+Unknown members of a body are ignored. An optional member
+that is null or "" is taken for absent.`;
+
+/** The two operations of the interface; `basePath` is '' or a path like `/scoring`. */
+export function callerDocument(basePath: string): OpenApiDocument {
+  return documentOf({
+    title: 'Client Scoring Service',
+    description: DESCRIPTION,
+    serverUrl: basePath === '' ? '/' : basePath,
+    tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
+    operations: [score, verdict],
+    elsewhere: [],
+    refusesUnknownParameters: false,
+  });
 }

@@ -4,7 +4,6 @@ import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
-import { jsonInSteps } from './json-in-steps.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
 
@@ -24,7 +23,7 @@ export function searchTurns(): Turns {
 }
 
 /** One operation of a listener: all that its route and its place in the API document are made from. */
-export interface OperationSpec {
+interface OperationSpec {
   readonly method: 'get' | 'put' | 'post' | 'delete';
   /** Below the base path, with parameters in braces: `/v1/platform/clients/{clientIdKey}`. */
   readonly path: string;
@@ -143,3 +142,21 @@ export function jsonAnswer(
 export const DONE: Readonly<Record<204, AnswerSpec>> = {
   204: { description: 'Done, also when there was nothing to do' },
 };
+
+/**
+ * The JSON of an answer. Writing half a megabyte takes some milliseconds, for which everybody else would wait: long lists are
+ * written in steps.
+ */
+export async function jsonInSteps(answer: unknown): Promise<string> {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return JSON.stringify(answer);
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(answer)) {
+    const text = Array.isArray(value) ? `[${(await itemsInSteps(value)).join()}]` : JSON.stringify(value);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join()}}`;
+}
+
+function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
+  return searchSteps.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
+}

@@ -1,6 +1,8 @@
 import cluster from 'node:cluster';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import {
   CertificateError,
@@ -9,9 +11,7 @@ import {
   readCertificate,
 } from './certificate.ts';
 import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
-import { cutOffSlowReaders } from './slow-readers.ts';
-import { forgiveStandstill } from './standstill.ts';
-import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, TIMEOUT_CHECK_MS } from './time-limits.ts';
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, REQUEST_TIMEOUT_MS, TIMEOUT_CHECK_MS } from './time-limits.ts';
 
 /** Where a process listens. */
 export interface Address {
@@ -23,7 +23,7 @@ export interface Address {
 }
 
 /** How long each part of a request may take. */
-export interface ListenerTimes {
+interface ListenerTimes {
   readonly requestMs: number;
   /** An answer that is not read. */
   readonly unreadMs: number;
@@ -157,4 +157,89 @@ export async function closeListener(server: Server): Promise<void> {
   await promise;
   clearInterval(sweep);
   clearTimeout(limit);
+}
+
+/** The time of one look that nobody made. */
+interface Lost {
+  readonly atMs: number;
+  readonly lostMs: number;
+}
+
+/**
+ * Gives callers back the time for which this process did not run: paused, moved to another machine, or without a
+ * processor. Node would count it against them and refuse what had arrived meanwhile, unread, as too slow. Must be
+ * called before the server listens, so that each look comes before Node's own.
+ */
+export function forgiveStandstill(server: Server): void {
+  const { headersTimeout, requestTimeout } = server;
+  let lost: readonly Lost[] = [];
+  let lookedAtMs = performance.now();
+  const look = setInterval(() => {
+    const atMs = performance.now();
+    const lostMs = atMs - lookedAtMs - TIMEOUT_CHECK_MS;
+    lookedAtMs = atMs;
+    const isLate = lostMs > TIMEOUT_CHECK_MS;
+    if (!isLate && lost.length === 0) return;
+    // What was sent before that has had its time by now.
+    lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter(
+      (one) => atMs - one.atMs < REQUEST_TIMEOUT_MS,
+    );
+    const forgivenMs = lost.reduce((sum, one) => sum + one.lostMs, 0);
+    server.headersTimeout = headersTimeout + forgivenMs;
+    server.requestTimeout = requestTimeout + forgivenMs;
+  }, TIMEOUT_CHECK_MS).unref();
+  server.once('close', () => clearInterval(look));
+}
+
+/** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
+const TAKEN_BYTES_MIN = 16 * 1024;
+/** Looking often keeps the connections that are cut off at once few; everybody else waits while it happens. */
+const LOOK_EVERY_MS = 200;
+
+/** How much of its answers a connection had taken when it was last found behind. */
+interface Behind {
+  /** By the time that was watched. */
+  readonly sinceMs: number;
+  readonly takenBytes: number;
+}
+
+/**
+ * Cuts off connections that do not take the answers they asked for: Node limits how long a request may
+ * take to arrive, but would keep an unread answer for ever. One look at all connections every now and then, and
+ * nothing a request.
+ */
+export function cutOffSlowReaders(server: Server, limitMs: number): void {
+  const sockets = new Map<Socket, Behind | null>();
+  // Under TLS the plain connection below has no bytes of its own that wait.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    sockets.set(socket, null);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  let lookedAtMs = performance.now();
+  let watchedMs = 0;
+  const look = setInterval(() => {
+    const nowMs = performance.now();
+    // While this process itself stood still, a reader could take as it liked and nothing more was given.
+    watchedMs += Math.min(nowMs - lookedAtMs, 2 * LOOK_EVERY_MS);
+    lookedAtMs = nowMs;
+    for (const [socket, behind] of sockets) {
+      const next = nextBehind(socket, behind, watchedMs, limitMs);
+      if (next === 'cut off') socket.destroy();
+      else sockets.set(socket, next);
+    }
+  }, LOOK_EVERY_MS).unref();
+  server.once('close', () => clearInterval(look));
+}
+
+function nextBehind(
+  { writableLength, bytesWritten }: Socket,
+  behind: Behind | null,
+  watchedMs: number,
+  limitMs: number,
+): Behind | null | 'cut off' {
+  if (writableLength === 0) return null;
+  const takenBytes = bytesWritten - writableLength;
+  if (behind === null) return { sinceMs: watchedMs, takenBytes };
+  if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: watchedMs, takenBytes };
+  return watchedMs - behind.sinceMs < limitMs ? behind : 'cut off';
 }

@@ -1,10 +1,9 @@
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
-import { type Condition, comparisonsIn, type FactRef } from '../condition.ts';
+import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../condition.ts';
 import { domainOf } from './domain.ts';
 import { contradict, type Formula, Formulas, type Numbered } from './formula.ts';
-import { Pieces } from './pieces.ts';
 import { relationRefs } from './propagate.ts';
-import { type Knowledge, NOTHING_KNOWN } from './relations.ts';
+import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 import { Search } from './search.ts';
 import { lowest, type Spans } from './spans.ts';
 
@@ -160,4 +159,59 @@ function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
     domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
     indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
   };
+}
+
+/** One thing that is known about the facts, taken alone. */
+interface Piece {
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+  /** The facts that it is about. */
+  readonly labels: readonly string[];
+}
+
+/** Of all that is known, finds what matters to a question. */
+class Pieces {
+  readonly all: readonly Piece[];
+  /** By the label of a fact: the pieces that matter as soon as it does. */
+  readonly #when = new Map<string, Piece[]>();
+
+  constructor(knowledge: Knowledge) {
+    this.all = [
+      ...knowledge.conditions.map((condition) => this.#add([condition], [], null)),
+      ...knowledge.relations.map((relation) => this.#add([], [relation], null)),
+      ...knowledge.definitions.map(({ of, conditions, relations }) => this.#add(conditions, relations, of)),
+    ];
+  }
+
+  /** What touches one of these facts, and what that touches in turn. */
+  about(asked: readonly string[]): {
+    readonly labels: ReadonlySet<string>;
+    readonly pieces: readonly Piece[];
+  } {
+    const labels = new Set(asked);
+    const relevant = new Set<Piece>();
+    // Iterating a set includes what is added to it meanwhile.
+    for (const label of labels) {
+      for (const piece of this.#when.get(label) ?? []) {
+        if (relevant.has(piece)) continue;
+        relevant.add(piece);
+        for (const other of piece.labels) labels.add(other);
+      }
+    }
+    // In the order in which they are known, so that the same question is searched in the same way.
+    return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
+  }
+
+  /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
+  #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
+    const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
+    const labels = refs.map(({ label }) => label);
+    const piece = { conditions, relations, labels };
+    for (const label of defines === null ? new Set(labels) : [defines.label]) {
+      const known = this.#when.get(label);
+      if (known === undefined) this.#when.set(label, [piece]);
+      else known.push(piece);
+    }
+    return piece;
+  }
 }

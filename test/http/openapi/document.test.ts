@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
-import { callerDocument } from '../../../src/http/caller/caller-document.ts';
+import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';

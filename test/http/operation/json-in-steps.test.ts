@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { jsonInSteps } from '../../../src/http/operation/json-in-steps.ts';
+import { jsonInSteps } from '../../../src/http/operation/operation.ts';
 
 describe('JSON that is written in steps', () => {
   it('is the JSON that one step writes', async () => {

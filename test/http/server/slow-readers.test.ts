@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { cutOffSlowReaders } from '../../../src/http/server/slow-readers.ts';
+import { cutOffSlowReaders } from '../../../src/http/server/listener.ts';
 import { until } from '../../servers/until.ts';
 
 /** Given in parts, as the service gives its documents: only a whole part counts as taken. */

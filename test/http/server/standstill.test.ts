@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { forgiveStandstill } from '../../../src/http/server/standstill.ts';
+import { forgiveStandstill } from '../../../src/http/server/listener.ts';
 import { TIMEOUT_CHECK_MS } from '../../../src/http/server/time-limits.ts';
 
 const LIMIT_MS = 1000;
