@@ -15,7 +15,8 @@ export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
 export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-night for a draft';
 
-export const RULE_VERSION_PATTERN = '^p\\d{1,6}\\.v\\d{1,6}(-[a-z][a-z0-9]{0,15})?$';
+/** A number has one spelling: p2.v011 beside p2.v11 would be another version with the same place. */
+export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 

@@ -12,6 +12,13 @@ import {
 import { stageOf } from '../../src/rollout/stage.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 
+describe('the name of a version', () => {
+  it('has one spelling', () => {
+    const names = ['p2.v11', 'p2.v011', 'p02.v11', 'p2.v0', 'p2.v11-night'];
+    expect(names.filter(isRuleVersion)).to.deep.equal(['p2.v11', 'p2.v0', 'p2.v11-night']);
+  });
+});
+
 function version(text: string): RuleVersion {
   if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
   return text;

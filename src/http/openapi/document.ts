@@ -72,6 +72,11 @@ const HEADERS = {
     required: true,
     schema: { type: 'string', enum: ['no-store'] },
   },
+  'X-Ignored-Members': {
+    description:
+      'Members of the body that the operation does not have, percent-encoded, ten at most: perhaps misspelt',
+    schema: { type: 'string' },
+  },
   'X-Decision-Id': {
     description: 'Names the decision record; leads to its explanation',
     required: true,
@@ -157,7 +162,10 @@ function operationObject(
     ...(body === null ? {} : { requestBody: requestBody(body, components) }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(operation.answers).map(([status, answer]) => [status, success(answer, components)]),
+        Object.entries(operation.answers).map(([status, answer]) => [
+          status,
+          success(answer, components, operation.body !== null),
+        ]),
       ),
       ...refusalsByStatus(refusalsOf(operation, spec), components),
       default: refusalResponse(
@@ -213,6 +221,7 @@ function requestBody({ content, shapes }: RequestBodySpec, components: Component
 function success(
   { description, headers = [], content = {}, text }: AnswerSpec,
   components: Components,
+  hasBody: boolean,
 ): ResponseObject {
   const media = Object.entries(content).map(([type, { shape, example }]): [string, MediaType] => [
     type,
@@ -221,7 +230,11 @@ function success(
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
     description,
-    headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
+    headers: headerRefs([
+      ...(['X-Request-Id', 'Cache-Control'] as const),
+      ...(hasBody ? (['X-Ignored-Members'] as const) : []),
+      ...headers,
+    ]),
     ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),
   };
 }

@@ -95,7 +95,9 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       const read = () => {
         if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
-        return whileReading(ctx, () => body.read(ctx.req));
+        return whileReading(ctx, () =>
+          body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', named(members))),
+        );
       };
       const work = () =>
         answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
@@ -108,6 +110,17 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       return text;
     },
   };
+}
+
+const IGNORED_NAMED_MAX = 10;
+const IGNORED_CHARACTERS_MAX = 64;
+
+/** Names of members as a header can carry them. */
+function named(members: readonly string[]): string {
+  const some = members.slice(0, IGNORED_NAMED_MAX);
+  return some
+    .map((name) => encodeURIComponent(name.slice(0, IGNORED_CHARACTERS_MAX).toWellFormed()))
+    .join(', ');
 }
 
 interface OpenSpec<Parts> extends OperationSpec {

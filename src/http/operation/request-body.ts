@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { TSchema } from '../../json-schema.ts';
+import { type TSchema, Type } from '../../json-schema.ts';
 import type { Shape } from '../../shapes.ts';
 import { BODY_BYTES_MAX, readJson } from '../request/body.ts';
 import { bodyOf } from '../request/body-of.ts';
@@ -16,9 +16,9 @@ export interface RequestBodySpec {
   readonly bytesMax?: number;
 }
 
-/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. Members that it does not have are ignored, and told. */
 export interface RequestBody<Value> extends RequestBodySpec {
-  readonly read: (req: IncomingMessage) => Promise<Value>;
+  readonly read: (req: IncomingMessage, onIgnored: (members: readonly string[]) => void) => Promise<Value>;
 }
 
 /** A JSON body of one shape, which the API document keeps under `name`. */
@@ -29,12 +29,23 @@ export function jsonBody<S extends TSchema>(
   bytesMax: number = BODY_BYTES_MAX,
 ): RequestBody<Shape<S>> {
   const valid = bodyOf(schema);
+  const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
   return {
     bytesMax,
     content: { 'application/json': { name, example } },
     shapes: { [name]: schema },
-    read: async (req) => valid(await readJson(req, bytesMax)),
+    read: async (req, onIgnored) => {
+      const value = await readJson(req, bytesMax);
+      const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
+      const body = valid(value);
+      if (ignored.length > 0) onIgnored(ignored);
+      return body;
+    },
   };
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A body that its schema refuses, with the pointer at what is wrong. */

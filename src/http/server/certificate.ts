@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 
@@ -14,6 +14,23 @@ export class CertificateError extends Error {
   override readonly name = 'CertificateError';
 }
 
+/** Only with forward secrecy: who gets the key one day cannot read what was recorded before. */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE+AESGCM',
+  'ECDHE+CHACHA20',
+].join(':');
+
+/** What to do about a key file that others may read; null when none may. Windows has no such modes. */
+export function keyFileWarning({ keyFile }: CertificateFiles): string | null {
+  const mode = process.platform === 'win32' ? 0 : statSync(keyFile).mode & 0o007;
+  return mode === 0
+    ? null
+    : `${keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`;
+}
+
 /** How often the files are looked at. Links that are swapped, as Kubernetes does, are followed. */
 const LOOK_MS = 1000;
 
@@ -23,7 +40,7 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
   const key = readText(keyFile);
   const certificate = parsed(certificateFile, 'certificate', () => new X509Certificate(cert));
   const privateKey = parsed(keyFile, 'private key without a password', () => createPrivateKey(key));
-  if (certificate.checkPrivateKey(privateKey)) return { cert, key };
+  if (certificate.checkPrivateKey(privateKey)) return { cert, key, ciphers: CIPHERS, minVersion: 'TLSv1.2' };
   throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
 

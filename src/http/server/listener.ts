@@ -8,6 +8,7 @@ import {
   CertificateError,
   type CertificateFiles,
   followCertificate,
+  keyFileWarning,
   readCertificate,
 } from './certificate.ts';
 import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
@@ -62,6 +63,7 @@ export function createListener(
   };
   const onRequest: RequestListener = (req, res) => {
     if (!hasOneHost(req, res)) return;
+    if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     // A caller that keeps asking on an open connection would otherwise keep the drain from ending.
     if (isDraining()) res.setHeader('Connection', 'close');
     return answer(req, res);
@@ -83,6 +85,8 @@ function secureServer(
 ): Server {
   try {
     const secure = { ...options, ...readCertificate(files), handshakeTimeout: HEADERS_TIMEOUT_MS };
+    const warning = keyFileWarning(files);
+    if (warning !== null) log.warn({ why: warning }, 'the key of the certificate is not kept secret');
     const server = createTlsServer(secure, onRequest);
     followCertificate(server, files, (problem) => {
       if (problem === null) log.info({ certificate: files.certificateFile }, 'certificate reloaded');

@@ -65,7 +65,7 @@ function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage
 
 /** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */
 export function sharedHeaders(requestId: string): Record<string, string> {
-  return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store' };
+  return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
 /**

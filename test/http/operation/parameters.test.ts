@@ -58,12 +58,20 @@ describe('what is answered', () => {
     const stored = async (method: string, url: string, headers: Record<string, string> = {}) =>
       (await call<Problem>(method, url, headers)).headers.get('Cache-Control');
     const key = { 'X-KA-Access-Key': shop.key };
-    expect((await shop.verdict()).headers.get('Cache-Control')).to.equal('no-store');
+    const verdict = await shop.verdict();
+    expect(verdict.headers.get('Cache-Control')).to.equal('no-store');
+    expect(verdict.headers.get('X-Content-Type-Options')).to.equal('nosniff');
     expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`, key)).to.equal('no-store');
     expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`)).to.equal('no-store');
     expect(await stored('GET', `${shop.platformUrl}/nowhere`)).to.equal('no-store');
     expect(await stored('GET', `${shop.platformUrl}/metrics`)).to.equal('no-store');
     expect(await stored('POST', `${shop.callerUrl}/v1/client/score`)).to.equal('no-store');
+  });
+
+  it('names members of the body that are ignored, and nothing when none is', async () => {
+    const ignored = async (members: object) => (await shop.verdict(members)).headers.get('X-Ignored-Members');
+    expect(await ignored({})).to.equal(null);
+    expect(await ignored({ fingerPrint: 'f', 'ü\n': 1 })).to.equal('fingerPrint, %C3%BC%0A');
   });
 
   it('may be kept, to be asked about again, when it is a file of a page', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import {
   CertificateError,
   type CertificateFiles,
+  keyFileWarning,
   readCertificate,
 } from '../../../src/http/server/certificate.ts';
 import { closeListener, createListener, ListenError, listen } from '../../../src/http/server/listener.ts';
@@ -69,6 +70,26 @@ describeWithServer('openssl', 'a listener with TLS', () => {
   it('answers who trusts its authority', async () => {
     const agent = new Agent();
     expect((await get(agent)).body).to.equal('ok');
+  });
+
+  it('speaks no cipher without forward secrecy, and asks browsers for TLS from then on', async () => {
+    const ciphers = 'AES256-GCM-SHA384:AES128-GCM-SHA256:AES128-SHA';
+    const old = connect({ port, host: '127.0.0.1', ca: authority.ca, maxVersion: 'TLSv1.2', ciphers });
+    const [error] = await once(old, 'error');
+    expect(String(error)).to.match(/handshake failure/);
+    const asked = request({ port, host: '127.0.0.1', ca: authority.ca }).end();
+    const [answer] = await once(asked, 'response');
+    expect(answer.headers['strict-transport-security']).to.equal('max-age=31536000');
+    answer.resume();
+  });
+
+  it('warns of a key that every user may read', () => {
+    chmodSync(files.keyFile, 0o644);
+    expect(keyFileWarning(files)).to.equal(
+      `${files.keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`,
+    );
+    chmodSync(files.keyFile, 0o640);
+    expect(keyFileWarning(files)).to.equal(null);
   });
 
   it('answers nothing to who speaks HTTP without TLS', async () => {
