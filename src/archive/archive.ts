@@ -13,7 +13,18 @@ import {
   syncFolder,
 } from './archive-log.ts';
 import { type Duck, quote } from './duck.ts';
+import { readSetAside } from './set-aside.ts';
 import { TABLE_NAMES, type TableName } from './tables.ts';
+
+/** How much there is. */
+export interface ArchiveContents {
+  readonly segments: number;
+  readonly bytes: number;
+  /** Lost to the journal's bound. */
+  readonly gapEntries: number;
+  /** Could not be read. */
+  readonly setAsideEntries: number;
+}
 
 /** Which segments may hold what is looked for. */
 export interface SegmentFilter {
@@ -47,12 +58,13 @@ export class Archive {
   }
 
   /** How much there is. */
-  contents(): { readonly segments: number; readonly bytes: number; readonly gapEntries: number } {
+  contents(): ArchiveContents {
     const { segments, gaps } = this.read();
     return {
       segments: segments.size,
       bytes: [...segments.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
+      setAsideEntries: readSetAside(this.folder).length,
     };
   }
 

@@ -101,6 +101,12 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
     "Journal entries that were lost to the journal's bound before they were shipped",
     (gauge) => gauge.set(archive.contents().gapEntries),
   );
+  addGauge(
+    registry,
+    'scoring_archive_set_aside_entries',
+    'Journal entries that could not be read; archive status names them',
+    (gauge) => gauge.set(archive.contents().setAsideEntries),
+  );
 }
 
 /** Shows the copy of the shared lists that this node holds. */

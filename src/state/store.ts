@@ -12,6 +12,7 @@ import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
+import type { UnreadableEntry } from './journal/text.ts';
 import type { ListLog } from './lists/list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 import type { Tallies } from './tallies.ts';
@@ -191,6 +192,8 @@ export interface JournalPage {
   readonly entries: readonly Placed<JournalRecord>[];
   /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
   readonly cursor: string | null;
+  /** What cannot be read among them; absent: all can. Whoever goes on behind `cursor` leaves it out. */
+  readonly unreadable?: readonly UnreadableEntry[];
   /** What the journal's bound pushed out between the cursor that was asked with and the first entry. */
   readonly gap: JournalGap | null;
 }

@@ -1,8 +1,5 @@
 import { type Store, UnknownCursor } from '../../state/store.ts';
-import { Archive } from '../archive.ts';
-
-/** What the archive holds. */
-type ArchiveContents = ReturnType<Archive['contents']>;
+import { Archive, type ArchiveContents } from '../archive.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
@@ -11,7 +8,7 @@ export class ArchiveWatch {
   readonly #archive: Archive;
   readonly #journal: Journal;
   readonly #clock: () => number;
-  #contents: ArchiveContents = { segments: 0, bytes: 0, gapEntries: 0 };
+  #contents: ArchiveContents = { segments: 0, bytes: 0, gapEntries: 0, setAsideEntries: 0 };
   #journalEntries = 0;
   #completeTo: number;
 

@@ -4,6 +4,7 @@ import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
 import { type ArchiveRow, rowsOf } from '../rows.ts';
+import { forgetSetAside, setAside } from '../set-aside.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import type { Lease } from './lease.ts';
@@ -88,7 +89,7 @@ export class Shipper {
       this.#leads = true;
       const state = archive.read();
       const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
-      if (page !== null && (page.entries.length > 0 || page.gap !== null))
+      if (page !== null && (page.entries.length > 0 || page.gap !== null || page.unreadable !== undefined))
         return await this.#ship(state, page);
       return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
     } catch (error) {
@@ -118,6 +119,7 @@ export class Shipper {
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
       archive.commit(state, this.#commit(shipped));
+      forgetSetAside(archive.folder, new Set(erasures.map(({ clientNumber }) => clientNumber)));
       if (erasures.length > 0) archive.endReading();
       if (cursor !== null) await store.trimJournal(cursor, kept);
       return { did: 'shipped', entries, more };
@@ -140,6 +142,7 @@ export class Shipper {
     let entries = 0;
     for (let page = first; ; ) {
       this.#keepRuleSets(page);
+      setAside(this.#parts.archive.folder, page.unreadable ?? []);
       drafts.add(rowsOfPage(page));
       entries += page.entries.length;
       const { cursor } = page;

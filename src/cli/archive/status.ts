@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
+import { readSetAside, type SetAside } from '../../archive/set-aside.ts';
 import { leaseHolder } from '../../archive/ship/lease.ts';
 import { type ShippingTrouble, shippingTroubles } from '../../archive/ship/shipping-troubles.ts';
 import { TABLE_NAMES, type TableName } from '../../archive/tables.ts';
@@ -34,6 +35,8 @@ interface ArchiveStatus {
   readonly shipper: string | null;
   readonly troubles: readonly ShippingTrouble[];
   readonly gaps: readonly ArchiveGap[];
+  /** Entries of the journal that could not be read, kept beside the archive. */
+  readonly setAside: readonly Pick<SetAside, 'place' | 'why'>[];
   /** Segments whose files were cut off or are gone. */
   readonly torn: readonly Segment[];
 }
@@ -76,8 +79,19 @@ async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
   const torn = await archive.reading(async (now) => archive.torn(now));
+  const setAside = readSetAside(folder).map(({ place, why }) => ({ place, why }));
   const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
-  return { folder, tables, shippedAt: state.shippedAt, behind, shipper, troubles, gaps: state.gaps, torn };
+  return {
+    folder,
+    tables,
+    shippedAt: state.shippedAt,
+    behind,
+    shipper,
+    troubles,
+    gaps: state.gaps,
+    setAside,
+    torn,
+  };
 }
 
 function describe({
@@ -88,6 +102,7 @@ function describe({
   shipper,
   troubles,
   gaps,
+  setAside,
   torn,
 }: ArchiveStatus): string {
   const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
@@ -110,6 +125,9 @@ function describe({
     ...gaps.map(
       ({ from, to, entries }) =>
         `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,
+    ),
+    ...setAside.map(
+      ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
     ),
     ...leftOutTexts(torn),
     '',

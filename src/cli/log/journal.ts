@@ -72,6 +72,10 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
       gaps.push(page.gap);
       reportGap(page.gap);
     }
+    for (const { place, why } of page.unreadable ?? []) {
+      printError(`left out: entry ${place.partition}/${place.ms}-${place.seq} cannot be read (${why})`);
+      process.exitCode = EXIT.findings;
+    }
     if (page.entries.length === 0) continue;
     await sink.write(linesOf(page));
     written += page.entries.length;

@@ -1,7 +1,7 @@
 import type { Decision } from '../../decision/decision.ts';
 import { Positional } from '../positional.ts';
-import type { JournalGap } from '../store.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord } from './entry.ts';
+import { type JournalGap, StoreUnavailable } from '../store.ts';
+import type { EntryPlace, ErasureEntry, JournalEntry, JournalRecord, Placed } from './entry.ts';
 import {
   BindingEntrySchema,
   ErasureEntrySchema,
@@ -22,6 +22,32 @@ export interface LostVerdict {
   readonly kind: 'lost';
   /** Epoch ms. */
   readonly at: number;
+}
+
+/** An entry that is damaged, or of a kind that a newer version wrote. Everything else goes on without it. */
+export interface UnreadableEntry {
+  readonly kind: 'unreadable';
+  readonly place: EntryPlace;
+  /** '' where nobody can tell. */
+  readonly clientHash: string;
+  readonly why: string;
+  /** As it is stored. */
+  readonly text: string;
+}
+
+/** What a row of a journal comes to. */
+export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
+
+export function isOfClient(entry: ReadEntry): entry is Placed<JournalEntry> {
+  return entry.kind !== 'erasure' && entry.kind !== 'lost' && entry.kind !== 'unreadable';
+}
+
+/** As the member of a page; none where everything can be read. */
+export function unreadableAmong(entries: readonly ReadEntry[]): {
+  readonly unreadable?: readonly UnreadableEntry[];
+} {
+  const unreadable = entries.filter((entry) => entry.kind === 'unreadable');
+  return unreadable.length === 0 ? {} : { unreadable };
 }
 
 const SCORE = new Positional(ScoreEntrySchema);
@@ -74,6 +100,19 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
       if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
       return { seq: Number(seq), at: Number.parseInt(at, 36) };
     }
+  }
+}
+
+/** What work on a stored entry gives, or why it cannot be read. That a store is away is not the entry's fault. */
+export async function readOr<T>(
+  stored: Omit<UnreadableEntry, 'kind' | 'why'>,
+  read: () => T | Promise<T>,
+): Promise<T | UnreadableEntry> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    return { kind: 'unreadable', ...stored, why: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -31,18 +31,20 @@ export class RedisClientHistory {
     const journal = journalKey(partitionOf(hash));
     const found: Placed<JournalEntry>[] = [];
     let from = '+';
+    let isWhole = true;
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
       // One more than is wanted tells whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
-      const { next, entries } = await searchSteps.run(async () => {
+      const { next, entries, allRead } = await searchSteps.run(async () => {
         const stretch = await runOn(journal)(async () =>
           readStretch(hash, await historyScript.run(commands, [journal], args)),
         );
-        return { next: stretch.next, entries: await whole.ofClient(stretch.entries) };
+        return { next: stretch.next, ...(await whole.ofClient(stretch.entries)) };
       });
       found.push(...entries);
+      isWhole &&= allRead;
       if (found.length > limit) break;
-      if (next === '') return { entries: found, complete: true };
+      if (next === '') return { entries: found, complete: isWhole };
       from = next;
     }
     return { entries: found.slice(0, limit), complete: false };

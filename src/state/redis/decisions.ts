@@ -3,8 +3,8 @@ import type { Decision } from '../../decision/decision.ts';
 import { decisionKey, nameOf, orderKey, PARTITIONS, partitionOf, shapeKey, stateKey } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION } from '../store.ts';
-import { RecordReader } from '../stored-record.ts';
+import { RETENTION, StoreUnavailable } from '../store.ts';
+import { RecordReader, type StoredRecord } from '../stored-record.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 
@@ -51,16 +51,33 @@ export class RedisDecisions {
 
   /** In the order of the places, which lie in one partition; null for what is not kept. */
   async at(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
-    const decisions: (Decision | null)[] = [];
+    return (await this.each(places)).map((read) => read?.() ?? null);
+  }
+
+  /** The same, but each one throws by itself when it is taken and cannot be read. */
+  async each(places: readonly DecisionPlace[]): Promise<readonly ((() => Decision) | null)[]> {
+    const decisions: ((() => Decision) | null)[] = [];
     for (let start = 0; start < places.length; start += BATCH_RECORDS_MAX) {
       const some = places.slice(start, start + BATCH_RECORDS_MAX);
       const texts = await this.#texts(some);
       for (const [index, { clientHash }] of some.entries()) {
         const text = texts[index] ?? null;
-        decisions.push(text === null ? null : await this.reader.decision({ clientHash, text }));
+        decisions.push(text === null ? null : await this.#read({ clientHash, text }));
       }
     }
     return decisions;
+  }
+
+  async #read(record: StoredRecord): Promise<() => Decision> {
+    try {
+      const decision = await this.reader.decision(record);
+      return () => decision;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      return () => {
+        throw error;
+      };
+    }
   }
 
   /** A client's decisions before a number, newest first; `newest` is the number of its newest one. */

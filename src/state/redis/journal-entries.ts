@@ -1,5 +1,13 @@
-import type { EntryPlace, JournalEntry, JournalRecord, Placed } from '../journal/entry.ts';
-import { type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
+import type { EntryPlace } from '../journal/entry.ts';
+import {
+  isOfClient,
+  parseJournalText,
+  type ReadEntry,
+  readOr,
+  type UnreadableEntry,
+  type VerdictReference,
+  verdictEntry,
+} from '../journal/text.ts';
 import { partitionNumber } from '../keys.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import type { JournalRow } from './journal.ts';
@@ -20,10 +28,7 @@ export class JournalEntries {
   }
 
   /** One for each row of a partition, in their order. */
-  of(
-    partition: string,
-    rows: readonly JournalRow[],
-  ): Promise<readonly (Placed<JournalRecord> | LostVerdict)[]> {
+  of(partition: string, rows: readonly JournalRow[]): Promise<readonly ReadEntry[]> {
     const number = partitionNumber(partition);
     return this.#whole(
       rows.map(({ fields, place }) => ({
@@ -34,22 +39,38 @@ export class JournalEntries {
     );
   }
 
-  /** Of entries that were kept under a client's name, those that are still there. */
-  async ofClient(stored: readonly StoredEntry[]): Promise<readonly Placed<JournalEntry>[]> {
+  /** Of entries that were kept under a client's name, those that are still there, and whether all could be read. */
+  async ofClient(stored: readonly StoredEntry[]) {
     const entries = await this.#whole(stored);
-    return entries.filter((entry) => entry.kind !== 'erasure' && entry.kind !== 'lost');
+    return {
+      entries: entries.filter(isOfClient),
+      allRead: entries.every(({ kind }) => kind !== 'unreadable'),
+    };
   }
 
-  async #whole(stored: readonly StoredEntry[]): Promise<readonly (Placed<JournalRecord> | LostVerdict)[]> {
-    const parsed = stored.map(({ text, ...where }) => ({ ...where, entry: parseJournalText(text) }));
+  async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadEntry[]> {
+    const parsed = await Promise.all(stored.map((one) => readOr(one, () => parseJournalText(one.text))));
     const places: DecisionPlace[] = [];
-    for (const { clientHash, entry } of parsed)
-      if ('seq' in entry) places.push({ clientHash, seq: entry.seq });
-    const decisions = (await this.#decisions.at(places)).values();
-    return parsed.map(({ entry, place }) => {
-      if (!('seq' in entry)) return { ...entry, place };
-      const decision = decisions.next().value ?? null;
-      return decision === null ? { kind: 'lost', at: entry.at } : { ...verdictEntry(decision), place };
-    });
+    for (const [index, entry] of parsed.entries())
+      if (isReference(entry)) places.push({ clientHash: stored[index]?.clientHash ?? '', seq: entry.seq });
+    const decisions = (await this.#decisions.each(places)).values();
+    return Promise.all(
+      stored.map((one, index) => {
+        const entry = parsed[index];
+        if (entry === undefined) throw new Error('an entry is read for each that is stored');
+        if (!isReference(entry)) return entry.kind === 'unreadable' ? entry : { ...entry, place: one.place };
+        const read = decisions.next().value ?? null;
+        return readOr(one, (): ReadEntry => {
+          if (read === null) return { kind: 'lost', at: entry.at };
+          return { ...verdictEntry(read()), place: one.place };
+        });
+      }),
+    );
   }
+}
+
+function isReference(
+  entry: ReturnType<typeof parseJournalText> | UnreadableEntry,
+): entry is VerdictReference {
+  return 'seq' in entry;
 }

@@ -1,7 +1,15 @@
 import { isJsonObject } from '../../files/json-object.ts';
 import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
 import type { ErasureEntry, JournalRecord, Placed } from '../journal/entry.ts';
-import { gapWith, type LostVerdict, parseErasure, widerGap } from '../journal/text.ts';
+import {
+  gapWith,
+  type LostVerdict,
+  parseErasure,
+  type ReadEntry,
+  type UnreadableEntry,
+  unreadableAmong,
+  widerGap,
+} from '../journal/text.ts';
 import { journalKey, journalLossKey, PARTITIONS, recordsPrefix, unshippedErasuresKey } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { type JournalGap, type JournalPage, type KeptAfterShipping, RETENTION } from '../store.ts';
@@ -25,7 +33,7 @@ export interface JournalRow {
 /** A row with what it tells, or when it was made where that is gone. */
 interface ReadRow {
   readonly place: JournalPlace;
-  readonly entry: Placed<JournalRecord> | LostVerdict;
+  readonly entry: ReadEntry;
 }
 
 /** One partition while the journal is read forwards. */
@@ -67,19 +75,19 @@ export class RedisJournal {
     const ahead = this.#takeAhead(after);
     const feeds = ahead ?? this.#feedsAfter(places);
     const entries: Placed<JournalRecord>[] = [];
-    const lost: LostVerdict[] = [];
+    const others: (LostVerdict | UnreadableEntry)[] = [];
     let batch = batchFor(limit);
     while (entries.length < limit) {
       await this.#fill(feeds, batch);
-      const before = entries.length + lost.length;
+      const before = entries.length + others.length;
       for (const { entry } of takeOldestOf(feeds, () => entries.length < limit)) {
-        if (entry.kind === 'lost') lost.push(entry);
+        if (entry.kind === 'lost' || entry.kind === 'unreadable') others.push(entry);
         else entries.push(entry);
       }
-      if (entries.length + lost.length === before) break;
+      if (entries.length + others.length === before) break;
       batch = Math.min(2 * batch, BATCH_ENTRIES_MAX);
     }
-    const nothing = entries.length + lost.length === 0;
+    const nothing = entries.length + others.length === 0;
     const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
     const cursor = nothing ? after : writeCursor(given);
     // Whoever starts with the oldest entry that is kept misses nothing.
@@ -87,7 +95,8 @@ export class RedisJournal {
     // What was read ahead may be among what is lost by now, and would be told twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#ahead = { cursor, feeds };
-    return { entries, cursor, gap: gapWith(lost, pushedOut) };
+    const lost = others.filter((entry) => entry.kind === 'lost');
+    return { entries, cursor, gap: gapWith(lost, pushedOut), ...unreadableAmong(others) };
   }
 
   #takeAhead(after: string | null): readonly Feed[] | null {

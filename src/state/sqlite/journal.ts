@@ -1,5 +1,11 @@
-import type { JournalRecord, Placed } from '../journal/entry.ts';
-import { gapWith, type LostVerdict, parseJournalText, verdictEntry } from '../journal/text.ts';
+import {
+  gapWith,
+  parseJournalText,
+  type ReadEntry,
+  readOr,
+  unreadableAmong,
+  verdictEntry,
+} from '../journal/text.ts';
 import {
   type JournalGap,
   type JournalPage,
@@ -34,7 +40,8 @@ export async function readJournalPage(
   const pushedOut = after === null ? null : gapAfter(sql, position);
   const all = await wholeEntries(reader, rows);
   return {
-    entries: all.filter((entry) => entry.kind !== 'lost'),
+    entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
+    ...unreadableAmong(all),
     cursor: last === undefined ? after : String(last),
     gap: gapWith(
       all.filter((entry) => entry.kind === 'lost'),
@@ -47,14 +54,20 @@ export async function readJournalPage(
 export async function wholeEntries(
   reader: RecordReader,
   rows: readonly Readonly<Record<string, unknown>>[],
-): Promise<readonly (Placed<JournalRecord> | LostVerdict)[]> {
-  const entries: (Placed<JournalRecord> | LostVerdict)[] = [];
+): Promise<readonly ReadEntry[]> {
+  const entries: ReadEntry[] = [];
   for (const row of rows) {
-    const parsed = parseJournalText(String(row['entry']));
     const place = { partition: 0, ms: 0, seq: Number(row['position']) };
-    if (!('seq' in parsed)) entries.push({ ...parsed, place });
-    else if (row['record'] === null) entries.push({ kind: 'lost', at: parsed.at });
-    else entries.push({ ...verdictEntry(await reader.decision(storedRecord(row))), place });
+    const text = String(row['entry']);
+    const stored = { place, text, clientHash: String(row['client'] ?? '') };
+    entries.push(
+      await readOr(stored, async (): Promise<ReadEntry> => {
+        const parsed = parseJournalText(text);
+        if (!('seq' in parsed)) return { ...parsed, place };
+        if (row['record'] === null) return { kind: 'lost', at: parsed.at };
+        return { ...verdictEntry(await reader.decision(storedRecord(row))), place };
+      }),
+    );
   }
   return entries;
 }
@@ -86,10 +99,19 @@ export function trimShipped(
 export function trimOverflow(sql: Statements, most: number): number {
   const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, RETENTION.journalEntries, most);
   if (rows.length === 0) return 0;
-  const times = rows.map(({ entry }) => parseJournalText(String(entry)).at);
-  const from = times.reduce((a, b) => Math.min(a, b));
-  const to = times.reduce((a, b) => Math.max(a, b));
+  const times = rows.flatMap(({ entry }) => timeOf(String(entry)));
+  const from = times.reduce((a, b) => Math.min(a, b), times[0] ?? 0);
+  const to = times.reduce((a, b) => Math.max(a, b), from);
   const position = rows.reduce((most, row) => Math.max(most, Number(row['position'])), 0);
   sql.addJournalLoss.run(rows.length, from, to, position);
   return rows.length;
+}
+
+/** When an entry was made; nothing where it cannot be read. */
+function timeOf(text: string): readonly number[] {
+  try {
+    return [parseJournalText(text).at];
+  } catch {
+    return [];
+  }
 }

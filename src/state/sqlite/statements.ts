@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** Entries with the records of those that are verdicts. */
 const JOURNAL_ROWS =
-  'SELECT journal.position, entry, decisions.client, record FROM journal LEFT JOIN decisions USING (position)';
+  'SELECT journal.position, entry, coalesce(decisions.client, journal.client) AS client, record FROM journal LEFT JOIN decisions USING (position)';
 
 const newestOf = (table: string, order: string) =>
   `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 ORDER BY ${order} DESC LIMIT ?2)`;

@@ -9,7 +9,7 @@ import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
 import type { ErasureEntry } from '../journal/entry.ts';
-import { journalText, parseErasure } from '../journal/text.ts';
+import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
@@ -228,8 +228,8 @@ class SqliteStore implements Store {
       const rows = this.#sql.history.all(client.hash, limit + 1);
       const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(this.#reader, some));
       return {
-        entries: entries.filter((entry) => entry.kind !== 'erasure' && entry.kind !== 'lost'),
-        complete: rows.length <= limit,
+        entries: entries.filter(isOfClient),
+        complete: rows.length <= limit && entries.every(({ kind }) => kind !== 'unreadable'),
       };
     });
   }
