@@ -142,7 +142,9 @@ function act(
     }
     case 'outcome': {
       const { orderRef, outcome, cause } = action;
-      simulation.outcome(clientIdKey, orderRef, { outcome, cause, occurredAt: now }, now);
+      // A payment has no cause.
+      const report = { outcome, cause: outcome === 'PAID' ? null : cause, occurredAt: now };
+      simulation.outcome(clientIdKey, orderRef, report, now);
       return null;
     }
     case 'binding': {
