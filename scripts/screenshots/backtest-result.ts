@@ -93,7 +93,8 @@ function quality(figures: Pick<ScoreQuality, 'auc' | 'brier' | 'calibrationError
     brier: interval(brier),
     calibrationError: interval(calibrationError),
   };
-  return { orders: 5_300, ...figures, intervals };
+  const aucOfGranted = { withHistory: interval(auc), withoutHistory: about(0.5) };
+  return { orders: 5_300, ...figures, aucOfGranted, intervals };
 }
 
 const NONE = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };

@@ -12,6 +12,7 @@ export type ReleaseObstacle =
   | { readonly is: 'draft name' }
   | { readonly is: 'released' }
   | { readonly is: 'findings'; readonly problems: readonly Remark[] }
+  | { readonly is: 'no cases' }
   | { readonly is: 'failed cases'; readonly failed: number };
 
 /** Null when the version in a folder may be released. */
@@ -20,8 +21,9 @@ export function releaseObstacle(folder: string, rules: RuleSet, files: RuleFiles
   if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
   const { problems } = examine(rules, files, null);
   if (problems.length > 0) return { is: 'findings', problems };
-  const failed = runCases(rules, files).failures.length;
-  return failed > 0 ? { is: 'failed cases', failed } : null;
+  const { passed, failures } = runCases(rules, files);
+  if (passed + failures.length === 0) return { is: 'no cases' };
+  return failures.length > 0 ? { is: 'failed cases', failed: failures.length } : null;
 }
 
 /** Fixes a version for good: from then on a changed file is refused. */

@@ -13,7 +13,7 @@ export const WAIT_WORTH_MS = 24 * 60 * 60 * 1000;
 /**
  * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
  * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and
- * sell_point_key (of the last of them), granted, waited, blocked (at least once), and its `fate`: PAID, UNPAID,
+ * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), and its `fate`: PAID, UNPAID,
  * TECHNICAL or UNKNOWN. Of several outcomes the last one holds.
  */
 export async function makeOrderViews(duck: Duck): Promise<void> {
@@ -25,7 +25,7 @@ export async function makeOrderViews(duck: Duck): Promise<void> {
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
         any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
         arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency,
-        arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
+        coalesce(arg_min(fact_finalCount, seq), 0) > 0 AS has_history, arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
         bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
       FROM decisions GROUP BY order_key
     ) asked

@@ -41,6 +41,10 @@ function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, r
         `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
       );
     }
+    case 'no cases':
+      return new FindingsError(
+        `${version} has no cases and is not released; write into ${fromHere(folder)}/cases what it must answer, or copy the cases of the version before it`,
+      );
     case 'failed cases': {
       const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
       return new FindingsError(

@@ -47,13 +47,15 @@ export class Aftermath {
   /** Paid and unpaid orders by the paymentScore that a side had for them when they were first asked for. */
   async scored(side: number): Promise<readonly ClusteredScore[]> {
     const rows = await this.#duck.rows(
-      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} AS score,
+      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} AS score, granted, has_history,
          count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid
        FROM answered_orders WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
     );
     return rows.map((row) => ({
       cluster: cell(row, 'cluster'),
       score: cell(row, 'score') / 10_000,
+      hasHistory: row['has_history'] === true,
+      granted: row['granted'] === true,
       paid: cell(row, 'paid'),
       unpaid: cell(row, 'unpaid'),
     }));
@@ -146,8 +148,8 @@ function answeredOrders(sides: number): string {
           .join(',\n        ')}
       FROM answers LEFT JOIN payments USING (order_key) GROUP BY order_key
     )
-    SELECT answered.*, fate, amount, currency
-    FROM answered JOIN (SELECT order_key, fate, amount, currency FROM orders) USING (order_key)`;
+    SELECT answered.*, fate, amount, currency, granted, has_history
+    FROM answered JOIN (SELECT order_key, fate, amount, currency, granted, has_history FROM orders) USING (order_key)`;
 }
 
 function ladderLevels(side: number): string {

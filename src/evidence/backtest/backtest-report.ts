@@ -5,6 +5,7 @@ import { always, choice, count, list, nullable, type Shape, shape, word } from '
 import { shareInterval } from '../../statistics/share-interval.ts';
 import {
   amounts,
+  aucOfGranted,
   emptyLists,
   heldOutCounts,
   interval,
@@ -66,6 +67,7 @@ const ScoreQualitySchema = shape(
     auc: nullable(number('Null when there is nothing to tell it from')),
     brier: nullable(number('The same')),
     calibrationError: nullable(number('The same')),
+    aucOfGranted,
     intervals: shape('The same by drawing clients again', {
       auc: interval('AUC'),
       brier: interval('Brier score'),
@@ -393,8 +395,9 @@ function amountsTable(report: BacktestReport): EvidenceTable {
 
 function scoresTable(report: BacktestReport): EvidenceTable {
   const [base, candidate] = sidesOf(report);
-  const row = (name: string, { orders, intervals }: ScoreQuality) => [
-    ...[name, orders, intervals.auc, intervals.brier, intervals.calibrationError],
+  const row = (name: string, { orders, intervals, aucOfGranted: halves }: ScoreQuality) => [
+    ...[name, orders, intervals.auc, halves.withHistory, halves.withoutHistory],
+    ...[intervals.brier, intervals.calibrationError],
   ];
   return {
     name: 'scores',
@@ -402,7 +405,14 @@ function scoresTable(report: BacktestReport): EvidenceTable {
     columns: [
       ...columns('text', ''),
       ...columns('count', 'orders with an outcome'),
-      ...columns('figure', 'AUC, 95 %', 'Brier, 95 %', 'calibration error, 95 %'),
+      ...columns(
+        'figure',
+        'AUC, 95 %',
+        'granted, with history',
+        'without',
+        'Brier, 95 %',
+        'calibration error, 95 %',
+      ),
     ],
     rows: [row(base, report.scores.base), row(candidate, report.scores.candidate)],
   };

@@ -1,6 +1,6 @@
 import { timeText } from '../../client/instant.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { certainInterval, interval, number, SPAN } from '../result-shapes.ts';
+import { aucOfGranted, certainInterval, interval, number, SPAN } from '../result-shapes.ts';
 import {
   columns,
   countText,
@@ -25,6 +25,7 @@ const SCORE_FIGURES = {
   orders: count('Paid and unpaid orders'),
   brier: interval('Brier score'),
   auc: interval('How often a paid order had a higher score than an unpaid one'),
+  aucOfGranted,
   calibrationError: interval('How far scores lie from the paid share, on average'),
   reliability: list(ReliabilityRowSchema, 'By tenths of the scores'),
 } as const;
@@ -113,17 +114,20 @@ function changeNotes({ change: changed, holds, newClients, orders }: Calibration
   ];
 }
 
+const AUC_COLUMNS = ['AUC', 'granted, with history', 'without'] as const;
+
 function qualityTable(version: string, before: SmoothingQuality, after: SmoothingQuality): EvidenceTable {
   const row = (name: string, { smoothing: { prior, weight }, ...quality }: SmoothingQuality) => [
     ...[name, String(prior), String(weight)],
-    ...[quality.brier, quality.auc, quality.calibrationError, quality.calibrationErrorOfKnown],
+    ...[quality.brier, quality.auc, quality.aucOfGranted.withHistory, quality.aucOfGranted.withoutHistory],
+    ...[quality.calibrationError, quality.calibrationErrorOfKnown],
   ];
   return {
     name: 'quality',
     title: 'Later part, with 95 % intervals by client',
     columns: [
       ...columns('text', '', 'prior', 'weight'),
-      ...columns('figure', 'Brier score', 'AUC', 'calibration error', 'of clients with an outcome'),
+      ...columns('figure', 'Brier score', ...AUC_COLUMNS, 'calibration error', 'of clients with an outcome'),
     ],
     rows: [row(version, before), row('found', after)],
   };
@@ -151,10 +155,10 @@ function versionTable(versions: Calibration['byVersion']): EvidenceTable {
     columns: [
       ...columns('text', 'version'),
       ...columns('count', 'orders'),
-      ...columns('figure', 'Brier score', 'AUC', 'calibration error'),
+      ...columns('figure', 'Brier score', ...AUC_COLUMNS, 'calibration error'),
     ],
-    rows: versions.map(({ version, orders, brier, auc, calibrationError }) => [
-      ...[version, orders, brier, auc, calibrationError],
+    rows: versions.map(({ version, orders, brier, auc, aucOfGranted: halves, calibrationError }) => [
+      ...[version, orders, brier, auc, halves.withHistory, halves.withoutHistory, calibrationError],
     ]),
   };
 }

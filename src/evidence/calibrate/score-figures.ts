@@ -20,11 +20,19 @@ export interface ClusteredOrders {
   readonly unpaid: number;
 }
 
+/** Orders whose score is looked at. */
+export interface JudgedOrders extends ClusteredOrders {
+  /** Their clients had a final outcome when they were first asked for. */
+  readonly hasHistory: boolean;
+  /** A requisite was granted for them. */
+  readonly granted: boolean;
+}
+
 /** A score for orders of one kind. */
 type Scoring<Group> = (group: Group) => number;
 
 /** How well `scoring` told what became of the orders. */
-export function scoreFigures<Group extends ClusteredOrders>(
+export function scoreFigures<Group extends JudgedOrders>(
   groups: readonly Group[],
   scoring: Scoring<Group>,
 ): ScoreFigures {
@@ -34,9 +42,24 @@ export function scoreFigures<Group extends ClusteredOrders>(
     orders: groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0),
     brier: estimate(brierScore),
     auc: estimate(areaUnderCurve),
+    aucOfGranted: {
+      withHistory: aucOf(
+        groups.filter(({ hasHistory, granted }) => hasHistory && granted),
+        scoring,
+      ),
+      withoutHistory: aucOf(
+        groups.filter(({ hasHistory, granted }) => !hasHistory && granted),
+        scoring,
+      ),
+    },
     calibrationError: calibrationErrorOf(scored),
     reliability: reliabilityRows(groups, scoring, scored),
   };
+}
+
+function aucOf<Group extends ClusteredOrders>(groups: readonly Group[], scoring: Scoring<Group>) {
+  const scored = new ClusteredScores(groups, scoring);
+  return scored.interval((drawn) => areaUnderCurve(scored.drawn(drawn)));
 }
 
 /**

@@ -3,10 +3,10 @@ import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import { clientPasses } from '../source/client-passes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import type { ClusteredOrders } from './score-figures.ts';
+import type { JudgedOrders } from './score-figures.ts';
 
 /** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
-export interface ScoredGroup extends ClusteredOrders {
+export interface ScoredGroup extends JudgedOrders {
   /** First asked for at the split or after it. */
   readonly later: boolean;
   /** The version that decided, and the paymentScore that it gave. */
@@ -43,7 +43,7 @@ export async function scoredOrders(
     onProgress(pass, passes.length);
     const rows = await duck.rows(`
       SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, recorded_score, paid_before,
-        final_before, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
+        final_before, granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
         count(*) FILTER (fate = 'UNKNOWN') AS unknown
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
@@ -51,7 +51,7 @@ export async function scoredOrders(
           arg_min(payment_score, seq)::DOUBLE AS recorded_score,
           arg_min(fact_paidCount, seq) AS paid_before, arg_min(fact_finalCount, seq) AS final_before
         FROM decisions WHERE ${clients} GROUP BY order_key
-      ) JOIN (SELECT order_key, fate FROM orders WHERE ${clients}) USING (order_key)
+      ) JOIN (SELECT order_key, fate, granted FROM orders WHERE ${clients}) USING (order_key)
       GROUP BY ALL ORDER BY ALL`);
     for (const row of rows) {
       const group = groupOf(row);
@@ -70,6 +70,8 @@ function groupOf(row: DuckRow): ScoredGroup {
     recordedScore: numberOf(row['recorded_score']) ?? 0,
     paidBefore: numberOf(row['paid_before']) ?? 0,
     finalBefore: numberOf(row['final_before']) ?? 0,
+    hasHistory: (numberOf(row['final_before']) ?? 0) > 0,
+    granted: row['granted'] === true,
     paid: numberOf(row['paid']) ?? 0,
     unpaid: numberOf(row['unpaid']) ?? 0,
   };

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Workplace } from '../../evidence/backtest/backtest-history.ts';
@@ -48,6 +48,16 @@ describe('rules release', () => {
       /^error: \d+ cases of p2\.v14 failed; it is not released; see: rules test p2\.v14\n$/,
     );
     expect([code, released('p2.v14')]).to.deep.equal([1, false]);
+  });
+
+  it('exits with 1 for a version whose cases were deleted, and releases nothing', async () => {
+    place.draft('p2.v16');
+    rmSync(place.path('rules', 'p2.v16', 'cases'), { recursive: true });
+    const { code, stderr } = await place.scoring('rules', 'release', 'p2.v16');
+    expect(stderr).to.match(
+      /^error: p2\.v16 has no cases and is not released; write into \S+\/rules\/p2\.v16\/cases what it must answer, or copy the cases of the version before it\n$/,
+    );
+    expect([code, released('p2.v16')]).to.deep.equal([1, false]);
   });
 
   it('exits with 2 for the name of a draft, and says how to release it', async () => {

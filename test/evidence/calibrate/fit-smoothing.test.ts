@@ -10,6 +10,8 @@ const groups = fc.array(
     ({ paidBefore, unpaidBefore, paid, unpaid }): ScoredGroup => ({
       cluster: 0,
       later: false,
+      hasHistory: false,
+      granted: true,
       ruleVersion: 'p2.v10',
       recordedScore: 0.5,
       paidBefore,
@@ -61,6 +63,8 @@ describe('the smoothing that fits best', () => {
     const unlucky = {
       cluster: 0,
       later: false,
+      hasHistory: false,
+      granted: true,
       ruleVersion: '',
       recordedScore: 0,
       paidBefore: 0,

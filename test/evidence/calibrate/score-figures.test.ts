@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { type ClusteredOrders, scoreFigures } from '../../../src/evidence/calibrate/score-figures.ts';
+import { type JudgedOrders, scoreFigures } from '../../../src/evidence/calibrate/score-figures.ts';
 import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
 
-interface Scored extends ClusteredOrders {
+interface Scored extends JudgedOrders {
   readonly score: number;
 }
+
+const KNOWN = { hasHistory: true, granted: true };
 
 /** Numbers from 0 to 1 that a seed repeats. */
 function seeded(seed: number): () => number {
@@ -20,7 +22,7 @@ function worldOf(seed: number, error: number): readonly Scored[] {
   return Array.from({ length: 150 }, (_, cluster) => {
     const score = 0.15 + 0.8 * random();
     const paid = [0, 0, 0].filter(() => random() < score - error).length;
-    return { cluster, score, paid, unpaid: 3 - paid };
+    return { cluster, score, paid, unpaid: 3 - paid, ...KNOWN };
   });
 }
 
@@ -43,7 +45,7 @@ describe('the figures of a score', () => {
   it('take the orders of a client together in the shares of the tenths, too', () => {
     const groups = Array.from({ length: 40 }, (_, cluster): Scored => {
       const paid = cluster % 2 === 0 ? 4 : 0;
-      return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid };
+      return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid, ...KNOWN };
     });
     const { reliability } = scoreFigures(groups, ({ score }) => score);
     const counts = groups.map(({ paid }) => ({ part: paid, whole: 4 }));
@@ -54,7 +56,7 @@ describe('the figures of a score', () => {
   });
 
   it('are not known of one client, who cannot be drawn in different ways', () => {
-    const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2 }];
+    const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2, ...KNOWN }];
     const { orders, brier, auc, calibrationError } = scoreFigures(one, ({ score }) => score);
     expect({ orders, brier, auc, calibrationError }).to.deep.equal({
       orders: 5,
@@ -62,5 +64,20 @@ describe('the figures of a score', () => {
       auc: null,
       calibrationError: null,
     });
+  });
+
+  it('tell AUC of clients with and without history apart, on granted orders alone', () => {
+    const orders = (hasHistory: boolean, granted: boolean, score: number, paid: number): readonly Scored[] =>
+      [0, 1].map((cluster) => ({ cluster, score, paid, unpaid: 1 - paid, hasHistory, granted }));
+    const groups = [
+      ...orders(true, true, 0.9, 0),
+      ...orders(true, true, 0.6, 1),
+      ...orders(false, true, 0.5, 1),
+      ...orders(false, true, 0.5, 0),
+      ...orders(true, false, 0.1, 0),
+      ...orders(true, false, 0.95, 1),
+    ];
+    const { aucOfGranted } = scoreFigures(groups, ({ score }) => score);
+    expect([aucOfGranted.withHistory?.value, aucOfGranted.withoutHistory?.value]).to.deep.equal([0, 0.5]);
   });
 });

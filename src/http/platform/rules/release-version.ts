@@ -36,7 +36,7 @@ const ReleasedVersionSchema = named(
 
 const RELEASE_REFUSED = refusal(
   'releaseRefused',
-  'Something stands in the way: it has findings or failed cases, is released already, or was changed meanwhile.',
+  'Something stands in the way: it has findings, failed cases or none, is released already, or was changed meanwhile.',
   (detail: string) => new HttpProblem(409, 'release refused', detail),
   '2 cases of p2.v11 failed; mend them, or what they expect, first',
 );
@@ -95,6 +95,8 @@ function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
       return `${version} is not there any more as you saw it; open it again`;
     case 'findings':
       return `${version} has findings; mend them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
+    case 'no cases':
+      return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
     case 'failed cases': {
       const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
       return `${cases} of ${version} failed; mend them, or what they expect, first`;
