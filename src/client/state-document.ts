@@ -1,8 +1,8 @@
 import type { ClientState } from './client-state.ts';
 import { decodeEvents, type EventRow, encodeEvent } from './document/event-rows.ts';
 import { decodeHints, encodeHints, type HintsRow } from './document/hint-rows.ts';
-import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './document/outcome-rows.ts';
-import type { Ladder } from './ladder.ts';
+import { ageOf, decodeOutcomes, encodeOutcomes, type OutcomesRow } from './document/outcome-rows.ts';
+import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and
@@ -10,22 +10,24 @@ import type { Ladder } from './ladder.ts';
  */
 const FORMAT = 1;
 
-/** `lastWaitMs` is left out where it is 0. */
-type LadderRow = [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
+/** `lastWaitMs` is left out where it is 0; 0 is a ladder on which nothing is. */
+type LadderRow = 0 | [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
+
+/** Moments are their ages at `lastAt`: shorter, and exact. What is null at the end is left out. */
 type Document = [
   format: typeof FORMAT,
   seq: number,
-  firstSeenAt: number | null,
   lastAt: number,
-  lastVerdictAt: number | null,
+  firstSeenAge: number | null,
+  lastVerdictAge: number | null,
   /** Null when nothing but scores ever happened. */
   changedAge: number | null,
   ladder: LadderRow,
   events: EventRow[],
   outcomes: OutcomesRow,
-  hints: HintsRow | null,
-  binding: ClientState['binding'],
-  override: ClientState['override'],
+  hints?: HintsRow | null,
+  binding?: ClientState['binding'],
+  override?: ClientState['override'],
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -33,10 +35,10 @@ export function encodeClientState(state: ClientState): string {
   const document: Document = [
     FORMAT,
     state.seq,
-    state.firstSeenAt,
     state.lastAt,
-    state.lastVerdictAt,
-    state.changedAt === null ? null : state.lastAt - state.changedAt,
+    ageOf(state.firstSeenAt, state.lastAt),
+    ageOf(state.lastVerdictAt, state.lastAt),
+    ageOf(state.changedAt, state.lastAt),
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(state.outcomes, state.lastAt),
@@ -44,6 +46,7 @@ export function encodeClientState(state: ClientState): string {
     state.binding,
     state.override,
   ];
+  while (document.at(-1) === null) document.pop();
   return JSON.stringify(document);
 }
 
@@ -58,28 +61,28 @@ export function decodeClientState(text: string): ClientState {
   const [
     format,
     seq,
-    firstSeenAt,
     lastAt,
-    lastVerdictAt,
+    firstSeenAge,
+    lastVerdictAge,
     changedAge,
     ladder,
     events,
     outcomes,
-    hints,
-    binding,
-    override,
+    hints = null,
+    binding = null,
+    override = null,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
   }
   return {
     seq,
-    firstSeenAt,
+    firstSeenAt: ageOf(firstSeenAge, lastAt),
     lastAt,
-    lastVerdictAt,
-    changedAt: changedAge === null ? null : lastAt - changedAge,
+    lastVerdictAt: ageOf(lastVerdictAge, lastAt),
+    changedAt: ageOf(changedAge, lastAt),
     ladder: decodeLadder(ladder),
-    lastWaitMs: ladder[3] ?? 0,
+    lastWaitMs: ladder === 0 ? 0 : (ladder[3] ?? 0),
     events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes, lastAt),
     hints: hints === null ? null : decodeHints(hints, lastAt),
@@ -89,12 +92,15 @@ export function decodeClientState(text: string): ClientState {
 }
 
 function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {
-  const row: LadderRow = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
+  if (ladder.level === 0 && !ladder.attemptOpen && ladder.waitUntil === null) return 0;
+  const row: Exclude<LadderRow, 0> = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
   // A client off the ladder starts again.
   if (ladder.level > 0 && lastWaitMs > 0) row.push(lastWaitMs);
   return row;
 }
 
-function decodeLadder([level, attemptOpen, waitUntil]: LadderRow): Ladder {
+function decodeLadder(row: LadderRow): Ladder {
+  if (row === 0) return NO_ATTEMPTS;
+  const [level, attemptOpen, waitUntil] = row;
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
 }

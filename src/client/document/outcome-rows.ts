@@ -3,7 +3,7 @@ import { type KnownOrder, rank } from '../order.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from '../outcomes.ts';
 import { decodeReports, encodeReports, resultOf } from './order-row.ts';
 
-type OlderRow = [lastPaidAt: number | null, lastUnpaidAt: number | null, unpaidChain: number];
+type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
 /** The order at this place has several reports. */
 type ReportsRow = [place: number, ...reports: number[]];
 
@@ -41,7 +41,9 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
     packOrders(orders) || 0,
     packAmounts(orders) || 0,
     reportsRows(orders),
-    older === NO_OUTCOMES.older ? 0 : [older.lastPaidAt, older.lastUnpaidAt, older.unpaidChain],
+    older === NO_OUTCOMES.older
+      ? 0
+      : [ageOf(older.lastPaidAt, lastAt), ageOf(older.lastUnpaidAt, lastAt), older.unpaidChain],
   ];
   while (row.length > 3 && row.at(-1) === 0) row.pop();
   return row;
@@ -61,7 +63,7 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
     technicalCount,
     recent: recent.reverse(),
     older: older
-      ? { lastPaidAt: older[0], lastUnpaidAt: older[1], unpaidChain: older[2] }
+      ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
       : NO_OUTCOMES.older,
   };
 }
@@ -128,6 +130,11 @@ function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
     order.reports === undefined ? [] : [[place, ...encodeReports(order.reports, order.occurredAt)]],
   );
   return rows.length === 0 ? 0 : rows;
+}
+
+/** The age of a moment at `lastAt`, and the moment of an age. */
+export function ageOf(momentOrAge: number | null, lastAt: number): number | null {
+  return momentOrAge === null ? null : lastAt - momentOrAge;
 }
 
 /** A number to the base of 64, in so many digits or more; 0 in none. */
