@@ -58,6 +58,28 @@ describe('Installing and starting', () => {
     });
   });
 
+  it('tells whoever calls scoring where the Node of the packages cannot run', async () => {
+    const folder = temporaryDirectory();
+    const bundled = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`);
+    const own = join(bundled, 'bin', 'node');
+    mkdirSync(join(bundled, 'bin'), { recursive: true });
+    writeFileSync(join(bundled, 'package.json'), '{}');
+    writeFileSync(own, '#!/no/such/loader\n', { mode: 0o755 });
+    mkdirSync(join(folder, 'bin'));
+    const command = join(folder, 'bin', 'scoring.js');
+    copyFileSync(join(ROOT, 'bin', 'scoring.js'), command);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const older = join(folder, 'older.cjs');
+    writeFileSync(older, "Object.defineProperty(process, 'versions', { value: { node: '20.0.0' } });");
+    const error = await run(process.execPath, ['--require', older, command, 'keys']).catch(
+      (caught: unknown) => caught,
+    );
+    expect(error).to.include({
+      code: 3,
+      stderr: `error: ${own} does not run here, as on Alpine Linux (musl).\nInstall Node 26, then: npm ci --omit=optional\n`,
+    });
+  });
+
   it('brings the engine of the archive where the optional packages were left out', async () => {
     const folder = temporaryDirectory();
     const bindings = join('node_modules', '@duckdb', 'node-bindings');
