@@ -10,11 +10,12 @@ export const location = shape('A place in a rule file', {
 
 export type Location = Shape<typeof location>;
 
-/** What is wrong in a rule file, where, and what would be right. */
-export interface Problem {
-  readonly at: Location;
-  readonly message: string;
-}
+export const ProblemSchema = shape('What is wrong in a rule file', {
+  at: location,
+  message: word('What, and what would be right'),
+});
+
+export type Problem = Shape<typeof ProblemSchema>;
 
 /** `verdicts.yaml:12:17` */
 export function formatLocation({ file, line, column }: Location): string {

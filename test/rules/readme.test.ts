@@ -13,7 +13,7 @@ import { RULES_FOLDER } from '../service/current-rules.ts';
 const GUIDE = readFileSync(join(import.meta.dirname, '..', '..', 'rules', 'README.md'), 'utf8');
 
 describe('the guide for analysts', () => {
-  it('shows the fact catalogue as it is; node scripts/write-facts-table.ts mends it', () => {
+  it('shows the fact catalogue as it is; node scripts/write-tables.ts mends it', () => {
     expect(/<!-- facts -->\n([\s\S]*?)\n<!-- \/facts -->/.exec(GUIDE)?.[1]).to.equal(factsTable());
   });
 

@@ -6,43 +6,60 @@ import { testText } from '../../rules/condition-text.ts';
 import type { Matcher } from '../../rules/matcher.ts';
 import { matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import type { Location } from '../../rules/problem.ts';
+import { type Location, location, ProblemSchema } from '../../rules/problem.ts';
 import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
+import { choice, count, list, percent, type Shape, shape, word, yesNo } from '../../shapes.ts';
 
-/** Which rules and conditions the cases of a rule set have exercised. */
-export interface Coverage {
-  readonly rules: Share;
-  readonly conditions: Share;
-  /** Rules, and `otherwise` answers, that decided in no case. */
-  readonly untestedRules: readonly UntestedRule[];
-  /** Comparisons that no case has seen both true and false. */
-  readonly oneSidedConditions: readonly OneSidedCondition[];
-}
+const testedShare = (description: string) =>
+  shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
 
-export interface Share {
-  readonly tested: number;
-  readonly total: number;
-  /** Whole percent, rounded down: 100 means all. */
-  readonly percent: number;
-}
+export type Share = Shape<ReturnType<typeof testedShare>>;
 
-export interface UntestedRule {
-  readonly name: string;
-  readonly at: Location;
-  /** Cases asked it and it did not match, or was skipped; otherwise an earlier rule always answered first. */
-  readonly asked: boolean;
-}
+const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
+  name: word('Of the rule'),
+  at: location,
+  asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
+});
+
+export type UntestedRule = Shape<typeof UntestedRuleSchema>;
 
 /** How no case has seen a condition. */
-export const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
+const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
-export interface OneSidedCondition {
-  readonly rule: string;
-  /** `paidCount >= 3` */
-  readonly condition: string;
-  readonly at: Location;
-  readonly missing: (typeof UNSEEN_SIDES)[number];
-}
+const OneSidedConditionSchema = shape('A condition seen only one way', {
+  rule: word('Of the rule'),
+  condition: word('As written'),
+  at: location,
+  missing: choice(UNSEEN_SIDES, 'What no case has shown'),
+});
+
+export type OneSidedCondition = Shape<typeof OneSidedConditionSchema>;
+
+const CoverageSchema = shape('What the cases exercise', {
+  rules: testedShare('Rules that decided in a case'),
+  conditions: testedShare('Conditions seen both true and false'),
+  untestedRules: list(UntestedRuleSchema, 'In the order of asking'),
+  oneSidedConditions: list(OneSidedConditionSchema, 'In the order of asking'),
+});
+
+export type Coverage = Shape<typeof CoverageSchema>;
+
+const ToldFailureSchema = shape('A case that failed', {
+  caseName: word('Of the case'),
+  /** Of the step that failed. */
+  at: location,
+  lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
+});
+
+export const RuleCoverageSchema = shape('What the cases of the version say', {
+  problems: list(ProblemSchema, 'In the order of reading'),
+  passed: count('Cases'),
+  failed: count('Cases'),
+  failures: list(ToldFailureSchema, 'The first twenty of them'),
+  coverage: CoverageSchema,
+});
+
+export type RuleCoverage = Shape<typeof RuleCoverageSchema>;
 
 interface RuleRecord {
   readonly name: string;

@@ -1,32 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import type { Location, Problem } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { PLAIN } from '../explain/trace-text.ts';
 import { runCases, traceFailure } from './cases.ts';
-import type { Coverage } from './coverage.ts';
+import type { RuleCoverage } from './coverage.ts';
 import { failureLines } from './failure-text.ts';
 
 const COVERAGES_KEPT_MAX = 20;
-
-/** What the cases of a rule set say. */
-export interface RuleCoverage {
-  readonly problems: readonly Problem[];
-  readonly passed: number;
-  readonly failed: number;
-  /** The first of those that failed. */
-  readonly failures: readonly ToldFailure[];
-  readonly coverage: Coverage;
-}
-
-/** A case that failed, as a person reads it. */
-export interface ToldFailure {
-  readonly caseName: string;
-  /** Of the step that failed. */
-  readonly at: Location;
-  /** What was expected and seen, and the rules of that step with their values. */
-  readonly lines: readonly string[];
-}
 
 const FAILURES_TOLD_MAX = 20;
 

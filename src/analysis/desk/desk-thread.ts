@@ -8,7 +8,8 @@ import { type DraftToSave, type SavedDraft, saveDraft } from '../../rules/folder
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
-import { type RuleCoverage, RuleCoverages } from '../cases/rule-coverages.ts';
+import type { RuleCoverage } from '../cases/coverage.ts';
+import { RuleCoverages } from '../cases/rule-coverages.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';

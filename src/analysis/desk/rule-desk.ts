@@ -9,7 +9,7 @@ import type { Problem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
-import type { RuleCoverage } from '../cases/rule-coverages.ts';
+import type { RuleCoverage } from '../cases/coverage.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import type { DeskWorks } from './desk-thread.ts';

@@ -8,6 +8,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { count, type Shape, shape, word } from '../../shapes.ts';
 import type { RuleFiles } from '../parse/parse.ts';
 import { suggest } from '../problem.ts';
 
@@ -17,16 +18,15 @@ export class UnknownConstant extends Error {
 }
 
 /** A number, duration or word in a rule file: where it is written, so that it can be replaced as text. */
-export interface Constant {
-  /** `groups.blocked-by-unpaid-chain.unpaidChain`, `ladder.levels[0]`. */
-  readonly path: string;
-  readonly file: string;
-  /** As it is written. */
-  readonly text: string;
-  /** Its place in the file's text. */
-  readonly from: number;
-  readonly to: number;
-}
+export const ConstantSchema = shape('A constant that a sweep may vary', {
+  path: word('Like ladder.levels[0]'),
+  file: word('Where it is written'),
+  text: word('As written'),
+  from: count('Characters of the file before it'),
+  to: count('Characters of the file up to its end'),
+});
+
+export type Constant = Shape<typeof ConstantSchema>;
 
 const FILE_OF = {
   groups: 'groups.yaml',

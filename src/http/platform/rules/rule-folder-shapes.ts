@@ -1,20 +1,10 @@
-import { UNSEEN_SIDES } from '../../../analysis/cases/coverage.ts';
+import { RuleCoverageSchema } from '../../../analysis/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
 import { Type } from '../../../json-schema.ts';
-import { location } from '../../../rules/problem.ts';
+import { ConstantSchema } from '../../../rules/folder/constant.ts';
+import { location, ProblemSchema } from '../../../rules/problem.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
-import {
-  always,
-  choice,
-  count,
-  list,
-  named,
-  nullable,
-  percent,
-  shape,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import { always, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 
 /** The rule sets of a node as they are answered. */
@@ -67,56 +57,7 @@ const domain = Type.Unsafe<FactDomain>({
   ],
 });
 
-const share = (description: string) =>
-  shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
-
-const problems = list(
-  shape('What is wrong in a rule file', { at: location, message: word('What, and what would be right') }),
-  'In the order of reading',
-);
-
-export const CoverageSchema = shape('What the cases of the version say', {
-  problems,
-  passed: count('Cases'),
-  failed: count('Cases'),
-  failures: list(
-    shape('A case that failed', {
-      caseName: word('Of the case'),
-      at: location,
-      lines: list(Type.String(), 'What was expected and seen, and the rules of that step with their values'),
-    }),
-    'The first twenty of them',
-  ),
-  coverage: shape('What the cases exercise', {
-    rules: share('Rules that decided in a case'),
-    conditions: share('Conditions seen both true and false'),
-    untestedRules: list(
-      shape('A rule that decided in no case', {
-        name: word('Of the rule'),
-        at: location,
-        asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
-      }),
-      'In the order of asking',
-    ),
-    oneSidedConditions: list(
-      shape('A condition seen only one way', {
-        rule: word('Of the rule'),
-        condition: word('As written'),
-        at: location,
-        missing: choice(UNSEEN_SIDES, 'What no case has shown'),
-      }),
-      'In the order of asking',
-    ),
-  }),
-});
-
-export const ConstantSchema = shape('A constant that a sweep may vary', {
-  path: word('Like ladder.levels[0]'),
-  file: word('Where it is written'),
-  text: word('As written'),
-  from: count('Characters of the file before it'),
-  to: count('Characters of the file up to its end'),
-});
+const problems = list(ProblemSchema, 'In the order of reading');
 
 export const OpenedRuleFolderSchema = named(
   'OpenedRuleFolder',
@@ -156,7 +97,7 @@ export const OpenedRuleFolderSchema = named(
       'What may be given as `facts` to what-if',
     ),
     constants: list(ConstantSchema, 'In the order of the files'),
-    coverage: nullable(CoverageSchema),
+    coverage: nullable(RuleCoverageSchema),
   }),
 );
 

@@ -1,13 +1,14 @@
+import { RuleCoverageSchema } from '../../../../analysis/cases/coverage.ts';
 import type { Remark } from '../../../../analysis/desk/examine.ts';
 import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
 import { knownLists } from '../../../../analysis/shared-list-notes.ts';
 import { Type } from '../../../../json-schema.ts';
 import type { ListNode } from '../../../../lists/list-node.ts';
-import { location } from '../../../../rules/problem.ts';
+import { ConstantSchema } from '../../../../rules/folder/constant.ts';
+import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/example.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { ConstantSchema, CoverageSchema } from '../rule-folder-shapes.ts';
 import { withinLimits } from '../rule-version.ts';
 import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
@@ -19,8 +20,7 @@ export interface CheckDraftParts {
 }
 
 const RemarkSchema = shape('Something to tell about a rule file', {
-  at: location,
-  message: word('What, and what would be right'),
+  ...ProblemSchema.properties,
   example: nullable(word('Facts that show it')),
 });
 
@@ -31,7 +31,7 @@ export const CheckedDraftSchema = named(
     digest: nullable(word('SHA-256 over its files; null when it is not sound')),
     problems: list(RemarkSchema, 'In what it is not sound; otherwise what stands in the way of its release'),
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
-    coverage: nullable(CoverageSchema),
+    coverage: nullable(RuleCoverageSchema),
     constants: list(ConstantSchema, 'What a sweep may vary; empty when it is not sound'),
   }),
 );

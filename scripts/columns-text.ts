@@ -1,7 +1,7 @@
-import type { Column } from '../../src/archive/record-columns.ts';
-import { TABLE_NAMES, TABLES } from '../../src/archive/tables.ts';
+import type { Column } from '../src/archive/record-columns.ts';
+import { TABLE_NAMES, TABLES } from '../src/archive/tables.ts';
 
-/** Tables and columns as src/archive/README.md shows them; a test keeps both the same. */
+/** Tables and columns as src/archive/README.md shows them. */
 export function columnsText(): string {
   return TABLE_NAMES.map((name) => {
     const columns: readonly Column[] = TABLES[name].columns;
