@@ -115,14 +115,14 @@ export class ScoringService {
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
     if (idempotencyKey !== null) {
-      await requireAdmitted(context.admitted);
+      requireAdmitted(await context.admitted);
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: Promise<Sightings> | null = null;
     const turn = { operation: 'verdict', client, also };
     const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
-      await requireAdmitted(context.admitted);
+      requireAdmitted(await context.admitted);
       if (snapshot.answer !== null) return replayOf(snapshot.answer);
       const now = this.#moment(snapshot);
       // Noted once a request: deciding again after a lost race is still the same request.
@@ -144,7 +144,7 @@ export class ScoringService {
     const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
     const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
-      await requireAdmitted(admitted);
+      requireAdmitted(await admitted);
       const now = this.#moment(snapshot);
       const hints = contactByScore(snapshot.state, request, now).known();
       const sightings = await seeDevices(store, { client, choice, hints, now });
@@ -260,8 +260,8 @@ export class ScoringService {
   }
 }
 
-async function requireAdmitted(admitted: Promise<boolean> | undefined): Promise<void> {
-  if ((await admitted) === false) throw new NotAdmitted();
+function requireAdmitted(admitted: boolean | undefined): void {
+  if (admitted === false) throw new NotAdmitted();
 }
 
 /** The outcome that holds, and beside it the report when it told another one. */

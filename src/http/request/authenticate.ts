@@ -31,7 +31,7 @@ export async function authenticate(
   grant: Grant,
 ): Promise<AccessKey> {
   ctx.state.operation = firstOf(grant);
-  const key = await keyOf(ctx, keys);
+  const key = requireKnown(await keys.authenticate(givenKey(ctx)));
   ctx.state.key = key;
   ctx.state.operation = grantedOf(key, grant);
   return key;
@@ -44,7 +44,7 @@ export async function isGranted(
   grant: Grant,
 ): Promise<boolean> {
   try {
-    grantedOf(await keyOf(ctx, keys), grant);
+    grantedOf(requireKnown(await keys.authenticate(givenKey(ctx))), grant);
     return true;
   } catch (error) {
     if (error instanceof HttpProblem) return false;
@@ -52,12 +52,15 @@ export async function isGranted(
   }
 }
 
-async function keyOf(ctx: ParameterizedContext<RequestState>, keys: AccessKeys): Promise<AccessKey> {
+function givenKey(ctx: ParameterizedContext<RequestState>): string {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
   const [key] = given;
   if (key === undefined) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
   if (given.length > 1) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key came more than once.');
-  const record = await keys.authenticate(key);
+  return key;
+}
+
+function requireKnown(record: AccessKey | null): AccessKey {
   if (record !== null) return record;
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }

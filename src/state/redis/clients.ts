@@ -67,8 +67,8 @@ export class RedisClients {
             decisionPrefix(hash),
           ];
     const key = stateKey(hash);
-    const { time, state, order, answered } = await calls.reading(key)(async () =>
-      readLoadReply(await clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args))),
+    const { time, state, order, answered } = await calls.reading(key)(() =>
+      clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args)).then(readLoadReply),
     );
     const parts = {
       state,
@@ -102,8 +102,8 @@ export class RedisClients {
     const terms = { validUntilMs: this.#validUntilMs(change.stamp), storesShape, limits: this.#limits };
     const { keys, args } = commitCall(change, next, terms);
     try {
-      return await calls.on(stateKey(change.client.hash))(async () =>
-        readCommitReply(await commitScript.run(commands, keys, args)),
+      return await calls.on(stateKey(change.client.hash))(() =>
+        commitScript.run(commands, keys, args).then(readCommitReply),
       );
     } catch (error) {
       if (!isAnswerLost(error) || !(await this.#isStored(change, next, terms.validUntilMs))) throw error;

@@ -1,0 +1,86 @@
+import { createHook } from 'node:async_hooks';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
+import { expect } from 'chai';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+/** Enough that V8 has compiled what every verdict passes through. */
+const WARM_UP = 12_000;
+const COUNTED = 2000;
+const AT_ONCE = 32;
+
+/** Each request comes from an address of its own, so that none has a token before it asks. */
+const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies: 1 };
+
+describeOnStores('a plain verdict of a new payer', function (store) {
+  this.timeout(120_000);
+  const most = this.fullTitle().endsWith('SQLite') ? { promises: 54, kB: 66 } : { promises: 97, kB: 96 };
+  let service: RunningService;
+  let ask: (count: number) => Promise<void>;
+  before(async () => {
+    service = await startService({ store: store(), rateLimit: RATE_LIMIT });
+    const { key, callerUrl } = await service.tenant();
+    const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => socketTo(callerUrl)));
+    ask = (count) => askVerdicts(sockets, key, count);
+    await ask(WARM_UP);
+  });
+  after(() => service.stop());
+
+  it(`makes at most ${most.promises} promises`, async () => {
+    let promises = 0;
+    const hook = createHook({
+      init: (_id, type) => {
+        if (type === 'PROMISE') promises++;
+      },
+    });
+    hook.enable();
+    await ask(COUNTED);
+    hook.disable();
+    expect(promises / COUNTED).to.be.within(most.promises / 2, most.promises);
+  });
+
+  it(`allocates at most ${most.kB} kB`, async () => {
+    const before = allocatedBytes();
+    await ask(COUNTED);
+    expect((allocatedBytes() - before) / COUNTED / 1000).to.be.within(most.kB / 2, most.kB);
+  });
+});
+
+function allocatedBytes(): number {
+  return Number(Reflect.get(getHeapStatistics(), 'total_allocated_bytes'));
+}
+
+async function socketTo(url: string): Promise<Socket> {
+  const { port, hostname } = new URL(url);
+  const socket = connect(Number(port), hostname).setEncoding('latin1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+let payers = 0;
+
+/** By events, so that what is counted is the service's; each socket asks again as soon as it is answered. */
+function askVerdicts(sockets: readonly Socket[], key: string, count: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let asked = 0;
+  let answered = 0;
+  const next = (socket: Socket) => {
+    if (asked++ < count) socket.write(requestOf(key, payers++));
+  };
+  for (const socket of sockets) {
+    socket.removeAllListeners('data').on('data', (text: string) => {
+      if (!text.startsWith('HTTP/1.1 200')) reject(new Error(text));
+      if (++answered === count) resolve();
+      next(socket);
+    });
+    next(socket);
+  }
+  return promise;
+}
+
+function requestOf(key: string, payer: number): string {
+  const body = `{"sellPointKey":"shop-1","method":"card","amountRequested":"25.00","clientIdKey":"payer-${payer}","orderRef":"order-${payer}"}`;
+  return `POST /v1/client/verdict HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.${payer >> 16}.${(payer >> 8) & 255}.${payer & 255}\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
