@@ -610,6 +610,8 @@ function describeJournal(store: () => Store): void {
     expect(await waiting()).to.deep.equal([late]);
     await store().trimJournal((await endOfJournal(store())) ?? '', kept);
     expect(await waiting()).to.deep.equal([]);
+    const left = JSON.stringify(await readAll(store(), null, 10_000));
+    for (const { hash } of [early, late]) expect(left).not.to.include(clientNumber(hash));
   });
 
   it('tells that a client was erased, by a number and nothing else', async () => {

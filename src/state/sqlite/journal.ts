@@ -91,6 +91,8 @@ export function trimShipped(
   for (const { position } of rows)
     sql.shortenDecision.run(shorterMs, Number(position), nowMs + decisionsHotMs);
   sql.forgetJournalLoss.run(through);
+  // The archive tells no more of them, so that nothing here may lead to who was erased.
+  sql.forgetErasureEntries.run(through);
   sql.forgetErasures.run(through);
   return rows.length;
 }

@@ -97,6 +97,9 @@ function journalStatements(sql: Prepare) {
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
     unshippedErasures: sql('SELECT entry FROM unshipped_erasures'),
     putUnshippedErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
+    forgetErasureEntries: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM unshipped_erasures WHERE position <= ?)',
+    ),
     forgetErasures: sql('DELETE FROM unshipped_erasures WHERE position <= ?'),
     /** The oldest, when there are more than so many. */
     trimErasures: sql(

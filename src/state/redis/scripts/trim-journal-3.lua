@@ -1,5 +1,5 @@
 --[[
-  Forgets the oldest entries of a journal, because they are kept elsewhere. The records that they refer to are kept no
+  Forgets the oldest entries of a journal, because they are kept elsewhere, and all erasures among them. The records that they refer to are kept no
   longer than decisions stay hot from now on; until here they were kept for whoever ships them.
 
   KEYS[1] journal of a partition
@@ -33,7 +33,11 @@ if lost and before(lost, ARGV[1]) then redis.call('UNLINK', KEYS[2]) end
 
 local through_ms = ARGV[1]:match('%d+')
 for _, erasure in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', through_ms)) do
-  if before(erasure:match('^%S+'), ARGV[1]) then redis.call('ZREM', KEYS[3], erasure) end
+  local id = erasure:match('^%S+')
+  if before(id, ARGV[1]) then
+    redis.call('ZREM', KEYS[3], erasure)
+    redis.call('XDEL', KEYS[1], id)
+  end
 end
 
 local excess = math.min(count, redis.call('XLEN', KEYS[1]) - kept)
