@@ -1,16 +1,19 @@
 import { hash } from 'node:crypto';
-import type { ListKind } from '../decision/lists/list-kind.ts';
-import type { ListedEntry, ListOwner } from '../decision/lists/shared-lists.ts';
+import { ListedEntrySchema } from '../decision/lists/shared-lists.ts';
+import { Type } from '../json-schema.ts';
+import { epochMs, type Shape, shape, word } from '../shapes.ts';
 import type { OtherText } from '../state/lists/list-log.ts';
+import { Positional } from '../state/positional.ts';
 
-/** One entry of a shared list with all that is kept of it. Times are epoch ms. */
-export interface ListEntry extends ListedEntry {
-  /** Why it is on the list. */
-  readonly reason: string;
-  /** Who put it there, as `actorOfKey` and `actorOfUser` write it. */
-  readonly who: string;
-  readonly addedAt: number;
-}
+export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
+  ...ListedEntrySchema.properties,
+  reason: word('Why it is there'),
+  /** As `actorOfKey` and `actorOfUser` write it. */
+  who: word('Who put it there'),
+  addedAt: epochMs('When'),
+});
+
+export type ListEntry = Shape<typeof ListEntrySchema>;
 
 /** An entry with the number of the change that wrote it. */
 export interface StoredEntry extends ListEntry {
@@ -18,18 +21,10 @@ export interface StoredEntry extends ListEntry {
   readonly version: number;
 }
 
-/** Positional: there may be a hundred thousand. The keys are left out when they follow from the value. */
-type EntryRow = [
-  owner: ListOwner,
-  list: string,
-  kind: ListKind,
-  value: string,
-  reason: string,
-  who: string,
-  addedAt: number,
-  expiresAt: number | null,
-  keys?: readonly string[],
-];
+const { keys, ...MEMBERS } = ListEntrySchema.properties;
+
+/** There may be a hundred thousand. The keys are left out when they follow from the value. */
+const ROW = new Positional(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
 /** Names the record of an entry; what it is about cannot be read from it. */
 export function entryId({
@@ -42,16 +37,13 @@ export function entryId({
 }
 
 export function encodeEntry(entry: ListEntry): string {
-  const { owner, list, kind, value, reason, who, addedAt, expiresAt, keys } = entry;
-  const row: EntryRow = [owner, list, kind, value, reason, who, addedAt, expiresAt];
-  if (keys.length !== 1 || keys[0] !== plainKey(value)) row.push(keys);
-  return JSON.stringify(row);
+  const { keys, ...members } = entry;
+  return ROW.write(keys.length === 1 && keys[0] === plainKey(entry.value) ? members : entry);
 }
 
 export function decodeEntry(id: string, version: number, text: string): StoredEntry {
-  const row: EntryRow = JSON.parse(text);
-  const [owner, list, kind, value, reason, who, addedAt, expiresAt, keys = [plainKey(value)]] = row;
-  return { id, version, owner, list, kind, value, keys, reason, who, addedAt, expiresAt };
+  const entry = ROW.read(text);
+  return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
 }
 
 /** Some entry of the list that was given a kind other than this since the copy with this number. */

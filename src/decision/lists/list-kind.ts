@@ -1,10 +1,13 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import type { KnownHints } from '../../client/hints.ts';
+import { choice } from '../../shapes.ts';
 
 /** What the entries of a shared list are. */
 export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
 
 export type ListKind = (typeof LIST_KINDS)[number];
+
+export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
 
 /** All of a request that shared lists may hold. */
 export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {

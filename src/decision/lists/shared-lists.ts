@@ -1,21 +1,24 @@
 import type { PlatformName } from '../../client/client-key.ts';
-import { keysOf, type ListKind, type ListSubject } from './list-kind.ts';
+import { Type } from '../../json-schema.ts';
+import { epochMs, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { keysOf, type ListKind, type ListSubject, listKind } from './list-kind.ts';
 
 /** Whose list it is; `*` is the whole installation's and holds for every platform. */
 export type ListOwner = PlatformName | '*';
 
-/** One entry as far as decisions need it. */
-export interface ListedEntry {
-  readonly owner: ListOwner;
-  readonly list: string;
-  readonly kind: ListKind;
-  /** As people may see it: fingerprints and single addresses as `hmac:` and their HMAC. */
-  readonly value: string;
-  /** What requests are looked up by: `readListValue` makes them. */
-  readonly keys: readonly string[];
-  /** Epoch ms; null: until it is removed. */
-  readonly expiresAt: number | null;
-}
+export const ListedEntrySchema = shape('One entry of a shared list as far as decisions need it', {
+  owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
+  list: word('Its name'),
+  kind: listKind,
+  value: word(
+    'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint or of a single address, which are not kept themselves',
+  ),
+  /** `readListValue` makes them. */
+  keys: list(word('As requests have it'), 'What requests are looked up by'),
+  expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
+});
+
+export type ListedEntry = Shape<typeof ListedEntrySchema>;
 
 /** What decisions ask of the shared lists. */
 export interface SharedLists {

@@ -9,7 +9,7 @@ import { BAD_PARAMETER, type Parameter, queryText } from '../../operation/parame
 import { jsonBody } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { BAD_LIST_ADDRESS, LIST_IN_PATH, VALUE_IN_PATH, VALUE_IN_QUERY } from './list-address.ts';
-import { ENTRY_EXAMPLE, KIND_OR_NONE, ListEntrySchema, viewOfEntry } from './list-views.ts';
+import { ENTRY_EXAMPLE, KIND_OR_NONE, ListEntryViewSchema, viewOfEntry } from './list-views.ts';
 import type { ListParts } from './lists.ts';
 
 const ListEntryBodySchema = Type.Object({
@@ -66,7 +66,7 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     grant: 'lists',
     parameters: [LIST_IN_PATH, value],
     body: BODY,
-    answers: jsonAnswer('The entry as it is kept', ListEntrySchema, ENTRY_EXAMPLE),
+    answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
     refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
     answer: async ({ ctx, key, body }, { listEditor, clock }: ListParts) => {
       const desk = deskOf(key, LIST_IN_PATH.read(ctx));

@@ -1,8 +1,8 @@
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
-import { LIST_KINDS } from '../../../decision/lists/list-kind.ts';
+import { LIST_KINDS, listKind } from '../../../decision/lists/list-kind.ts';
 import { Type } from '../../../json-schema.ts';
-import type { StoredEntry } from '../../../lists/list-entry.ts';
+import { ListEntrySchema, type StoredEntry } from '../../../lists/list-entry.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
 import {
   choice,
@@ -17,18 +17,12 @@ import {
   yesNo,
 } from '../../../shapes.ts';
 
-const kind = choice(LIST_KINDS, 'What its entries are');
+const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
-export const ListEntrySchema = named(
+export const ListEntryViewSchema = named(
   'ListEntry',
   shape('One entry of a shared list', {
-    value: word(
-      'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint or of a single address, which are not kept themselves',
-    ),
-    reason: word('Why it is there'),
-    who: word('Who put it there'),
-    addedAt: epochMs('When'),
-    expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
+    ...{ value, reason, who, addedAt, expiresAt },
     hasEnded: yesNo('It is past its end, and does not count any more'),
     change: count('The number of the change that wrote it; `before` takes it'),
   }),
@@ -38,9 +32,9 @@ export const ListEntriesSchema = named(
   'ListEntries',
   shape('Entries of a shared list', {
     list: word('Its name'),
-    kind: nullable(kind),
+    kind: nullable(listKind),
     total: count('How many entries it has'),
-    entries: list(ListEntrySchema, 'What was changed last comes first'),
+    entries: list(ListEntryViewSchema, 'What was changed last comes first'),
     complete: yesNo('There are no earlier ones'),
   }),
 );
@@ -51,7 +45,7 @@ export const SharedListsSchema = named(
     lists: list(
       shape('A shared list; it is there as long as it has an entry', {
         list: word('Its name'),
-        kind,
+        kind: listKind,
         entries: count('How many it has'),
         ended: count('How many of them are past their end'),
         changedAt: epochMs('When an entry was last added or changed'),
@@ -74,7 +68,7 @@ export const ENTRY_EXAMPLE = {
   change: 17,
 } as const;
 
-export function viewOfEntry(entry: StoredEntry, now: number): Shape<typeof ListEntrySchema> {
+export function viewOfEntry(entry: StoredEntry, now: number): Shape<typeof ListEntryViewSchema> {
   const { value, reason, who, addedAt, expiresAt, version } = entry;
   return { value, reason, who, addedAt, expiresAt, hasEnded: hasEnded(entry, now), change: version };
 }
