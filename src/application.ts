@@ -5,6 +5,7 @@ import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
+import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
@@ -110,7 +111,15 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const hasStaleLists = () => lists.report().isStale;
   const listEditor = new ListEditor({ listLog: store.listLog, node: lists, pseudonym, audit, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
-  const service = new ScoringService({ ...parts, ...decides, pseudonym, formerPseudonym, metrics });
+  const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
+  const service = new ScoringService({
+    ...parts,
+    ...decides,
+    archivedOrders,
+    pseudonym,
+    formerPseudonym,
+    metrics,
+  });
   const records = new Records({ ...parts, ...decides });
   let draining = false;
   const readiness: Readiness = async () => {

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './client/changes.ts';
 import { type ClientKey, clientKey, type PlatformName } from './client/client-key.ts';
-import { type Binding, type ClientState, momentFor, type Override } from './client/client-state.ts';
+import { type Binding, type ClientState, momentFor, type Override, token } from './client/client-state.ts';
 import { knownHints } from './client/hints.ts';
-import type { OrderOutcome, ReportedOutcome } from './client/order.ts';
-import { lastPaidAt, lastUnpaidAt } from './client/outcomes.ts';
+import type { KnownOrder, OrderOutcome, ReportedOutcome } from './client/order.ts';
+import { hasOlderOrders, lastPaidAt, lastUnpaidAt, recentOrder } from './client/outcomes.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from './decision/decide.ts';
 import { type ScoreAnswer, type VerdictAnswer, verdictAnswer } from './decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from './decision/holdout.ts';
@@ -37,6 +38,8 @@ export interface ServiceParts {
   /** Under the previous secret, while it is being changed. */
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
+  /** Orders that the store does not know any more; absent or null where there is no archive. */
+  readonly archivedOrders?: Pick<ArchivedOrders, 'known'> | null;
   /** The process's own when absent. */
   readonly pace?: Pace;
 }
@@ -167,13 +170,14 @@ export class ScoringService {
     let seen: OutcomeSeen | null = null;
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
-      const { state: before, order: older } = snapshot;
+      const { state: before } = snapshot;
+      const older = snapshot.order ?? (await this.#archivedOrder(turn.client, before, orderRef));
       const { effect, state, order, displaced, report: taken } = recordOutcome(before, older, report, now);
       if (state === before) return { result: effect, change: null };
       seen = outcomeSeen(turn.client, before, state);
       const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
-      const kept = { orders: displaced, keptMs: RETENTION.decisionMs };
+      const kept = { orders: displaced, keptMs: this.#displacedMs };
       return { result: effect, change: { state, entry, displaced: kept } };
     });
     this.#parts.metrics.outcome(report.outcome, effect);
@@ -223,6 +227,22 @@ export class ScoringService {
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
   }
 
+  /** What the archive knows of an order; null where the client has none that the state does not remember. */
+  async #archivedOrder(
+    client: ClientKey,
+    { outcomes }: ClientState,
+    orderRef: string,
+  ): Promise<KnownOrder | null> {
+    const { archivedOrders = null } = this.#parts;
+    if (archivedOrders === null || !hasOlderOrders(outcomes)) return null;
+    if (recentOrder(outcomes, token(orderRef)) !== null) return null;
+    return archivedOrders.known({ client, orderRef });
+  }
+
+  get #displacedMs(): number {
+    return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
+  }
+
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
     const requestHash = hash('sha256', JSON.stringify(Object.entries(body).toSorted()), 'base64url');
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
@@ -265,9 +285,10 @@ function requireAdmitted(admitted: boolean | undefined): void {
 }
 
 /** The outcome that holds, and beside it the report when it told another one. */
-function journaled({ outcome, cause, occurredAt }: OrderOutcome, report: OrderOutcome) {
+function journaled({ outcome, cause, occurredAt, amount }: KnownOrder, report: OrderOutcome) {
   const order = { outcome, cause, occurredAt };
-  return isDeepStrictEqual(order, report) ? { order } : { order, report };
+  const told = isDeepStrictEqual(order, report) ? {} : { report };
+  return { order, ...told, ...(amount === undefined ? {} : { amount }) };
 }
 
 function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {

@@ -235,6 +235,8 @@ export const RETENTION = {
   stateMs: 400 * DAY_MS,
   /** Decisions with what finds them, and orders that a state does not remember any more, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
+  /** Orders that a state does not remember any more, where the archive is asked for them after that. */
+  displacedOrderMs: 7 * DAY_MS,
   /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,
   /** Stored answers of verdicts with an Idempotency-Key, and whose key it is: longer, for an answer comes after its claim. */

@@ -1,18 +1,25 @@
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import { type KnownOrder, withReport } from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
-import { type JournalEntry, newestEntryFirst, type Placed } from '../../state/journal/entry.ts';
+import {
+  type JournalEntry,
+  newestEntryFirst,
+  type OutcomeEntry,
+  type Placed,
+} from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
-import type { Store } from '../../state/store.ts';
+import { type Store, StoreUnavailable } from '../../state/store.ts';
 import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
-import { isAboutClients, TABLE_NAMES, TABLES } from '../tables.ts';
+import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
+import type { AskedOrder } from './archived-orders.ts';
 import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
 
@@ -115,6 +122,29 @@ export class ArchiveReader {
     const last = entries.length < UNSHIPPED_LOOKED_AT_MAX ? [] : entries.slice(-1);
     const times = [...missing, ...last].map(({ at }) => at);
     return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** What was reported of some orders of a platform, in their places; null where nothing was. Throws StoreUnavailable. */
+  async knownOrders(
+    platform: PlatformName,
+    asked: readonly AskedOrder[],
+  ): Promise<readonly (KnownOrder | null)[]> {
+    const listed = (items: readonly string[]) => [...new Set(items)].join(', ');
+    const clients = listed(asked.map(({ client }) => clientNumber(client.hash)));
+    const orders = listed(asked.map(({ orderRef }) => quote(orderRef)));
+    const where = `client_hash IN (${clients}) AND order_ref IN (${orders})`;
+    const sql = (source: string) => `${select(source, where)} ORDER BY ${JOURNAL_ORDER_SQL}`;
+    const { rows, unreadable } = await this.#rows({ table: 'outcomes', platform }, sql);
+    if (unreadable.length > 0)
+      throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
+    const known = new Map<string, KnownOrder>();
+    const nameOf = (clientIdKey: string, orderRef: string) => JSON.stringify([clientIdKey, orderRef]);
+    for (const entry of rows.map((row) => entryOf('outcomes', row))) {
+      if (entry?.kind !== 'outcome') continue;
+      const name = nameOf(entry.clientIdKey, entry.orderRef);
+      known.set(name, afterEntry(known.get(name) ?? null, entry));
+    }
+    return asked.map(({ client, orderRef }) => known.get(nameOf(client.clientIdKey, orderRef)) ?? null);
   }
 
   /** SQL: what became of a decision's order, by the outcomes that were shipped but for some segments. */
@@ -264,6 +294,15 @@ export class ArchiveReader {
     });
     return this.#duck;
   }
+}
+
+/** What is known of an order after one more report of it. */
+function afterEntry(
+  before: KnownOrder | null,
+  { order, report = order, amount = before?.amount }: OutcomeEntry,
+): KnownOrder {
+  const known = withReport(before, report);
+  return amount === undefined ? known : { ...known, amount };
 }
 
 function select(source: string, where: string): string {

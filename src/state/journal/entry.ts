@@ -39,6 +39,9 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   order: OrderOutcomeSchema,
   /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
   report: Type.Optional(OrderOutcomeSchema),
+  amount: Type.Optional(
+    word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
+  ),
 });
 
 export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {

@@ -1,0 +1,65 @@
+import type { ClientKey, PlatformName } from '../../client/client-key.ts';
+import type { KnownOrder } from '../../client/order.ts';
+import { StoreUnavailable } from '../../state/store.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+
+/** An order by the client whose it is. */
+export interface AskedOrder {
+  readonly client: ClientKey;
+  readonly orderRef: string;
+}
+
+/** What is known of some orders; null for those of which nothing is. */
+type FindOrders = (
+  platform: PlatformName,
+  asked: readonly AskedOrder[],
+) => Promise<readonly (KnownOrder | null)[]>;
+
+/** Questions that wait for their turn, by platform. */
+interface Waiting {
+  readonly asked: AskedOrder[];
+  readonly answer: Promise<readonly (KnownOrder | null)[]>;
+}
+
+/**
+ * Orders that the store does not know any more. Whoever asks while the archive is being read is answered by the next reading,
+ * together with all the others: a reading of many orders costs little more than one of a single order.
+ */
+export class ArchivedOrders {
+  readonly #find: FindOrders;
+  readonly #waiting = new Map<PlatformName, Waiting>();
+  #free: Promise<unknown> = Promise.resolve();
+
+  constructor(find: FindOrders) {
+    this.#find = find;
+  }
+
+  static of(archive: ArchiveReader): ArchivedOrders {
+    return new ArchivedOrders((platform, asked) => archive.knownOrders(platform, asked));
+  }
+
+  /** Null when nothing was ever reported of it. Throws StoreUnavailable when that cannot be told. */
+  async known(asked: AskedOrder): Promise<KnownOrder | null> {
+    const { platform } = asked.client;
+    const waiting = this.#waiting.get(platform) ?? this.#next(platform);
+    const place = waiting.asked.push(asked) - 1;
+    try {
+      return (await waiting.answer)[place] ?? null;
+    } catch (cause) {
+      if (cause instanceof StoreUnavailable) throw cause;
+      throw new StoreUnavailable('the archive cannot be read, and the order may be there', { cause });
+    }
+  }
+
+  #next(platform: PlatformName): Waiting {
+    const asked: AskedOrder[] = [];
+    const answer = this.#free.then(() => {
+      this.#waiting.delete(platform);
+      return this.#find(platform, asked);
+    });
+    this.#free = answer.catch(() => {});
+    const waiting = { asked, answer };
+    this.#waiting.set(platform, waiting);
+    return waiting;
+  }
+}

@@ -1,0 +1,109 @@
+import { truncateSync } from 'node:fs';
+import { expect } from 'chai';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archived-orders.ts';
+import { clientKey } from '../../../src/client/client-key.ts';
+import type { ReportedOutcome } from '../../../src/client/order.ts';
+import { RECENT_OUTCOMES_MAX } from '../../../src/client/outcomes.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
+import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { ScoringService } from '../../../src/service.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { RETENTION, type Store } from '../../../src/state/store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { newPlatform, T0 } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+const PAID = { outcome: 'PAID', cause: null } as const;
+const REVERSED = { outcome: 'UNPAID', cause: 'REVERSED' } as const;
+const OLD_ORDERS = 6;
+
+describe('an order that only the archive remembers', () => {
+  const platform = newPlatform();
+  let nowMs = T0;
+  let store: Store;
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let service: ScoringService;
+  const readings: (readonly AskedOrder[])[] = [];
+
+  const report = (orderRef: string, told: Omit<ReportedOutcome, 'occurredAt'>, occurredAt: number | null) =>
+    service.outcome(platform, { clientIdKey: 'ann', orderRef, ...told, occurredAt });
+  const outcomes = async () => (await store.load(clientKey(platform, 'ann'))).state.outcomes;
+
+  before(async () => {
+    store = openSqliteStore(temporaryDirectory(), () => nowMs);
+    place = await ArchivedStore.open(store);
+    reader = new ArchiveReader(place.archive.folder, store);
+    const archivedOrders = new ArchivedOrders((of, asked) => {
+      readings.push([...asked]);
+      return reader.knownOrders(of, asked);
+    });
+    service = new ScoringService({
+      store,
+      ruleSource: fixedRules(currentRules()),
+      clock: () => nowMs,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+      archivedOrders,
+    });
+    for (let order = 1; order <= RECENT_OUTCOMES_MAX + OLD_ORDERS; order++) {
+      nowMs = T0 + order;
+      await report(`order-${order}`, PAID, nowMs);
+    }
+    await place.shipAll();
+    nowMs += RETENTION.displacedOrderMs + 1;
+  });
+  after(async () => {
+    await reader.close();
+    await place.close();
+  });
+
+  it('is not counted again when its report is repeated', async () => {
+    expect(await report('order-1', PAID, T0 + 1)).to.equal('unchanged');
+    expect((await outcomes()).paidCount).to.equal(RECENT_OUTCOMES_MAX + OLD_ORDERS);
+  });
+
+  it('is corrected by a chargeback, and is one of the newest again', async () => {
+    expect(await report('order-2', REVERSED, nowMs)).to.equal('superseded');
+    const { paidCount, unpaidCount, recent } = await outcomes();
+    expect({ paidCount, unpaidCount }).to.deep.equal({
+      paidCount: RECENT_OUTCOMES_MAX + OLD_ORDERS - 1,
+      unpaidCount: 1,
+    });
+    expect(recent.at(-1)?.reports?.map(({ outcome }) => outcome)).to.deep.equal(['PAID', 'UNPAID']);
+  });
+
+  it('is told from a new one, and from one that the state remembers, of which the archive is not asked', async () => {
+    expect(await report('a-new-order', PAID, nowMs)).to.equal('recorded');
+    readings.length = 0;
+    expect(await report('a-new-order', PAID, nowMs)).to.equal('unchanged');
+    expect(readings).to.deep.equal([]);
+  });
+
+  it('is looked up together with others, one reading after the other', async () => {
+    readings.length = 0;
+    const archived = new ArchivedOrders(async (_platform, asked) => {
+      readings.push([...asked]);
+      return reader.knownOrders(platform, asked);
+    });
+    const client = clientKey(platform, 'ann');
+    const known = await Promise.all(
+      ['order-3', 'order-4', 'unknown'].map((orderRef) => archived.known({ client, orderRef })),
+    );
+    expect(known.map((order) => order?.occurredAt ?? null)).to.deep.equal([T0 + 3, T0 + 4, null]);
+    expect(readings.map((asked) => asked.length)).to.deep.equal([3]);
+  });
+
+  it('changes nothing while a part of the archive cannot be read', async () => {
+    const before = await outcomes();
+    const [segment] = place.archive.segments(place.archive.read(), { table: 'outcomes', platform });
+    if (segment === undefined) throw new Error('nothing was shipped');
+    truncateSync(place.archive.pathOf(segment), 100);
+    expect(String(await report('order-5', PAID, T0 + 5).catch(String))).to.equal(
+      'StoreUnavailable: a part of the archive cannot be read, and the order may be there',
+    );
+    expect(await outcomes()).to.deep.equal(before);
+  });
+});
