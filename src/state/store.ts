@@ -245,7 +245,7 @@ export const RETENTION = {
   /** Who was seen on a fingerprint or IP. */
   sightingMs: 7 * DAY_MS,
   /** What was counted of a stage of a trial, after the last count. */
-  tallyMs: 90 * DAY_MS,
+  tallyMs: 7 * DAY_MS,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
   /** Orders, answers and devices that are noted for one client. */

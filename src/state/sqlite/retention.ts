@@ -7,7 +7,7 @@ import type { Statements } from './statements.ts';
 const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
 
 /** Tables whose rows are kept for longer again and again: such an index would be a second row to write each time. */
-const LOOKED_THROUGH = ['clients', 'sightings'] as const;
+const LOOKED_THROUGH = ['clients', 'sightings', 'tallies'] as const;
 
 /** How many rows of each table are removed at once: some milliseconds, in which no request is served. */
 const BITE_ROWS = 200;

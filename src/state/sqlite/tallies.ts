@@ -4,7 +4,9 @@ import { RETENTION } from '../store.ts';
 import { type Tallies, tallyCounts, writerField } from '../tallies.ts';
 import type { GroupCommit } from './file/group-commit.ts';
 
-/** Tallies in the table `tallies`; a new writer removes those that nobody added to for long. */
+const DAY_MS = 24 * 3600_000;
+
+/** Tallies in the table `tallies`. */
 export function sqliteTallies(
   db: DatabaseSync,
   writes: GroupCommit,
@@ -16,20 +18,18 @@ export function sqliteTallies(
   const add = db.prepare(
     'INSERT INTO tallies (tally, field, count, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count, expires_at = excluded.expires_at',
   );
-  const forget = db.prepare(
-    'DELETE FROM tallies WHERE tally IN (SELECT tally FROM tallies GROUP BY tally HAVING max(expires_at) <= ?)',
-  );
+  const keep = db.prepare('UPDATE tallies SET expires_at = ? WHERE tally = ? AND expires_at < ?');
   return {
     add: (tally, { writer, number, counts }) =>
       run(() =>
         writes.run(() => {
-          const now = clock();
+          // A day is exact enough, so that the fields which stay as they are need not be written each time.
+          const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
           const last = Number(one.get(tally, writerField(writer))?.['count'] ?? 0);
           if (last >= number) return;
-          if (last === 0) forget.run(now);
           const added = { ...counts, [writerField(writer)]: number - last };
-          for (const [field, count] of Object.entries(added))
-            add.run(tally, field, count, now + RETENTION.tallyMs);
+          for (const [field, count] of Object.entries(added)) add.run(tally, field, count, end);
+          keep.run(end, tally, end);
         }),
       ),
     read: (tally) =>

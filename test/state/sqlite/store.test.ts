@@ -153,15 +153,16 @@ describe('the SQLite store', () => {
       await Promise.all(Array.from({ length: 500 }, () => verdict(store, newClient(), 'order')));
     }
     await store.sightings(askFor(newClient(), { fingerprint: 'device', record: true }));
+    await store.tallies.add('trial', { writer: 'a', number: 1, counts: { seen: 1 } });
     await store.close();
     aheadMs = 0;
     const later = openSqliteStore(directory);
     const reader = new DatabaseSync(path, { readOnly: true });
     const left = () =>
-      ['decisions', 'clients', 'sightings'].map((table) =>
+      ['decisions', 'clients', 'sightings', 'tallies'].map((table) =>
         Number(reader.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
       );
-    expect(left()).to.deep.equal([10_000, 10_000, 1]);
+    expect(left()).to.deep.equal([10_000, 10_000, 1, 2]);
     // At 200 rows a second it would take 50 s.
     await until('all of it is gone', async () => left().every((rows) => rows === 0), 25_000);
     expect((await later.check())[0]?.failure).to.equal(null);
