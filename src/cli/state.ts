@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { actorOfUser } from '../access/actor.ts';
 import { Audit, type AuditAction } from '../access/audit.ts';
-import { ARCHIVE_REGISTER } from '../archive/ship/claim.ts';
+import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
 import { clientKey } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
 import { rebuildClient } from '../service/rebuild.ts';

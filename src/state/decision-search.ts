@@ -5,11 +5,16 @@ import { isAfter, newestFirst } from '../decision/newest-first.ts';
 import { Type } from '../json-schema.ts';
 import { count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
-const UnreadDecisionsSchema = shape('Decisions in a file of the archive that could not be read', {
-  from: epochMs('When the oldest of them was made'),
-  to: epochMs('When the newest of them was made'),
-  decisions: count('How many they are, of all clients of the platform'),
-});
+const UnreadDecisionsSchema = shape(
+  'Decisions in a file of the archive that could not be read, or in an archive that this node does not have',
+  {
+    from: epochMs('When the oldest of them was made'),
+    to: epochMs('When the newest of them was made'),
+    decisions: count(
+      'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
+    ),
+  },
+);
 
 export type UnreadDecisions = Shape<typeof UnreadDecisionsSchema>;
 
@@ -20,6 +25,7 @@ export const unreadDecisions = list(
 
 /** For people. */
 export function unreadText({ from, to, decisions }: UnreadDecisions): string {
+  if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
   const [first, last] = [from, to].map((at) => new Date(at).toISOString());
   return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that cannot be read`;
 }

@@ -6,6 +6,7 @@ import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../sta
 import { newestEntryFirst } from '../../state/journal/entry.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
 import type { Segment } from '../archive-log.ts';
+import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import type { OrderFate } from '../order-fate.ts';
 import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
 
@@ -25,7 +26,7 @@ export interface LookedUpDecisions {
 
 /**
  * Decisions wherever they are: the hot store first, then the archive. Without an archive (null) the hot store
- * answers alone. A decision that is in both is given once.
+ * answers alone, and is not all where other nodes have one. A decision that is in both is given once.
  */
 export class DecisionLookup {
   readonly #store: Store;
@@ -40,18 +41,20 @@ export class DecisionLookup {
   async decision(decisionId: string, platform: PlatformName | null): Promise<LookedUpDecision> {
     if (parseDecisionId(decisionId) === null) return { decision: null, unread: [] };
     const hot = await this.#store.decision(decisionId);
-    if (hot !== null || this.#archive === null) return { decision: hot, unread: [] };
-    const { decision, unreadable } = await this.#archive.decision(decisionId, platform);
-    return { decision, unread: decision === null ? unreadable.map(unreadOf) : [] };
+    if (hot !== null) return { decision: hot, unread: [] };
+    const { decision, unreadable } =
+      (await this.#archive?.decision(decisionId, platform)) ?? NOTHING_ARCHIVED;
+    return { decision, unread: decision === null ? await this.#unread(unreadable) : [] };
   }
 
   /** At most RETENTION.decisionsPerOrder. */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<LookedUpDecisions> {
     const limit = RETENTION.decisionsPerOrder;
     const hot = await this.#store.decisionsOfOrder(platform, orderRef);
-    if (hot.length >= limit || this.#archive === null) return { decisions: hot, unread: [] };
-    const { decisions, unreadable } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
-    return { decisions: together(hot, decisions).slice(0, limit), unread: unreadable.map(unreadOf) };
+    if (hot.length >= limit) return { decisions: hot, unread: [] };
+    const archived = await this.#archive?.decisionsOfOrder(platform, orderRef, limit);
+    const { decisions, unreadable } = archived ?? NOTHING_ARCHIVED;
+    return { decisions: together(hot, decisions).slice(0, limit), unread: await this.#unread(unreadable) };
   }
 
   /** A client's decisions with a seq below `beforeSeq`. */
@@ -62,16 +65,17 @@ export class DecisionLookup {
   ): Promise<LookedUpDecisions> {
     const hot = await this.#store.decisionsOfClient(client, limit, beforeSeq);
     const oldest = hot.at(-1)?.seq ?? beforeSeq;
-    if (hot.length >= limit || oldest === 1 || this.#archive === null) return { decisions: hot, unread: [] };
-    const archived = await this.#archive.decisionsOfClient(client, limit - hot.length, oldest);
-    const { decisions, unreadable } = archived;
-    return { decisions: together(hot, decisions), unread: unreadable.map(unreadOf) };
+    if (hot.length >= limit || oldest === 1) return { decisions: hot, unread: [] };
+    const archived = await this.#archive?.decisionsOfClient(client, limit - hot.length, oldest);
+    const { decisions, unreadable } = archived ?? NOTHING_ARCHIVED;
+    return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
   }
 
   /** The platform's newest decisions that fit, and how far was looked for them. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     const hot = await this.#store.findDecisions(platform, filter, limit);
-    if (hot.decisions.length >= limit || this.#archive === null) return hot;
+    if (hot.decisions.length >= limit) return hot;
+    if (this.#archive === null) return withUnread(hot, await this.#unread([]));
     const before = hot.lookedAt.backTo ?? Number.MAX_SAFE_INTEGER;
     const { decisions, from, unreadable } = await this.#archive.findDecisions(
       platform,
@@ -85,7 +89,9 @@ export class DecisionLookup {
       decisions: hot.lookedAt.decisions + decisions.length,
       from: from ?? hot.lookedAt.backTo,
     };
-    return cut(together(hot.decisions, decisions), limit, { ...looked, unreadable });
+    const found = cut(together(hot.decisions, decisions), limit, { ...looked, unreadable });
+    const elsewhere = await this.#unread([]);
+    return withUnread(found, [...(found.lookedAt.unread ?? []), ...elsewhere]);
   }
 
   /**
@@ -114,9 +120,13 @@ export class DecisionLookup {
   /** What happened to a client, newest first, and whether there is nothing older. */
   async history(client: ClientKey, limit: number): Promise<ClientJournal> {
     const hot = await this.#store.historyOfClient(client, limit);
-    if (hot.entries.length >= limit || this.#archive === null) return hot;
+    if (hot.entries.length >= limit) return hot;
     const before = (hot.entries.at(-1)?.at ?? TIME_MAX_MS - 1) + 1;
-    const { entries, unreadable } = await this.#archive.history(client, before, limit + 1);
+    const archived = await this.#archive?.history(client, before, limit + 1);
+    if (archived === undefined)
+      return { ...hot, complete: hot.complete && (await this.#unread([])).length === 0 };
+    const { entries } = archived;
+    const unreadable = await this.#unread(archived.unreadable);
     // Only entries of one millisecond can be in both.
     const older = entries.filter(
       (entry) => !hot.entries.some((known) => newestEntryFirst(known, entry) === 0),
@@ -124,7 +134,17 @@ export class DecisionLookup {
     const all = [...hot.entries, ...older];
     return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
   }
+
+  /** What this node cannot look into: some files, or all of an archive that only others have. */
+  async #unread(segments: readonly Segment[]): Promise<readonly UnreadDecisions[]> {
+    const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive?.folder ?? null);
+    const elsewhere = isElsewhere ? [{ from: 0, to: Date.now(), decisions: 0 }] : [];
+    return [...segments.map(unreadOf), ...elsewhere];
+  }
 }
+
+/** Of a node without an archive. */
+const NOTHING_ARCHIVED = { decision: null, decisions: [], unreadable: [] };
 
 /** The year 9999: what the archive's time stamps can hold. */
 const TIME_MAX_MS = 253_402_300_799_000;

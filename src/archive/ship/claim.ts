@@ -3,9 +3,7 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { makeOwnFolder } from '../../files/own-folder.ts';
 import type { Registers } from '../../state/store.ts';
-
-/** Where a store notes the id of its archive. */
-export const ARCHIVE_REGISTER = 'archive';
+import { ARCHIVE_REGISTER } from '../archived-elsewhere.ts';
 
 /** The store's journal goes to another archive folder than this node's. */
 export class AnotherArchive extends Error {

@@ -7,6 +7,7 @@ import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
 import { type ClientKey, clientKey, decisionId, parseDecisionId } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';
+import { unreadText } from '../../../src/state/decision-search.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -51,6 +52,24 @@ describeOnStores('decisions in hot store and archive', (store) => {
         decision: newest,
         unread: [],
       });
+  });
+
+  it('are not said to be all, or not to exist, by a node without the archive that others have', async () => {
+    const other = new ArchiveReader(temporaryDirectory(), store());
+    const unknown = decisionId(client.hash, 99, T0);
+    for (const lookup of [new DecisionLookup(store(), null), new DecisionLookup(store(), other)]) {
+      for (const { unread } of [
+        await lookup.decision(unknown, null),
+        await lookup.ofOrder(platform, 'order-99'),
+        await lookup.ofClient(newClient(platform), 10),
+      ])
+        expect(unread.map(unreadText)).to.deep.equal([
+          'decisions lie in an archive that this node does not have (ARCHIVE_DIR)',
+        ]);
+      expect((await lookup.find(platform, {}, 10)).lookedAt.complete).to.equal(false);
+      expect((await lookup.history(client, 10)).complete).to.equal(false);
+    }
+    await other.close();
   });
 
   it('are not found by the id of another client or by no id', async () => {
