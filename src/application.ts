@@ -161,7 +161,9 @@ function callerListener(
   const answer = callerApi({ ...api, workLimit }).callback();
   return createListener(
     caller,
-    shedOverload(workLimit, api.metrics, basePath, answer),
+    shedOverload(workLimit, api.metrics, basePath, answer, ({ headersDistinct }) =>
+      api.keys.platformOf(headersDistinct['x-ka-access-key']?.[0] ?? ''),
+    ),
     { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
     isDraining,
     log,

@@ -166,11 +166,18 @@ export class AccessKeys {
 
   /** The record behind a live key; null for anything else. */
   async authenticate(key: string): Promise<AccessKey | null> {
-    const id = /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1];
-    if (id === undefined) return null;
+    const id = idOf(key);
+    if (id === null) return null;
     const known = this.#remembered(id) ?? (await this.#read(id));
     if (known === 'unknown' || !sameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
     return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
+  }
+
+  /** Whose key this was when it was last looked up here; null when it was not, or it is another key. Asks nobody. */
+  platformOf(key: string): PlatformName | null {
+    const known = this.#cache.get(idOf(key) ?? '')?.known ?? 'unknown';
+    const isIt = known !== 'unknown' && sameHash(hash('sha256', key, 'buffer'), known.sha256);
+    return isIt ? known.record.platform : null;
   }
 
   /** Whether the key with this id may still do this, for work that lasts longer than the request that asked for it. */
@@ -209,6 +216,10 @@ export class AccessKeys {
       return last.known;
     }
   }
+}
+
+function idOf(key: string): string | null {
+  return /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1] ?? null;
 }
 
 function knownKey(record: AccessKey | undefined): KnownKey | 'unknown' {

@@ -6,6 +6,11 @@ export class Shares {
     return this.#counts.get(name) ?? 0;
   }
 
+  /** How many names have something under way. */
+  get size(): number {
+    return this.#counts.size;
+  }
+
   take(name: string): void {
     this.#counts.set(name, this.of(name) + 1);
   }

@@ -14,7 +14,7 @@ import { answerProblems } from '../request/answer-problems.ts';
 import { hiddenAddress } from '../request/caller-address.ts';
 import { limitRate, type RateLimit } from '../request/rate-limit.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { countWork } from '../server/overload.ts';
+import { countWork, ownWork } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import type { WorkLimit } from '../server/work-limit.ts';
 import { score } from './score.ts';
@@ -46,7 +46,10 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
     refusesUnknownParameters: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
-    whileReading: ({ req }, read) => (req.complete ? read() : workLimit.aside(read)),
+    whileReading: ({ req, state }, read) => {
+      ownWork(workLimit, state);
+      return req.complete ? read() : workLimit.aside(read);
+    },
     searches: searchTurns(),
   });
 

@@ -10,6 +10,8 @@ export interface RequestState extends DefaultState {
   /** The path as it is declared, with parameters in braces; null until a route is known. */
   route: string | null;
   key: AccessKey | null;
+  /** The work limit knows that the request is the key's platform's. */
+  ownsWork: boolean;
   /** Whether the rate limit lets the request change anything; it may still be asked while the request is read. */
   admitted: Promise<boolean>;
   /** What the log line says besides the usual; identifiers only, nothing secret. */

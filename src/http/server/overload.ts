@@ -20,12 +20,14 @@ const DELAY_SPREAD = 0.3;
 /**
  * Refuses what is too much with 503 and Retry-After, score before verdict, and lets `answer` have the rest. A refusal
  * must cost a small part of an answer and keep little in memory while it waits, so it stands before everything else.
+ * Whose key a request has is asked only then: a platform with less than its share under way is not refused for another's.
  */
 export function shedOverload(
-  limit: Pick<WorkLimit, 'isFull'>,
+  limit: Pick<WorkLimit, 'isFull' | 'hasShare'>,
   metrics: Metrics,
   basePath: string,
   answer: RequestListener,
+  ownerOf: (req: IncomingMessage) => string | null,
 ): RequestListener {
   const verdictPath = `${basePath}/v1/client/verdict`;
   let waiting = 0;
@@ -36,6 +38,8 @@ export function shedOverload(
   return (req, res) => {
     const operation = isPath(req, verdictPath) ? 'verdict' : 'score';
     if (!limit.isFull(operation)) return answer(req, res);
+    const owner = ownerOf(req);
+    if (owner !== null && limit.hasShare(operation, owner)) return answer(req, res);
     metrics.shed(operation);
     waiting++;
     setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
@@ -54,5 +58,12 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
 
 /** Counts a request as work under way. It stands behind the rate limit, because a request that waits there costs nothing. */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
-  return (_ctx, next) => limit.run(next);
+  return ({ state }, next) => limit.run(next, () => (state.ownsWork ? (state.key?.platform ?? null) : null));
+}
+
+/** Says whose a request under way is, once its key is known. */
+export function ownWork(limit: WorkLimit, state: RequestState): void {
+  if (state.key === null || state.ownsWork) return;
+  state.ownsWork = true;
+  limit.own(state.key.platform);
 }

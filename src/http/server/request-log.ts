@@ -85,6 +85,7 @@ function freshState(req: IncomingMessage): RequestState {
     operation: 'none',
     route: null,
     key: null,
+    ownsWork: false,
     admitted: ADMITTED,
     noted: {},
     failure: null,

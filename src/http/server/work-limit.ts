@@ -1,4 +1,5 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
+import { Shares } from '../../work/turns.ts';
 
 /** A burst of this many is taken; they are answered one after the other. */
 const WORK_UNDER_WAY_MAX = 256;
@@ -47,6 +48,8 @@ export interface SeenLoad {
 export class WorkLimit {
   #limit = WORK_UNDER_WAY_MAX;
   #underWay = 0;
+  /** Of what is under way, how much is known to be whose. */
+  readonly #owners = new Shares();
   #underWayMax = 0;
   #finished = 0;
   #tookMs = 0;
@@ -70,7 +73,23 @@ export class WorkLimit {
     return this.#underWay >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Whether an owner has less under way than its share of the limit, all who have something under way taken alike: then one
+   * more of it is taken although the limit is reached, and waits for what others have too much of.
+   */
+  hasShare(operation: 'score' | 'verdict', owner: string): boolean {
+    const own = this.#owners.of(owner);
+    const owners = this.#owners.size + (own === 0 ? 1 : 0);
+    return own < (this.#limit * (operation === 'score' ? SCORE_SHARE : 1)) / owners;
+  }
+
+  /** It is known by now whose some work under way is; `run` is told so at its end. */
+  own(owner: string): void {
+    this.#owners.take(owner);
+  }
+
+  /** `owner` tells at the end whose the work was known to be. */
+  async run<T>(work: () => Promise<T>, owner: () => string | null = () => null): Promise<T> {
     const beganMs = performance.now();
     this.#underWay++;
     this.#underWayMax = Math.max(this.#underWayMax, this.#underWay);
@@ -78,6 +97,8 @@ export class WorkLimit {
     try {
       return await work();
     } finally {
+      const whose = owner();
+      if (whose !== null) this.#owners.giveBack(whose);
       this.#underWay--;
       this.#finished++;
       this.#tookMs += performance.now() - beganMs;

@@ -11,9 +11,9 @@ type Full = ReadonlySet<'score' | 'verdict'>;
 
 /** A server that is full for these operations and answers the others with an empty object. */
 function fullServer(full: Full, metrics = new Metrics()) {
-  const limit = { isFull: (operation: 'score' | 'verdict') => full.has(operation) };
+  const limit = { isFull: (operation: 'score' | 'verdict') => full.has(operation), hasShare: () => false };
   const answer: RequestListener = (_req, res) => res.writeHead(200).end('{}');
-  return listening(shedOverload(limit, metrics, '/scoring', answer));
+  return listening(shedOverload(limit, metrics, '/scoring', answer, () => null));
 }
 
 async function listening(answer: RequestListener) {
@@ -66,7 +66,9 @@ describe('an overloaded service', () => {
       expect(limit.underWay).to.equal(1);
       ctx.body = {};
     });
-    const { ask, close } = await listening(shedOverload(limit, new Metrics(), '/scoring', app.callback()));
+    const { ask, close } = await listening(
+      shedOverload(limit, new Metrics(), '/scoring', app.callback(), () => null),
+    );
     const { promise: freed, resolve: free } = Promise.withResolvers<void>();
     for (let n = 0; n < 256; n++) limit.run(() => freed);
     expect((await ask('verdict')).status).to.equal(503);
