@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
+import { type TSchema, Type } from '../../json-schema.ts';
+import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
 import type { AnswerSpec, Operation } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import type { RequestBodySpec } from '../operation/request-body.ts';
@@ -20,8 +22,6 @@ import {
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
-import { withBlanks } from './blank-members.ts';
-import { Components } from './components.ts';
 import type {
   HeaderObject,
   Json,
@@ -37,9 +37,9 @@ const PACKAGE: { readonly version: string } = JSON.parse(
 );
 
 /** An operation as far as a document tells of it. */
-export type DescribedOperation = Omit<Operation<never>, 'run'>;
+type DescribedOperation = Omit<Operation<never>, 'run'>;
 
-export interface DocumentSpec {
+interface DocumentSpec {
   readonly title: string;
   readonly description: string;
   readonly serverUrl: string;
@@ -288,4 +288,83 @@ function usedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
   return Object.fromEntries(
     Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
   );
+}
+
+/** A shape with a name, as a document points at it. */
+interface Pointer {
+  readonly $ref: string;
+}
+
+/** The schemas that a document defines once: those with a name, collected as the others are published. */
+class Components {
+  readonly #schemas = new Map<string, unknown>();
+
+  /** Keeps a shape under a name, wherever else it stands without one. */
+  add(name: string, schema: TSchema): void {
+    if (this.#schemas.has(name)) return;
+    // It may hold itself.
+    this.#schemas.set(name, {});
+    this.#schemas.set(name, this.#members(schema));
+  }
+
+  pointerTo(name: string): Pointer {
+    return { $ref: pointerTo(name) };
+  }
+
+  /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */
+  published(schema: TSchema): Readonly<Record<string, unknown>> {
+    const name = nameOf(schema);
+    if (name === null) return this.#members(schema);
+    this.add(name, schema);
+    return { ...this.pointerTo(name) };
+  }
+
+  /** All that were met, by name. */
+  schemas(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
+  }
+
+  /**
+   * Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time or a count of
+   * milliseconds, and `told` holds what something else checks, so that a fault is one fault to the validator.
+   */
+  #members(schema: object): Readonly<Record<string, unknown>> {
+    const { instant, wellFormed, told, ...rest } = {
+      instant: false,
+      wellFormed: false,
+      told: {},
+      ...schema,
+    };
+    const members = Object.fromEntries(
+      Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
+    );
+    return instant ? { ...members, ...told, oneOf: INSTANT } : { ...members, ...told };
+  }
+
+  #value(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#value(item));
+    return typeof value === 'object' && value !== null ? this.published(value) : value;
+  }
+}
+
+/**
+ * A body's schema as callers may fill it in: an optional member may also be null, because `bodyOf` leaves out members
+ * that are null or ''. Only the former is described, so that generated clients know one way to say nothing.
+ */
+function withBlanks(schema: TSchema): TSchema {
+  if (!Type.IsObject(schema)) return schema;
+  const required = schema.required ?? [];
+  const members = Object.entries(schema.properties).map(([name, member]): [string, TSchema] => {
+    const filled = withBlanks(member);
+    return [name, required.includes(name) ? filled : orNull(filled)];
+  });
+  return Object.assign({}, schema, { properties: Object.fromEntries(members) });
+}
+
+function orNull(schema: TSchema): TSchema {
+  const type: unknown = Reflect.get(schema, 'type');
+  if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] };
+  const values: unknown = Reflect.get(schema, 'enum');
+  const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
+  return { ...schema, type: [type, 'null'], ...withNull };
 }

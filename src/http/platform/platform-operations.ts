@@ -1,16 +1,22 @@
-import { bindClient, unbindClient } from './client/binding.ts';
-import { eraseClient, readClient, readClientHistory } from './client/client.ts';
-import { liftOverride, overrideClient } from './client/override.ts';
-import { askDecisionWhatIf } from './decisions/decision-what-if.ts';
-import { listDecisions, readDecision } from './decisions/decisions.ts';
-import { explainDecision } from './decisions/explanation.ts';
-import { askBacktest } from './evidence/archive-backtest.ts';
-import { askCalibration } from './evidence/calibration.ts';
-import { askDrift } from './evidence/drift.ts';
+import {
+  bindClient,
+  eraseClient,
+  liftOverride,
+  overrideClient,
+  readClient,
+  readClientHistory,
+  unbindClient,
+} from './client/client.ts';
+import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions/decisions.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
-import { askRuleReport } from './evidence/rule-report.ts';
-import { askSuggestion } from './evidence/suggestion.ts';
-import { askSweep } from './evidence/sweep.ts';
+import {
+  askBacktest,
+  askCalibration,
+  askDrift,
+  askRuleReport,
+  askSuggestion,
+  askSweep,
+} from './evidence/evidence-questions.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
@@ -18,11 +24,10 @@ import { importListEntries } from './lists/list-import.ts';
 import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
 import { checkDraft } from './rules/drafts/check-draft.ts';
-import { compareDraft } from './rules/drafts/compare-draft.ts';
 import { saveDraft } from './rules/drafts/save-draft.ts';
 import { releaseVersion } from './rules/release-version.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
-import { compareRuleFolders } from './rules/rule-diff.ts';
+import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
 import { askWhatIf } from './rules/what-if.ts';
 import { readSession } from './session.ts';

@@ -1,18 +1,49 @@
+import type { AccessKey } from '../../../access/access-keys.ts';
 import { actorOfKey } from '../../../access/actor.ts';
+import type { Audit } from '../../../access/audit.ts';
 import { clientKey } from '../../../client/client-key.ts';
+import {
+  BindingSchema,
+  OVERRIDE_GROUPS,
+  OverrideSchema,
+  overrideGroup,
+} from '../../../client/client-state.ts';
+import { toEpochMs } from '../../../client/instant.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
+import { Type } from '../../../json-schema.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Records } from '../../../service/records.ts';
-import type { ScoringService } from '../../../service.ts';
+import type { BeforeAndAfter, ScoringService } from '../../../service.ts';
+import { instant, key, text } from '../../../shapes.ts';
+import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
+import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { notFound, refusal } from '../../request/problems.ts';
-import type { AuditParts } from './audited.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
 import { clientOperation } from './client-id-key.ts';
 import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
-export interface ClientParts extends AuditParts {
+interface AuditParts {
+  readonly audit: Audit;
+}
+
+/** Notes what a key changed about a client, and gives what is there now. */
+export async function audited<T>(
+  { audit }: AuditParts,
+  key: AccessKey,
+  action: 'binding' | 'override',
+  clientIdKey: string,
+  { before, after }: BeforeAndAfter<T>,
+  reason: string | null = null,
+): Promise<T | null> {
+  const { platform } = key;
+  const entry = { who: actorOfKey(key), action, platform, subject: clientIdKey, before, after, reason };
+  await audit.note(entry, clientKey(platform, clientIdKey));
+  return after;
+}
+
+interface ClientParts extends AuditParts {
   readonly service: ScoringService;
   readonly records: Records;
   readonly listEditor: ListEditor;
@@ -86,5 +117,111 @@ export const eraseClient = clientOperation({
     await listEditor.forgetClient(key.platform, clientIdKey);
     await evidence?.forgetOrders(key.platform);
     await audit.forget(actorOfKey(key), clientKey(key.platform, clientIdKey));
+  },
+});
+
+interface BindingParts extends AuditParts {
+  readonly service: ScoringService;
+}
+
+const BindingBodySchema = Type.Object({
+  requisiteRef: key('Reference to the bound requisite'),
+  acceptorKeys: Type.Array(key('An acceptor'), { minItems: 1, maxItems: 20 }),
+  method: Type.Optional(key('The only method that the binding fits; absent: all')),
+  expiresAt: Type.Optional(instant),
+});
+
+export const bindClient = clientOperation({
+  method: 'put',
+  below: '/binding',
+  operationId: 'bindClient',
+  summary: 'Binds a client to a requisite',
+  description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
+  grant: 'clients',
+  body: jsonBody('BindingBody', BindingBodySchema, {
+    requisiteRef: 'requisite-7',
+    acceptorKeys: ['acceptor-1'],
+  }),
+  answers: jsonAnswer('The binding as it is kept', BindingSchema, {
+    requisiteRef: 'requisite-7',
+    acceptorKeys: ['acceptor-1'],
+    method: null,
+    expiresAt: null,
+  }),
+  refusals: [malformed('/requisiteRef', 'is required')],
+  answer: async ({ key, body, clientIdKey }, { service, audit }: BindingParts) => {
+    const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
+    const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
+    const change = await service.setBinding(key.platform, clientIdKey, binding);
+    return audited({ audit }, key, 'binding', clientIdKey, change);
+  },
+});
+
+export const unbindClient = clientOperation({
+  method: 'delete',
+  below: '/binding',
+  operationId: 'unbindClient',
+  summary: 'Lifts a binding',
+  description: 'The client is no longer bound.',
+  grant: 'clients',
+  answers: DONE,
+  refusals: [],
+  answer: async ({ key, clientIdKey }, { service, audit }: BindingParts) => {
+    const change = await service.setBinding(key.platform, clientIdKey, null);
+    await audited({ audit }, key, 'binding', clientIdKey, change);
+  },
+});
+
+interface OverrideParts extends AuditParts {
+  readonly service: ScoringService;
+}
+
+const OverrideBodySchema = Type.Object({
+  group: overrideGroup,
+  reason: text(1000, 'Why, for whoever reads it later'),
+  by: key('Who decided it'),
+  expiresAt: Type.Optional(instant),
+});
+
+export const overrideClient = clientOperation({
+  method: 'put',
+  below: '/override',
+  operationId: 'overrideClient',
+  summary: 'Blocks or trusts a client by decision',
+  description: "A person's decision, which goes before what the rules count.",
+  grant: 'clients',
+  body: jsonBody('OverrideBody', OverrideBodySchema, {
+    group: 'BLOCKED',
+    reason: 'chargebacks',
+    by: 'risk desk',
+  }),
+  answers: jsonAnswer('The override as it is kept', OverrideSchema, {
+    group: 'BLOCKED',
+    reason: 'chargebacks',
+    by: 'risk desk',
+    at: AT_EXAMPLE,
+    expiresAt: null,
+  }),
+  refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
+  answer: async ({ key, body, clientIdKey }, { service, audit }: OverrideParts) => {
+    const { expiresAt, ...override } = await body();
+    const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
+    const change = await service.setOverride(key.platform, clientIdKey, decided, actorOfKey(key));
+    return audited({ audit }, key, 'override', clientIdKey, change, override.reason);
+  },
+});
+
+export const liftOverride = clientOperation({
+  method: 'delete',
+  below: '/override',
+  operationId: 'liftOverride',
+  summary: 'Lifts an override',
+  description: 'The rules decide about the client again.',
+  grant: 'clients',
+  answers: DONE,
+  refusals: [],
+  answer: async ({ key, clientIdKey }, { service, audit }: OverrideParts) => {
+    const change = await service.setOverride(key.platform, clientIdKey, null, actorOfKey(key));
+    await audited({ audit }, key, 'override', clientIdKey, change);
   },
 });

@@ -1,3 +1,5 @@
+import { ExplanationSchema, explain, explainWithout } from '../../../analysis/explain/explain.ts';
+import { WhatIfThenSchema, whatIfThen } from '../../../analysis/explain/what-if.ts';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import {
   type ClientKey,
@@ -6,9 +8,10 @@ import {
   type PlatformName,
   parseDecisionId,
 } from '../../../client/client-key.ts';
-import { DecisionSchema } from '../../../decision/decision.ts';
+import { type Decision, DecisionSchema } from '../../../decision/decision.ts';
 import type { DecisionFilter } from '../../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../../decision/newest-first.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../../rules/rule-set.ts';
 import { type Records, ReportedOrderSchema } from '../../../service/records.ts';
 import { list, named, nullable, shape } from '../../../shapes.ts';
@@ -18,13 +21,16 @@ import {
   findInPages,
   PAGE_DECISIONS_MAX,
   type UnreadDecisions,
+  unreadText,
   withUnread,
 } from '../../../state/decision-search.ts';
+import { searchSteps } from '../../../state/paced-steps.ts';
 import { RETENTION } from '../../../state/store.ts';
-import { DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { type Asked, jsonAnswer, operation } from '../../operation/operation.ts';
 import {
   BAD_PARAMETER,
+  pathText,
   queryAmount,
   queryChoice,
   queryInstant,
@@ -32,9 +38,42 @@ import {
   queryText,
   type RouteContext,
 } from '../../operation/parameters.ts';
-import { DECISION_ID, DECISION_REFUSALS, namedDecision } from './named-decision.ts';
+import { HttpProblem, notFound, refusal } from '../../request/problems.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '../rules/rule-version.ts';
 
-export interface DecisionParts {
+export const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
+
+const UNKNOWN_DECISION = refusal(
+  'unknownDecision',
+  'The platform has no such decision, or it is past its retention.',
+  () => notFound('There is no such decision, or it is past its retention.'),
+);
+
+const UNREAD_DECISION = refusal(
+  'unreadDecision',
+  'Files of the archive cannot be read, and the decision is nowhere else.',
+  (detail: string) =>
+    new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '60' } }),
+  'Whether there is such a decision cannot be told: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
+);
+
+/** How a decision that a path names may be refused. */
+const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
+
+/** The decision that the path names; refuses one that is not there, and one of which that cannot be told. */
+async function namedDecision(
+  { ctx, key }: Pick<Asked<never>, 'ctx' | 'key'>,
+  records: Records,
+): Promise<Decision> {
+  const { decision, unread } = await records.decision(key.platform, DECISION_ID.read(ctx));
+  if (decision !== null) return decision;
+  if (unread.length === 0) throw UNKNOWN_DECISION.problem();
+  throw UNREAD_DECISION.problem(
+    `Whether there is such a decision cannot be told: ${unread.map(unreadText).join('; ')}.`,
+  );
+}
+
+interface DecisionParts {
   readonly records: Records;
 }
 
@@ -249,3 +288,76 @@ function afterOf(ctx: RouteContext): DecisionPosition | null {
     'The parameter after must be the `lookedAt.next` of an answer, or a decisionId.',
   );
 }
+
+const EXPLANATION_EXAMPLE = {
+  decision: DECISION_EXAMPLE,
+  rules: null,
+  ladder: {
+    before: { ...DECISION_EXAMPLE.ladderBefore, words: 'no wait so far' },
+    after: { ...DECISION_EXAMPLE.ladderAfter, words: 'a requisite was granted and is not paid yet' },
+  },
+  sharedLists: [],
+  reproduced: false,
+  differences: [],
+  verification: 'The rule set that decided is not here.',
+};
+
+/** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
+export const explainDecision = operation<DecisionParts>({
+  method: 'get',
+  path: '/v1/platform/decisions/{decisionId}/explanation',
+  operationId: 'explainDecision',
+  summary: 'Why a decision fell as it did',
+  description:
+    'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
+  tag: 'Decisions',
+  grant: 'decisions',
+  isSearch: true,
+  parameters: [DECISION_ID],
+  answers: jsonAnswer(
+    'The explanation; without rules when neither this node nor its archive has the rule set that decided',
+    ExplanationSchema,
+    EXPLANATION_EXAMPLE,
+  ),
+  refusals: DECISION_REFUSALS,
+  answer: async (asked, { records }) => {
+    const decision = await namedDecision(asked, records);
+    return searchSteps.run(async () => {
+      const rules = records.rulesBehind(decision);
+      if (rules !== null) return explain(rules, decision);
+      return explainWithout(decision, 'neither has this node loaded it nor does its archive keep it');
+    });
+  },
+});
+
+interface DecisionWhatIfParts {
+  readonly records: Records;
+  readonly loadedRules: LoadedRules;
+}
+
+const VERSION = versionInQuery('version', 'The rule set to ask, like p2.v11');
+
+/** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
+export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
+  method: 'get',
+  path: '/v1/platform/decisions/{decisionId}/what-if',
+  operationId: 'askDecisionWhatIf',
+  summary: 'What another version would have answered then',
+  description:
+    'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
+  tag: 'Decisions',
+  grant: ['decisions', 'rules'],
+  parameters: [DECISION_ID, VERSION],
+  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema, {
+    version: 'p2.v11',
+    digest: DIGEST_EXAMPLE,
+    missing: [],
+    decision: DECISION_EXAMPLE,
+    rules: null,
+  }),
+  refusals: [BAD_PARAMETER, ...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
+  answer: async (asked, { records, loadedRules }) => {
+    const rules = soundVersion(VERSION.read(asked.ctx), 'version', loadedRules);
+    return whatIfThen(rules, await namedDecision(asked, records));
+  },
+});

@@ -17,11 +17,38 @@ import type { Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
+import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
-import { ROLLOUT_EXAMPLE } from './rollout-shapes.ts';
 import { versionText } from './rule-version.ts';
+
+const ROLLOUT_EXAMPLE = {
+  revision: 2,
+  active: { version: 'p2.v10', digest: DIGEST_EXAMPLE },
+  candidate: {
+    version: 'p2.v11',
+    digest: DIGEST_EXAMPLE.replace('4', '5'),
+    mode: 'canary',
+    percent: 5,
+    trial: `p2.v11@${AT_EXAMPLE}`,
+    since: AT_EXAMPLE,
+    stageSince: AT_EXAMPLE,
+    guardPoints: 2,
+  },
+  history: [
+    {
+      at: AT_EXAMPLE,
+      who: 'ann',
+      action: 'canary',
+      from: 'p2.v10',
+      to: 'p2.v11',
+      digest: DIGEST_EXAMPLE.replace('4', '5'),
+      percent: 5,
+      reason: 'longer first wait',
+    },
+  ],
+} as const;
 
 /** The node's side of the rollout. */
 export interface RolloutView {
@@ -30,7 +57,7 @@ export interface RolloutView {
   readonly report: () => NodeReport;
 }
 
-export interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
+interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
   readonly records: Records;
   readonly clock: () => number;
 }
