@@ -1,28 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { command } from '../test/servers/redis-command.ts';
-import { FilledRedis, type Payer, payersNamed, type RedisUsage, usedBetween } from './bench/filled-redis.ts';
+import { FilledRedis, type Payer, payersNamed, usedBetween } from './bench/filled-redis.ts';
 
 /**
- * What a verdict leaves in Redis, by what it is kept for: `node scripts/memory.ts`. Fills a redis-server of its own
- * with clients (a score with a device of its own, a verdict with an Idempotency-Key, an outcome), then removes one
- * kind of key after the other and reads how much memory that gives back. Order and request ids are random UUIDs.
+ * What payers leave in Redis, by what it is kept for: `node scripts/memory.ts`. Payers of each kind fill a redis-server
+ * of their own: a score with a device, a verdict with an Idempotency-Key and an outcome, so many times over 90 days.
+ * After 30 days in which they stay away, one kind of key after the other is removed, and how much memory that gives back is
+ * read. Only the service's time is made up: what Redis itself lets go by time (records, devices, answers) is all there.
  */
 const { values } = parseArgs({
-  options: { clients: { type: 'string', default: '20000' }, json: { type: 'boolean', default: false } },
+  options: {
+    verdicts: { type: 'string', default: '1,3,10,50,150' },
+    rounds: { type: 'string', default: '30000' },
+    json: { type: 'boolean', default: false },
+  },
 });
-const clients = Number(values.clients);
 
-const redis = await FilledRedis.start();
-const everybody = payersNamed(clients);
-const orders = new Map(everybody.map(({ name }) => [name, randomUUID()]));
-const orderOf = ({ name }: Payer) => orders.get(name) ?? '';
-
-async function eachClient(work: (payer: Payer) => Promise<unknown>): Promise<RedisUsage> {
-  const before = await redis.usage();
-  await redis.each(everybody, work);
-  return usedBetween(before, await redis.usage(), clients);
-}
+const DAY_MS = 24 * 3600_000;
+const PAYERS_MIN = 400;
+const PAYERS_MAX = 10_000;
 
 const REMOVE_KIND = `
   local removed = 0
@@ -37,7 +34,7 @@ const LIST_KINDS = `
   return table.concat(names, ' ')`;
 
 /** Bytes a client that removing each kind of key gives back. */
-async function freedByKind(): Promise<Readonly<Record<string, number>>> {
+async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonly<Record<string, number>>> {
   const freed: Record<string, number> = {};
   const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
   for (const kind of kinds.toSorted()) {
@@ -49,20 +46,36 @@ async function freedByKind(): Promise<Readonly<Record<string, number>>> {
   return freed;
 }
 
-try {
-  const used = {
-    score: await eachClient((payer) => redis.score(payer)),
-    verdict: await eachClient((payer) => redis.verdict(payer, orderOf(payer))),
-    outcome: await eachClient((payer) => redis.outcome(payer, orderOf(payer))),
-  };
-  const freed = await freedByKind();
-  if (values.json) console.log(JSON.stringify({ clients, used, freed }));
-  else {
-    console.log(`${clients} clients; bytes and redis-server CPU a client:`);
-    console.table(used);
-    console.log('bytes a client that removing each kind of key gives back:');
-    console.table(freed);
+/** Bytes and CPU of redis-server a payer who asked for so many verdicts. */
+async function leftBy(verdicts: number) {
+  const redis = await FilledRedis.start();
+  try {
+    const clients = Math.min(PAYERS_MAX, Math.max(PAYERS_MIN, Math.round(Number(values.rounds) / verdicts)));
+    const payers = payersNamed(clients);
+    const before = await redis.usage();
+    for (let round = 0; round < verdicts; round++) {
+      await redis.each(payers, (payer) => redis.score(payer));
+      const orders = new Map(payers.map(({ name }) => [name, randomUUID()]));
+      const orderOf = ({ name }: Payer) => orders.get(name) ?? '';
+      await redis.each(payers, (payer) => redis.verdict(payer, orderOf(payer)));
+      await redis.each(payers, (payer) => redis.outcome(payer, orderOf(payer)));
+      redis.nowMs += (90 * DAY_MS) / verdicts;
+    }
+    const used = usedBetween(before, await redis.usage(), clients);
+    redis.nowMs += 30 * DAY_MS;
+    await redis.sweep();
+    return { verdicts, clients, used, freed: await freedByKind(redis, clients) };
+  } finally {
+    await redis.stop();
   }
-} finally {
-  await redis.stop();
+}
+
+const left = [];
+for (const verdicts of values.verdicts.split(',').map(Number)) left.push(await leftBy(verdicts));
+if (values.json) console.log(JSON.stringify(left));
+else {
+  console.log('bytes and redis-server CPU a payer, by verdicts:');
+  console.table(Object.fromEntries(left.map(({ verdicts, used }) => [verdicts, used])));
+  console.log('bytes a payer that removing each kind of key gives back, 30 days later:');
+  console.table(Object.fromEntries(left.map(({ verdicts, freed }) => [verdicts, freed])));
 }

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../src/pseudonym.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { ClientSweep } from '../../src/service/client-sweep.ts';
 import { ScoringService } from '../../src/service.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
-import { startStandalone } from '../../test/servers/redis.ts';
+import type { Store } from '../../src/state/store.ts';
+import { type RedisServers, startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
@@ -60,18 +62,18 @@ export class FilledRedis {
   /** Epoch ms. */
   nowMs = Date.now();
   readonly #service: ScoringService;
+  readonly #store: Store;
   readonly #close: () => Promise<void>;
 
-  private constructor(
-    url: string,
-    port: number,
-    service: (clock: () => number) => ScoringService,
-    close: () => Promise<void>,
-  ) {
-    this.url = url;
-    this.port = port;
+  private constructor(redis: RedisServers, store: Store, service: (clock: () => number) => ScoringService) {
+    this.url = redis.url;
+    this.port = redis.nodes[0]?.port ?? 0;
+    this.#store = store;
     this.#service = service(() => this.nowMs);
-    this.#close = close;
+    this.#close = async () => {
+      await store.close();
+      await redis.stop();
+    };
   }
 
   static async start(): Promise<FilledRedis> {
@@ -86,10 +88,7 @@ export class FilledRedis {
         pseudonym: hmacPseudonym('a secret that only this measure knows'),
         metrics: new Metrics(),
       });
-    return new FilledRedis(redis.url, redis.nodes[0]?.port ?? 0, service, async () => {
-      await store.close();
-      await redis.stop();
-    });
+    return new FilledRedis(redis, store, service);
   }
 
   score({ name, number }: Payer): Promise<unknown> {
@@ -128,6 +127,14 @@ export class FilledRedis {
         for (const payer of left) await work(payer);
       }),
     );
+  }
+
+  /** What a node does once a day for payers who stay away. */
+  async sweep(): Promise<void> {
+    const onTrouble = (error: unknown) => {
+      throw error;
+    };
+    await new ClientSweep({ store: this.#store, clock: () => this.nowMs, onTrouble }).run();
   }
 
   async usage(): Promise<RedisUsage> {
