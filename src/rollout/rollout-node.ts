@@ -245,7 +245,8 @@ export class RolloutNode implements RuleSource {
     if (key === null) this.#tally = null;
     else if (this.#tally?.counts.trial !== key) this.#tally = new TrialTally(key);
     this.#following = following;
-    remember(this.#parts.dataDir, following.rollout);
+    const trouble = remember(this.#parts.dataDir, following.rollout);
+    if (trouble !== null) this.#parts.onTrouble(trouble);
   }
 
   /** Every node looks; the compare-and-set lets one of them take the canary back. */

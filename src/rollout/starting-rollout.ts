@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import type { LoadedRules } from './loaded-rules.ts';
 import { firstRollout, parseRollout, type Rollout } from './rollout.ts';
@@ -42,14 +43,18 @@ function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): Rul
 
 const MEMORY = 'rollout.json';
 
-/** Kept beside the data, for a start with a store that lost the rollout. Best effort. */
-export function remember(dataDir: string, rollout: Rollout): void {
+/** Kept beside the data, for a start with a store that lost the rollout. Gives why it could not be, or null. */
+export function remember(dataDir: string, rollout: Rollout): string | null {
   try {
+    makeOwnFolder(dataDir);
     const path = join(dataDir, MEMORY);
     writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout), { mode: 0o600 });
     renameSync(`${path}.${process.pid}`, path);
-  } catch {
+    return null;
+  } catch (error) {
     // A read-only disk must not stop a node whose store works.
+    const why = error instanceof Error ? error.message : String(error);
+    return `the rollout cannot be kept in DATA_DIR, for a start with a store that lost it: ${why}`;
   }
 }
 

@@ -141,6 +141,21 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     });
   });
 
+  it('does not wait for a node that stands still until the proxy itself gives it up', async () => {
+    const asked = shop.score().catch(() => ({ status: 0 }));
+    service.child.kill('SIGSTOP');
+    const standing = await shop.score().catch(() => ({ status: 0 }));
+    service.child.kill('SIGCONT');
+    await asked;
+    expect(standing.status).to.not.equal(504);
+    await until('the node is taken back', () =>
+      score().then(
+        ({ status }) => status === 400,
+        () => false,
+      ),
+    );
+  });
+
   it('gets no text of its X-Request-Id back that could end the problem early', async () => {
     const { body } = await call<Problem>('GET', `${url}/livez`, { 'X-Request-Id': 'a","status":200,"b":"' });
     expect(body.status).to.equal(404);

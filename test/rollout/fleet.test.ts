@@ -366,7 +366,7 @@ function describeFleet(open: () => Promise<Store>): void {
   it('remembers the rollout on disk for a start with a store that lost it', async () => {
     const rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', []);
-    const dataDir = temporaryDirectory();
+    const dataDir = join(temporaryDirectory(), 'not', 'made yet');
     await fleet.start(rulesDir, dataDir);
     expect(existsSync(join(dataDir, 'rollout.json'))).to.equal(true);
     const otherStore = openSqliteStore(temporaryDirectory());
