@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey, PlatformName } from '../../client/client-key.ts';
 import type { KnownOrder } from '../../client/order.ts';
 import { StoreUnavailable } from '../../state/store.ts';
@@ -14,6 +15,9 @@ type FindOrders = (
   platform: PlatformName,
   asked: readonly AskedOrder[],
 ) => Promise<readonly (KnownOrder | null)[]>;
+
+/** A reading begins so much after its first question: reports mostly come many at once, and none is on a payer's way. */
+const GATHERING_MS = 20;
 
 /** Questions that wait for their turn, by platform. */
 interface Waiting {
@@ -53,7 +57,8 @@ export class ArchivedOrders {
 
   #next(platform: PlatformName): Waiting {
     const asked: AskedOrder[] = [];
-    const answer = this.#free.then(() => {
+    const answer = this.#free.then(async () => {
+      await delay(GATHERING_MS);
       this.#waiting.delete(platform);
       return this.#find(platform, asked);
     });
