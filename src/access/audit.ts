@@ -22,8 +22,8 @@ export type AuditAction =
 
 /**
  * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one
- * entry every ten minutes says how many. So a key that writes without end takes about half a gigabyte in RETENTION.auditMs,
- * and pushes nothing out.
+ * entry every ten minutes says how many. So on each process a key that writes without end takes about a third of a gigabyte
+ * in RETENTION.auditMs, seven times as much when all its reasons are as long as they may be, and pushes nothing out.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'draft', 'client read']);
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
