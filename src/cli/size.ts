@@ -19,8 +19,11 @@ const EACH = {
   journal: { verdict: 100, key: 0, score: 320, outcome: 230 },
 } as const;
 
-/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. A payer who asked once takes half of that. */
-const KEPT = { payer: 497, notes: 205, note: 61.6, device: 311, decision: 626.4, idempotencyKey: 186.8 };
+/** Bytes of the state of a payer who stays away: by verdicts, until it has the newest orders and no more. */
+const STATE = { atFirst: 176, eachVerdict: 14, most: 1008, orders: 64 };
+
+/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. */
+const KEPT = { notes: 205, note: 61.6, device: 311, decision: 626.4, idempotencyKey: 186.8 };
 
 const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
@@ -56,7 +59,7 @@ export function sizeCommand(program: Command): void {
     .option('--scores <n>', 'scores a verdict', notNegative, 1)
     .option('--outcomes <n>', 'outcomes a verdict', notNegative, 1)
     .option('--idempotent <n>', 'share of verdicts with an Idempotency-Key', share, 1)
-    .option('--days-hot <n>', 'DECISIONS_HOT; 90 without an archive', positive, 7)
+    .option('--days-hot <n>', 'DECISIONS_HOT; 90 without an archive', positive, 1)
     .option('--master-gb <n>', 'memory of the machine of one Redis master, GB', positive, 32)
     .option('--json', 'print one JSON object')
     .action(({ json, ...load }: Load & { readonly json?: true }) => {
@@ -80,9 +83,10 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const within = (aVerdict: number, kept: number) =>
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
-  // Answers that have ended are looked for when a payer has 64 notes more.
-  const notes = within(work.outcome, 90) + Math.min(within(work.key, 90), 32 * payers + within(work.key, 1));
-  const ofPayers = payers * KEPT.payer + Math.min(payers, notes) * KEPT.notes + notes * KEPT.note;
+  const state = Math.min(STATE.most, STATE.atFirst + (STATE.eachVerdict * within(1, 90)) / payers);
+  const olderOrders = Math.max(0, within(work.outcome, 90) - STATE.orders * payers);
+  const notes = olderOrders + within(work.key, 1);
+  const ofPayers = payers * state + Math.min(payers, notes) * KEPT.notes + notes * KEPT.note;
   const devices = Math.min(payers, within(work.score, 7)) * KEPT.device;
   const decisions = within(1, load.daysHot) * KEPT.decision;
   const keys = within(work.key, 1) * KEPT.idempotencyKey;
