@@ -30,7 +30,8 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
     args: [NOW, '1', 'a', '1000', '5', '1', '500', 'b', '1000', '5', '2', '500', '600'],
     numbers: [1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 13],
   },
-  'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000'], numbers: [1, 2, 3] },
+  'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
+  'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000', '0'], numbers: [1, 2, 3, 4] },
   'write-lists-4.lua': {
     keys: [k1, k2, k3, k4],
     args: ['epoch', '1000', '+inf', '', '', 'a', '', '+text', 'b', '', '+text'],
