@@ -136,6 +136,7 @@ describe('the explanation of a decision', () => {
   for (const [member, forged, rerun] of [
     ['reason', 'Because.', TOO_EARLY.reason],
     ['waitSeconds', 30, 300],
+    ['waitFloorMs', 1, null],
     ['rule', 'attempt-unpaid', 'asked-too-early'],
     ['clientGroup', 'PAYING', 'NEW'],
     ['paymentScore', '0.9000', '0.5000'],
