@@ -7,6 +7,9 @@ import type { Evidence } from '../source/evidence.ts';
 import type { Judgement } from './judgement.ts';
 import type { VectorCode } from './vector-codes.ts';
 
+/** TURNED_AWAY: asked for and never granted, and not paid. Nobody could pay, so an UNPAID of it proves nothing. */
+export type ReportFate = OrderFate | 'TURNED_AWAY';
+
 /** Decisions whose facts and slice are the same to the rules. */
 export interface DecisionGroup {
   readonly judgement: Judgement | null;
@@ -19,9 +22,7 @@ export interface OrderGroup {
   /** The matching rules by their places. */
   readonly matched: readonly number[];
   readonly place: number;
-  readonly fate: OrderFate;
-  /** A requisite was granted for them at least once. */
-  readonly granted: boolean;
+  readonly fate: ReportFate;
   readonly orders: number;
   readonly amount: number;
 }
@@ -131,25 +132,25 @@ async function makeMasks(
 async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT ${masks.join(', ')}, place, cluster, amount, granted, ${fateSql('report')} AS fate
+    SELECT ${masks.join(', ')}, place, cluster, amount,
+      CASE WHEN NOT granted AND fate IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE fate END AS fate
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
         ${clusterOf('any_value(client_hash)')} AS cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
-    ) LEFT JOIN told USING (order_key)`);
+    ) LEFT JOIN (SELECT order_key, report FROM told) USING (order_key), LATERAL (SELECT ${fateSql('report')} AS fate)`);
 }
 
 async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGroup[]> {
   const masks = masksOf(rules);
   const rows = await duck.rows(`
-    SELECT ${masks.join(', ')}, place, fate, granted, count(*) AS orders, sum(amount) AS amount
+    SELECT ${masks.join(', ')}, place, fate, count(*) AS orders, sum(amount) AS amount
     FROM asked GROUP BY ALL`);
   return rows.map((row) => ({
     matched: placesOf(masks.map((mask) => bigOf(row, mask))),
     place: numberOf(row['place']) ?? 0,
     fate: fateOf(row),
-    granted: row['granted'] === true,
     orders: numberOf(row['orders']) ?? 0,
     amount: numberOf(row['amount']) ?? 0,
   }));
@@ -232,7 +233,9 @@ function bigOf(row: DuckRow, column: string): bigint {
   return typeof value === 'bigint' ? value : 0n;
 }
 
-function fateOf(row: DuckRow): OrderFate {
+function fateOf(row: DuckRow): ReportFate {
   const fate = textOf(row['fate']);
-  return fate === 'PAID' || fate === 'UNPAID' || fate === 'TECHNICAL' ? fate : 'UNKNOWN';
+  return fate === 'PAID' || fate === 'UNPAID' || fate === 'TURNED_AWAY' || fate === 'TECHNICAL'
+    ? fate
+    : 'UNKNOWN';
 }

@@ -1,10 +1,9 @@
-import type { OrderFate } from '../../archive/order-fate.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
-import type { OrderCounts } from '../result-shapes.ts';
 import { amountSum } from '../source/amount-sum.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
-import type { RuleFigures } from './rule-report.ts';
+import type { ReportFate } from './order-passes.ts';
+import type { ReportOrders, RuleFigures } from './rule-report.ts';
 
 /** Sums up decisions and orders of one rule. */
 export class OrderTally {
@@ -18,14 +17,14 @@ export class OrderTally {
     this.#decisions[what] += decisions;
   }
 
-  addOrders(fate: OrderFate, currency: string, orders: number, amount: number): void {
+  addOrders(fate: ReportFate, currency: string, orders: number, amount: number): void {
     this.#orders.add(fate, orders);
     const sums = this.#amounts.get(currency) ?? new FateSums();
     this.#amounts.set(currency, sums);
     sums.add(fate, amount);
   }
 
-  get orders(): OrderCounts {
+  get orders(): ReportOrders {
     return this.#orders.counts();
   }
 
@@ -57,15 +56,19 @@ export class OrderTally {
 class FateSums {
   #paid = 0;
   #unpaid = 0;
+  #turnedAway = 0;
   #unknown = 0;
 
-  add(fate: OrderFate, value: number): void {
+  add(fate: ReportFate, value: number): void {
     switch (fate) {
       case 'PAID':
         this.#paid += value;
         return;
       case 'UNPAID':
         this.#unpaid += value;
+        return;
+      case 'TURNED_AWAY':
+        this.#turnedAway += value;
         return;
       case 'UNKNOWN':
         this.#unknown += value;
@@ -77,14 +80,15 @@ class FateSums {
     }
   }
 
-  counts(): OrderCounts {
-    return { paid: this.#paid, unpaid: this.#unpaid, unknown: this.#unknown };
+  counts(): ReportOrders {
+    return { paid: this.#paid, unpaid: this.#unpaid, turnedAway: this.#turnedAway, unknown: this.#unknown };
   }
 
-  amounts(): OrderCounts {
+  amounts(): ReportOrders {
     return {
       paid: amountSum(this.#paid),
       unpaid: amountSum(this.#unpaid),
+      turnedAway: amountSum(this.#turnedAway),
       unknown: amountSum(this.#unknown),
     };
   }

@@ -59,14 +59,12 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     technical: sums.technical,
     by,
     rules: sums.rules(await holdoutFigures(evidence, rules)),
-    unknownReasons: sums.unknownReasons,
   };
 }
 
 /** Adds up what the passes come to. */
 class ReportSums {
   readonly all = new OrderTally();
-  readonly unknownReasons = { neverGranted: 0, notReported: 0 };
   undecidable = 0;
   technical = 0;
   readonly #named: readonly NamedRule[];
@@ -134,12 +132,11 @@ class ReportSums {
         for (const rule of judgement[what]) tallies[rule]?.addDecisions(what, decisions);
   }
 
-  #addOrders({ matched, place, fate, granted, orders, amount }: PassResult['orders'][number]): void {
+  #addOrders({ matched, place, fate, orders, amount }: PassResult['orders'][number]): void {
     if (fate === 'TECHNICAL') {
       this.technical += orders;
       return;
     }
-    if (fate === 'UNKNOWN') this.unknownReasons[granted ? 'notReported' : 'neverGranted'] += orders;
     const { currency, slice } = this.#places.of(place);
     this.all.addOrders(fate, currency, orders, amount);
     if (slice !== null) this.#allOfSlices.get(slice)?.addOrders(fate, currency, orders, amount);

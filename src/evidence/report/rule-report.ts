@@ -1,20 +1,47 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
-import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { always, choice, count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
-import { amounts, interval, number, type OrderCounts, orderCounts, SPAN } from '../result-shapes.ts';
+import { interval, number, SPAN } from '../result-shapes.ts';
 import {
   type Cell,
   columns,
   countText,
   type EvidenceTable,
-  ordersText,
   percentText,
   ruleSetText,
   type Shown,
   shareText,
   spanNotes,
 } from '../shown.ts';
+
+const TURNED_AWAY =
+  'Asked for and never granted, and not paid: what was reported of them proves nothing, since nobody could pay';
+
+const ReportOrdersSchema = named(
+  'ReportOrders',
+  shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: count('The last outcome is PAID'),
+    unpaid: count('Granted, and the last outcome is UNPAID'),
+    turnedAway: count(TURNED_AWAY),
+    unknown: count(
+      'Granted, and nothing was reported about them: nobody knows, and no figure takes that for harmless',
+    ),
+  }),
+);
+
+const ReportAmountsSchema = Type.Record(
+  named(
+    'ReportAmounts',
+    shape('Sums of the amounts of orders by what became of them', {
+      paid: number('Of paid orders'),
+      unpaid: number('Of unpaid ones'),
+      turnedAway: number('Of those turned away'),
+      unknown: number('Of those of which nothing was reported'),
+    }),
+  ),
+  { description: 'By currency, in its units' },
+);
 
 export const SLICE_NAMES = ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const;
 
@@ -26,10 +53,10 @@ const RULE_FIGURES = {
   sole: nullable(
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
-  orders: orderCounts,
+  orders: ReportOrdersSchema,
   unpaidShare: interval('Of its orders with a known outcome, by client; null without one'),
   lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
-  amount: amounts,
+  amount: ReportAmountsSchema,
 } as const;
 
 const paidShare = interval('Of those with a known outcome, by client; null for too few');
@@ -38,10 +65,10 @@ const HoldoutSchema = shape(
   'What became of the orders for which the rule matched and was skipped, beside those for which it was not',
   {
     share: number('Of the clients, 0 to 1, as the rule has it'),
-    orders: orderCounts,
+    orders: ReportOrdersSchema,
     paidShare,
-    amount: amounts,
-    others: shape('The other orders that it matched', { orders: orderCounts, paidShare }),
+    amount: ReportAmountsSchema,
+    others: shape('The other orders that it matched', { orders: ReportOrdersSchema, paidShare }),
   },
 );
 
@@ -78,17 +105,14 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
     count: count('How many'),
     facts: list(word('Its label'), 'The facts'),
   }),
-  orders: orderCounts,
+  orders: ReportOrdersSchema,
   unpaidShare: interval('Of all orders with a known outcome'),
   technical: count('Orders that are left out because they ended in a technical failure'),
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   rules: list(RuleReportSchema, 'In the order of the files'),
-  unknownReasons: shape('Why outcomes are unknown', {
-    neverGranted: count('No requisite was ever granted'),
-    notReported: count('None was reported'),
-  }),
 });
 
+export type ReportOrders = Shape<typeof ReportOrdersSchema>;
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
 export type HoldoutReport = Shape<typeof HoldoutSchema>;
@@ -129,15 +153,14 @@ const ABOUT: Readonly<Record<string, string>> = {
 };
 
 function totalsNotes(report: Report): readonly string[] {
-  const { orders, unpaidShare, technical, unknownReasons, undecidable, decisions, ownDecisions } = report;
-  const { neverGranted, notReported } = unknownReasons;
+  const { orders, unpaidShare, technical, undecidable, decisions, ownDecisions } = report;
   const others = decisions - ownDecisions;
   const when = (holds: boolean, note: string) => (holds ? [note] : []);
   return [
-    `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
+    `Orders: ${countText(orders.paid)} paid, ${countText(orders.unpaid)} unpaid, ${countText(orders.turnedAway)} turned away, ${countText(orders.unknown)} unknown. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
     ...when(
-      orders.unknown > 0,
-      `Unknown: ${countText(neverGranted)} never got a requisite, of ${countText(notReported)} others nothing was reported.`,
+      orders.turnedAway > 0,
+      `Turned away: ${countText(orders.turnedAway)} orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.`,
     ),
     ...when(technical > 0, `Left out: ${countText(technical)} orders that ended in a technical failure.`),
     ...when(
@@ -152,7 +175,7 @@ function totalsNotes(report: Report): readonly string[] {
 }
 
 const FIGURES = [
-  ...columns('count', 'matched', 'decided', 'sole', 'paid', 'unpaid', 'unknown'),
+  ...columns('count', 'matched', 'decided', 'sole', 'paid', 'unpaid', 'turned away', 'unknown'),
   ...columns('share', 'unpaid share, 95 %'),
   ...columns('ratio', 'lift'),
 ];
@@ -161,8 +184,8 @@ function figureCells({ matched, decided, sole, orders, unpaidShare, lift }: Rule
   return [matched, decided, sole, ...fateCells(orders), unpaidShare, lift];
 }
 
-function fateCells({ paid, unpaid, unknown }: OrderCounts): readonly Cell[] {
-  return [paid, unpaid, unknown];
+function fateCells({ paid, unpaid, turnedAway, unknown }: ReportOrders): readonly Cell[] {
+  return [paid, unpaid, turnedAway, unknown];
 }
 
 function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
@@ -180,7 +203,7 @@ function amountsTable(rules: readonly RuleReport[]): EvidenceTable {
     title: 'Amounts by currency',
     columns: [
       ...columns('text', 'file', 'rule', 'currency'),
-      ...columns('money', 'paid', 'unpaid', 'unknown'),
+      ...columns('money', 'paid', 'unpaid', 'turned away', 'unknown'),
     ],
     rows: rules.flatMap(({ name, file, amount }) =>
       Object.entries(amount).map(([currency, sums]) => [file, name, currency, ...fateCells(sums)]),
@@ -209,7 +232,7 @@ function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = (orders: OrderCounts, paid: ShareInterval | null) => [
+  const cells = (orders: ReportOrders, paid: ShareInterval | null) => [
     ...fateCells(orders),
     paid ?? 'too few',
   ];
@@ -218,7 +241,7 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
     title: 'Held out',
     columns: [
       ...columns('text', 'file', 'rule', 'held out'),
-      ...columns('count', 'paid', 'unpaid', 'unknown'),
+      ...columns('count', 'paid', 'unpaid', 'turned away', 'unknown'),
       ...columns('share', 'paid share, 95 %'),
     ],
     rows: rules.flatMap(({ file, name, holdout }) => {

@@ -9,6 +9,7 @@ export interface HandCount {
   readonly sole: number | null;
   readonly paid: number;
   readonly unpaid: number;
+  readonly turnedAway: number;
   readonly unknown: number;
 }
 
@@ -48,7 +49,7 @@ interface Line {
   readonly clientIdKey: string;
   readonly orderRef: string;
   readonly order: { readonly outcome: 'PAID' | 'UNPAID'; readonly cause: string | null };
-  readonly decision: { readonly orderRef: string; readonly facts: Facts };
+  readonly decision: { readonly orderRef: string; readonly verdict: string; readonly facts: Facts };
 }
 
 /** The counts of every rule of a folder, by file and name, over the lines of an exported journal. */
@@ -80,7 +81,7 @@ function judged(rules: RuleFiles, line: Line) {
     const without = answer(withoutRule(rules, name), facts);
     return without.verdict !== seen.verdict || without.isBot !== seen.isBot;
   });
-  return { ...seen, sole, order: orderOf(line, orderRef) };
+  return { ...seen, sole, order: orderOf(line, orderRef), granted: line.decision.verdict.startsWith('GET') };
 }
 
 function countRule(
@@ -90,14 +91,19 @@ function countRule(
 ): HandCount {
   const matched = seen.filter((one) => one.matched.includes(name));
   const orders = [...new Set(matched.map(({ order }) => order))];
-  const ended = (fate: string) => orders.filter((order) => (fates.get(order) ?? 'unknown') === fate).length;
+  const ended = (fate: string, ...among: readonly Set<string>[]) =>
+    orders.filter(
+      (order) => (fates.get(order) ?? 'unknown') === fate && among.every((some) => some.has(order)),
+    ).length;
+  const granted = new Set(seen.filter(({ granted: shown }) => shown).map(({ order }) => order));
   return {
     matched: matched.length,
     decided: seen.filter((one) => one.decided.includes(name)).length,
     sole: name.endsWith('/otherwise') ? null : seen.filter((one) => one.sole.includes(name)).length,
     paid: ended('paid'),
-    unpaid: ended('unpaid'),
-    unknown: ended('unknown'),
+    unpaid: ended('unpaid', granted),
+    turnedAway: ended('unpaid') + ended('unknown') - ended('unpaid', granted) - ended('unknown', granted),
+    unknown: ended('unknown', granted),
   };
 }
 

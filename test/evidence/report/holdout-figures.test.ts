@@ -53,10 +53,13 @@ describe('the holdout in the report', () => {
     expect(paid + unpaid).to.be.within(1, CLIENTS - 1);
     expect(await figures(lived.archive)).to.deep.equal({
       share: 0.5,
-      orders: { paid, unpaid, unknown: 0 },
+      orders: { paid, unpaid, turnedAway: 0, unknown: 0 },
       paidShare: null,
-      amount: { EUR: { paid: 10 * paid, unpaid: 10 * unpaid, unknown: 0 } },
-      others: { orders: { paid: 0, unpaid: 0, unknown: CLIENTS - paid - unpaid }, paidShare: null },
+      amount: { EUR: { paid: 10 * paid, unpaid: 10 * unpaid, turnedAway: 0, unknown: 0 } },
+      others: {
+        orders: { paid: 0, unpaid: 0, turnedAway: CLIENTS - paid - unpaid, unknown: 0 },
+        paidShare: null,
+      },
     });
   });
 
@@ -78,7 +81,7 @@ describe('the orders that a rule did refuse, beside those of a holdout', () => {
     matched.addOrders('PAID', 'EUR', 1, 0);
     held.add({ cluster: 20, currency: 'EUR', fate: 'PAID', orders: 1, amount: 0 });
     const { others } = held.besideOthers(matched);
-    expect(others.orders).to.deep.equal({ paid: 40, unpaid: 40, unknown: 0 });
+    expect(others.orders).to.deep.equal({ paid: 40, unpaid: 40, turnedAway: 0, unknown: 0 });
     expect(others.paidShare).to.deep.equal(clusteredShare(refused));
   });
 });

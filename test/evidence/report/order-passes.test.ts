@@ -37,8 +37,7 @@ function totals(passes: readonly PassResult[]) {
   };
   for (const { decisions, orders, waits } of passes) {
     for (const group of decisions) add('decisions', group.decisions);
-    for (const { matched, fate, granted, orders: count } of orders)
-      add(`${matched.join()} ${fate} ${granted}`, count);
+    for (const { matched, fate, orders: count } of orders) add(`${matched.join()} ${fate}`, count);
     for (const { rule, orders: count, granted, paid } of waits) {
       add(`${rule} told`, count);
       add(`${rule} granted`, granted);

@@ -48,10 +48,9 @@ describe('the report on rules', () => {
     expect(await reportOn(lived.journal, place.rules('p2.v10'))).to.deep.equal(found);
   });
 
-  it('has orders that are paid, unpaid and unknown, and says why they are unknown', () => {
-    const { orders, unknownReasons, technical } = found;
-    for (const count of [orders.paid, orders.unpaid, orders.unknown, technical]) expect(count).to.be.above(0);
-    expect(unknownReasons.neverGranted + unknownReasons.notReported).to.equal(orders.unknown);
+  it('has orders that are paid, unpaid, turned away and unknown', () => {
+    const { paid, unpaid, turnedAway, unknown } = found.orders;
+    for (const count of [paid, unpaid, turnedAway, unknown, found.technical]) expect(count).to.be.above(0);
   });
 
   it("compares a rule's unpaid share with that of all orders", () => {
@@ -124,6 +123,25 @@ describe('the report on rules', () => {
     ]);
   });
 
+  it('takes what is reported of orders that were never granted for no proof, and counts every payment', async () => {
+    const refused = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      await history.block('ann');
+      for (const [order, outcome] of [
+        ['1', 'UNPAID'],
+        ['2', 'PAID'],
+        ['3', null],
+      ] as const) {
+        await history.verdict('ann', order);
+        if (outcome !== null) await history.outcome('ann', order, outcome);
+      }
+    });
+    const { orders, rules, unpaidShare } = await reportOn(refused.archive, place.rules('p2.v10'));
+    expect(orders).to.deep.equal({ paid: 1, unpaid: 0, turnedAway: 2, unknown: 0 });
+    expect(rules.find(({ name }) => name === 'client-blocked')?.orders).to.deep.equal(orders);
+    expect(unpaidShare?.value).to.equal(0);
+  });
+
   it('parts each rule by day, by method and by what else is asked, to the same sums', async () => {
     for (const by of ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const) {
       const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
@@ -164,6 +182,6 @@ describe('the report on rules', () => {
       count: found.decisions,
       facts: ['clientsOnFingerprint(2d)'],
     });
-    expect(lacking.orders).to.deep.equal({ paid: 0, unpaid: 0, unknown: 0 });
+    expect(lacking.orders).to.deep.equal({ paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 });
   });
 });

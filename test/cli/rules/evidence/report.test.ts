@@ -13,25 +13,25 @@ describe('rules report', () => {
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(1, 21)).to.deep.equal([
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
-      'Orders: 1 paid, 6 unpaid, 4 unknown. Of those with an outcome 85.7 % (1.3 to 100.0) are unpaid.',
-      'Unknown: 2 never got a requisite, of 2 others nothing was reported.',
+      'Orders: 1 paid, 5 unpaid, 3 turned away, 2 unknown. Of those with an outcome 83.3 % (1.2 to 100.0) are unpaid.',
+      'Turned away: 3 orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
       'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
       '',
       'groups.yaml',
-      '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
-      '  blocked-by-decision            1        1     1     0       0        1                        -     -',
-      '  blocked-by-unpaid-chain        1        1     1     0       1        0  100.0 % (20.7 to 100.0)  1.17',
-      '  bound-to-requisite             1        1     0     0       0        1                        -     -',
-      '  otherwise                     10       10     -     1       5        2    83.3 % (1.2 to 100.0)  0.97',
+      '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN     UNPAID SHARE, 95 %  LIFT',
+      '  blocked-by-decision            1        1     1     0       0            1        0                      -     -',
+      '  blocked-by-unpaid-chain        1        1     1     0       0            1        0                      -     -',
+      '  bound-to-requisite             1        1     0     0       0            0        1                      -     -',
+      '  otherwise                     10       10     -     1       5            1        1  83.3 % (1.2 to 100.0)  1.00',
       '',
       'bot-signals.yaml',
-      '  RULE                MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN  UNPAID SHARE, 95 %  LIFT',
-      '  shared-fingerprint        1        1     1     0       0        1                   -     -',
+      '  RULE                MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN  UNPAID SHARE, 95 %  LIFT',
+      '  shared-fingerprint        1        1     1     0       0            1        0                   -     -',
       '',
       'verdicts.yaml',
-      '  RULE                  MATCHED  DECIDED  SOLE  PAID  UNPAID  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
+      '  RULE                  MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
     ]);
   });
 
@@ -42,7 +42,7 @@ describe('rules report', () => {
     );
     const { rules, ...rest } = JSON.parse(stdout);
     expect([rest.version, rest.decisions, rest.ownDecisions]).to.deep.equal(['p2.v11', 13, 0]);
-    expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'unknownReasons', 'gaps', 'notes']);
+    expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'gaps', 'notes']);
     expect(rest.tables.at(-1)).to.deep.include({ name: 'slices', title: 'By day' });
     expect(Object.keys(rules[0])).to.deep.equal([
       'file',

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Evidence", (tab) => {
-  it('counts each rule on outcomes, with orders as paid, unpaid and unknown, and opens to what is behind it', async () => {
+  it('counts each rule on outcomes, with orders as paid, unpaid, turned away and unknown, and opens to what is behind it', async () => {
     await tab.open('#/evidence');
     const { page } = tab;
     const row = page.getByRole('row', { name: /attempt-unpaid/ });
-    await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ unknown$/ }).waitFor();
+    await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ turned away, \d+ unknown$/ }).waitFor();
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
     await page

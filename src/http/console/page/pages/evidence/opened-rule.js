@@ -1,5 +1,4 @@
 import { html } from '../../html.js';
-import { FATES } from '../../parts/evidence/orders.js';
 import { ShownTable } from '../../parts/evidence/shown.js';
 
 /** @import { EvidenceTable, RuleReport, RulesReport } from '../../answers.d.ts' */
@@ -30,6 +29,9 @@ function ofRule(table, { file, name }) {
   return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
 }
 
+/** What decisions can be found by. */
+const REPORTED = ['paid', 'unpaid', 'unknown'];
+
 /** @param {{ rule: RuleReport, report: RulesReport }} props */
 function Ways({ rule: { file, name }, report }) {
   const member = memberOf(file);
@@ -38,7 +40,7 @@ function Ways({ rule: { file, name }, report }) {
     `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
     Its decisions: <a href=${to()}>all</a>, with orders
-    ${FATES.map(({ name: fate }) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
+    ${REPORTED.map((fate) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
   </p>`;
 }
 

@@ -9,7 +9,7 @@ import { Trend } from './trend.js';
 
 const COLUMNS = [
   'rule',
-  'orders: paid, unpaid, unknown',
+  'orders: paid, unpaid, turned away, unknown',
   ...numbers('orders', 'matched', 'decided', 'sole'),
   'unpaid share, 95 %',
   ...numbers('lift'),

@@ -37,6 +37,7 @@ function Counted({ report }) {
     ['orders', count(sumOf(orders))],
     ['paid', count(orders.paid)],
     ['unpaid', count(orders.unpaid)],
+    ['turned away', count(orders.turnedAway)],
     ['unknown', count(orders.unknown)],
     ['unpaid, of those with an outcome', intervalText(unpaidShare)],
   ];

@@ -2,26 +2,27 @@ import { html } from '../../html.js';
 import { count } from '../format.js';
 import { cellText } from './shown.js';
 
-/** @import { OrderCounts, ShareInterval } from '../../answers.d.ts' */
+/** @import { ReportOrders, ShareInterval } from '../../answers.d.ts' */
 
 /** What became of orders, in the order in which it is stacked. */
 export const FATES = /** @type {const} */ ([
-  { name: 'paid', color: '--get-new' },
-  { name: 'unpaid', color: '--block' },
-  { name: 'unknown', color: '--group-new' },
+  { name: 'paid', words: 'paid', color: '--get-new' },
+  { name: 'unpaid', words: 'unpaid', color: '--block' },
+  { name: 'turnedAway', words: 'turned away', color: '--wait' },
+  { name: 'unknown', words: 'unknown', color: '--group-new' },
 ]);
 
-/** @param {OrderCounts} orders */
-export function sumOf({ paid, unpaid, unknown }) {
-  return paid + unpaid + unknown;
+/** @param {ReportOrders} orders */
+export function sumOf({ paid, unpaid, turnedAway, unknown }) {
+  return paid + unpaid + turnedAway + unknown;
 }
 
 /**
- * Orders as a bar of paid, unpaid and unknown, as long as their part of the `most`.
- * @param {{ orders: OrderCounts, most: number }} props
+ * Orders as a bar of what became of them, as long as their part of the `most`.
+ * @param {{ orders: ReportOrders, most: number }} props
  */
 export function OrdersBar({ orders, most }) {
-  const words = FATES.map(({ name }) => `${count(orders[name])} ${name}`).join(', ');
+  const words = FATES.map(({ name, words: fate }) => `${count(orders[name])} ${fate}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
     ${FATES.map(({ name, color }) => {
       const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
@@ -33,7 +34,9 @@ export function OrdersBar({ orders, most }) {
 /** What the colours of bars mean. */
 export function FateLegend() {
   return html`<ul class="legend">
-    ${FATES.map(({ name, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${name}</li>`)}
+    ${FATES.map(
+      ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
+    )}
   </ul>`;
 }
 
