@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
 import type { Calibration } from '../../../src/evidence/calibrate/calibration.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { Workplace } from '../backtest/backtest-history.ts';
+import { History, Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
@@ -45,6 +45,16 @@ describe('calibrating paymentScore', () => {
 
   it('gives the same from the exported journal as from the archive', async () => {
     expect(await calibrateOn(lived.journal)).to.deep.equal(found);
+  });
+
+  it('learns nothing from what is reported of orders that were never granted', async () => {
+    const refused = await livedEvidence(async (store) => {
+      const history = new History(store, rules);
+      await history.block('ann');
+      await history.verdict('ann', '1');
+      await history.outcome('ann', '1', 'UNPAID');
+    });
+    expect((await calibrateOn(refused.archive)).orders).to.deep.equal({ earlier: 0, later: 0, unknown: 0 });
   });
 
   it('has the Brier score of what was answered that counting line by line gives', () => {
