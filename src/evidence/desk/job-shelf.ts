@@ -52,7 +52,9 @@ export class JobShelf {
     const own = await this.#get({ platform, jobId });
     if (own !== null || !isInstallation(platform)) return own;
     const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
-    return place === undefined ? null : this.#get(place);
+    const job = place === undefined ? null : await this.#get(place);
+    // Its place is forgotten a moment after it has ended.
+    return job !== null && isUnderWay(job) ? job : null;
   }
 
   async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {

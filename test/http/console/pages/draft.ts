@@ -51,18 +51,18 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText(/^[1-9]\d* decisions were compared/).waitFor();
     await page.getByRole('link', { name: 'sweep', exact: true }).click();
     await page.getByText('p2.v33 as it stands', { exact: false }).waitFor();
-    await page.getByLabel('constant').selectOption('ladder.levels[0]');
-    await page.getByLabel('values to try').fill('60s');
+    await page.getByLabel('constant').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
+    await page.getByLabel('values to try').fill('7');
     await tab.button('Sweep').click();
     await page.getByRole('heading', { name: /^Amounts, later part/ }).waitFor();
     await page.getByLabel('value', { exact: true }).fill('1');
-    await tab.button('Put levels[0] = 60s into p2.v33').click();
+    await tab.button('Put unpaidChain = 7 into p2.v33').click();
     await page
       .getByRole('group', { name: 'Files' })
-      .getByRole('button', { name: 'ladder.yaml' })
+      .getByRole('button', { name: 'groups.yaml' })
       .first()
       .click();
-    await page.locator('.cm-content').getByText('60s').waitFor();
+    await page.locator('.cm-content').getByText('value: 7', { exact: false }).waitFor();
     expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
   });
 

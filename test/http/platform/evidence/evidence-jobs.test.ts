@@ -61,7 +61,7 @@ describe('POST /v1/platform/evidence', () => {
   const questions = {
     report: { version: 'p2.v10', by: 'method' },
     backtest: { version: 'p2.v11', against: 'p2.v10', mode: 'recorded' },
-    sweep: { version: 'p2.v10', vary: ['ladder.levels[0]=20s'] },
+    sweep: { version: 'p2.v10', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=3'] },
     suggestion: { version: 'p2.v10', budgetPercent: 90 },
     calibration: { version: 'p2.v10' },
     drift: {},
