@@ -59,6 +59,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     technical: sums.technical,
     by,
     rules: sums.rules(await holdoutFigures(evidence, rules)),
+    unknownReasons: { notReported: sums.all.orders.unknown },
   };
 }
 

@@ -110,6 +110,9 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   technical: count('Orders that are left out because they ended in a technical failure'),
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   rules: list(RuleReportSchema, 'In the order of the files'),
+  unknownReasons: shape('Why outcomes are unknown: what was never granted stands as turned away', {
+    notReported: count('Granted, and none was reported'),
+  }),
 });
 
 export type ReportOrders = Shape<typeof ReportOrdersSchema>;
