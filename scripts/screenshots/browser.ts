@@ -100,7 +100,7 @@ export async function consolePages(
     { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
     {
       name: 'sweep',
-      hash: '#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=15s,30s,60s',
+      hash: '#/evidence/sweep?version=p2.v10&days=7&path=groups.blocked-by-unpaid-chain.unpaidChain&values=2,3,5',
       shows: 'Amounts, later part',
     },
     { name: 'calibration', hash: '#/evidence/calibration', shows: 'Brier score' },

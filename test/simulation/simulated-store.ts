@@ -150,6 +150,7 @@ export class SimulatedStore implements Store {
   /** Storms are short: all that is kept is within what may be looked back over. */
   async trimJournal(through: string): Promise<void> {
     this.#shippedEntries = Number(through);
+    this.#clients.forgetErasures(this.#shippedEntries);
   }
 
   unshippedErasures(): Promise<readonly ErasureEntry[]> {

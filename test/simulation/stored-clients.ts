@@ -100,6 +100,13 @@ export class StoredClients {
     this.#journal = [...others, { clientHash: '', text: journalText(erasure) }];
   }
 
+  /** Forgets who was erased in the entries before a number of them; their places stay. */
+  forgetErasures(before: number): void {
+    this.#journal = this.#journal.map((row, index) =>
+      row.clientHash === '' && index < before ? { clientHash: '', text: '' } : row,
+    );
+  }
+
   /** A client's decisions in their order. */
   decisionsOf(clientHash: string): readonly Decision[] {
     const numbers = [...(this.#clients.get(clientHash)?.decisions.keys() ?? [])];
@@ -150,6 +157,7 @@ export class StoredClients {
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
   #placed({ clientHash, text }: JournalRow, seq: number): readonly Placed<JournalRecord>[] {
+    if (text === '') return [];
     const [parsed, place] = [parseJournalText(text), { partition: 0, ms: 0, seq }];
     if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;

@@ -104,4 +104,4 @@ async function withTablesOf<T>(
 
 /** Facts that orders are told by, for an archive whose rule sets never recorded them. */
 const COLUMNS_OF_ORDERS =
-  'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method';
+  'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method, NULL::BIGINT AS fact_finalCount';

@@ -27,6 +27,7 @@ describe('a service with ARCHIVE_SHIP=off', function () {
       'segments',
       'bytes',
       'gap_entries',
+      'set_aside_entries',
       'entries',
     ]);
     expect((await gauges())['lag_seconds']).to.be.at.least(60);
