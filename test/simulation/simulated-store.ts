@@ -136,9 +136,9 @@ export class SimulatedStore implements Store {
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
     return this.#carry(() => {
-      const start = Number(after ?? 0);
-      const entries = this.#clients.journal(start, limit);
-      const cursor = entries.length === 0 ? after : String(start + entries.length);
+      const entries = this.#clients.journal(Number(after ?? 0), limit);
+      const last = entries.at(-1);
+      const cursor = last === undefined ? after : String(last.place.seq + 1);
       return { entries, cursor, gap: null };
     });
   }

@@ -123,8 +123,8 @@ export class StoredClients {
   /** The entries after a number of them, in the order in which they were accepted. */
   journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly Placed<JournalRecord>[] {
     return this.#journal
-      .slice(after, after + limit)
-      .flatMap((row, index) => this.#placed(row, after + index));
+      .flatMap((row, index) => (index < after ? [] : this.#placed(row, index)))
+      .slice(0, limit);
   }
 
   /** The entries about a client, in the order in which they were accepted. */
