@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { factsTable } from '../src/analysis/facts-table.ts';
+import { factsTable } from '../src/authoring/facts-table.ts';
 import { columnsText } from './columns-text.ts';
 
 /** Writes the generated tables of the guides, each between its two marks. A test fails when one is stale. */

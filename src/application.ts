@@ -33,7 +33,7 @@ import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Records } from './service/records.ts';
-import { ScoringService } from './service.ts';
+import { ScoringService } from './service/scoring.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
 import { StoreWatch } from './state/health/store-watch.ts';

@@ -16,41 +16,40 @@ const STOREYS: readonly (readonly string[])[] = [
   ['workers'],
   ['application.ts'],
   ['config.ts'],
-  ['http/console/page/app.js'],
+  ['console/page/app.js'],
   [
-    'http/console/page/pages/backtest',
-    'http/console/page/pages/evidence',
-    'http/console/page/pages/client.js',
-    'http/console/page/pages/decisions.js',
-    'http/console/page/pages/draft.js',
-    'http/console/page/pages/lists.js',
-    'http/console/page/pages/now.js',
-    'http/console/page/pages/rollout.js',
-    'http/console/page/pages/rules.js',
-    'http/console/page/pages/what-if.js',
+    'console/page/pages/backtest',
+    'console/page/pages/evidence',
+    'console/page/pages/client.js',
+    'console/page/pages/decisions.js',
+    'console/page/pages/draft.js',
+    'console/page/pages/lists.js',
+    'console/page/pages/now.js',
+    'console/page/pages/rollout.js',
+    'console/page/pages/rules.js',
+    'console/page/pages/what-if.js',
   ],
   [
-    'http/console/page/pages/draft-files.js',
-    'http/console/page/pages/draft-release.js',
-    'http/console/page/pages/opened-decision.js',
-    'http/console/page/pages/trial.js',
+    'console/page/pages/draft-files.js',
+    'console/page/pages/draft-release.js',
+    'console/page/pages/opened-decision.js',
+    'console/page/pages/trial.js',
   ],
-  ['http/console/page/parts'],
-  ['http/console/page'],
-  ['http/console/page/packages'],
+  ['console/page/parts'],
+  ['console/page'],
+  ['console/page/packages'],
   ['http/caller', 'http/platform'],
-  ['http/openapi', 'http/console', 'http/server'],
+  ['http/openapi', 'console', 'http/server'],
   ['http/operation'],
   ['http/request'],
-  ['service.ts'],
   ['service'],
   ['metrics', 'pseudonym.ts'],
   ['workers/exposition.ts'],
   ['evidence'],
-  ['analysis/schema'],
-  ['analysis/desk'],
-  ['analysis/cases', 'analysis/diff'],
-  ['analysis/explain', 'analysis'],
+  ['authoring/schema'],
+  ['authoring/desk'],
+  ['authoring/cases', 'authoring/diff'],
+  ['authoring/explain', 'authoring'],
   ['archive/ship', 'archive/read'],
   ['archive'],
   ['rollout', 'lists'],
@@ -125,9 +124,9 @@ function readSource(path: string): SourceFile {
 const SRC = sources('src', '.ts');
 
 /** What browsers run; its shapes are types in comments. */
-const PAGE = sources('src/http/console/page', '.js');
+const PAGE = sources('src/console/page', '.js');
 
-const STYLE = readSource(join(ROOT, 'src/http/console/page/style.css'));
+const STYLE = readSource(join(ROOT, 'src/console/page/style.css'));
 
 /** Where each line stands that one of the patterns finds; comments and quoted texts are left out. */
 function findings(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
@@ -358,7 +357,7 @@ describe('these checks', () => {
     expect(mayImport('decision', 'decision')).to.equal(true);
     expect(mayImport('decision', 'client')).to.equal(true);
     expect(mayImport('client', 'decision')).to.equal(false);
-    expect(mayImport('access', 'analysis')).to.equal(false);
+    expect(mayImport('access', 'authoring')).to.equal(false);
     expect(mayImport('http/openapi', 'http/platform')).to.equal(false);
     expect(mayImport('http/caller', 'http/openapi')).to.equal(true);
     expect(mayImport('http/caller', 'config.ts')).to.equal(false);

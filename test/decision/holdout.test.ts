@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { runCases } from '../../src/analysis/cases/cases.ts';
-import { diffRuleSets } from '../../src/analysis/diff/differences.ts';
-import { explain } from '../../src/analysis/explain/explain.ts';
-import { prove } from '../../src/analysis/prove.ts';
-import { Simulation } from '../../src/analysis/simulation.ts';
 import { rowOf } from '../../src/archive/rows.ts';
+import { runCases } from '../../src/authoring/cases/cases.ts';
+import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
+import { explain } from '../../src/authoring/explain/explain.ts';
+import { prove } from '../../src/authoring/prove.ts';
+import { Simulation } from '../../src/authoring/simulation.ts';
 import { clientKey, platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { HOLDOUT_PERIOD_MS, holdoutDraw } from '../../src/decision/holdout.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { diffRuleSets } from '../../src/analysis/diff/differences.ts';
-import { explain } from '../../src/analysis/explain/explain.ts';
-import { Simulation } from '../../src/analysis/simulation.ts';
 import { rowOf } from '../../src/archive/rows.ts';
+import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
+import { explain } from '../../src/authoring/explain/explain.ts';
+import { Simulation } from '../../src/authoring/simulation.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';

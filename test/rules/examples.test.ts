@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runCases } from '../../src/analysis/cases/cases.ts';
-import { prove } from '../../src/analysis/prove.ts';
+import { runCases } from '../../src/authoring/cases/cases.ts';
+import { prove } from '../../src/authoring/prove.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { RULES_DIR } from '../rule-fixtures/sound-rules.ts';
 

@@ -11,7 +11,7 @@ import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import { Records } from '../../src/service/records.ts';
-import { ScoringService } from '../../src/service.ts';
+import { ScoringService } from '../../src/service/scoring.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';

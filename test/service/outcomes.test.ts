@@ -6,7 +6,7 @@ import { factsByLabel } from '../../src/decision/assess.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { Records } from '../../src/service/records.ts';
-import { ScoringService } from '../../src/service.ts';
+import { ScoringService } from '../../src/service/scoring.ts';
 import { shuffled, type ToldOrder, toldOrders } from '../client/told-orders.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
-import { ScoringService } from '../../src/service.ts';
+import { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { Scheduler } from './scheduler.ts';

@@ -1,7 +1,7 @@
 import { platformName } from '../../src/client/client-key.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
-import type { ScoringService } from '../../src/service.ts';
+import type { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
 import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';

@@ -3,7 +3,7 @@ import { clientKey } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
-import { ScoringService } from '../../../src/service.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type Explanation, explain, explainWithout } from '../../analysis/explain/explain.ts';
-import { formatExplanation } from '../../analysis/explain/explanation-text.ts';
 import type { LookedUpDecision } from '../../archive/read/decision-lookup.ts';
 import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
+import { type Explanation, explain, explainWithout } from '../../authoring/explain/explain.ts';
+import { formatExplanation } from '../../authoring/explain/explanation-text.ts';
 import { parseDecisionId } from '../../client/client-key.ts';
 import { readConfig } from '../../config.ts';
 import type { Decision } from '../../decision/decision.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { examine, type Remark } from '../../analysis/desk/examine.ts';
-import { type KnownLists, knownLists } from '../../analysis/shared-list-notes.ts';
+import { examine, type Remark } from '../../authoring/desk/examine.ts';
+import { type KnownLists, knownLists } from '../../authoring/shared-list-notes.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';

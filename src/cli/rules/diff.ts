@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type RuleDiff, ruleDiff } from '../../analysis/diff/rule-diff.ts';
+import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
 import { formatExample } from '../../rules/proof/example.ts';
 import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ReleaseObstacle, releaseObstacle, writeRelease } from '../../analysis/desk/release-version.ts';
+import { type ReleaseObstacle, releaseObstacle, writeRelease } from '../../authoring/desk/release-version.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { ruleSchemas, schemaFileName, schemaText } from '../../analysis/schema/rule-schema.ts';
+import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
 import { print } from '../print.ts';
 import { fromHere } from './rule-folders.ts';

@@ -1,4 +1,4 @@
-import { forgetOldest } from '../../analysis/device-book.ts';
+import { forgetOldest } from '../../authoring/device-book.ts';
 import { type ReportOfOrder, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, clientKey } from '../../client/client-key.ts';

@@ -1,7 +1,7 @@
-import { DeviceBook } from '../../analysis/device-book.ts';
 import type { Duck } from '../../archive/duck.ts';
 import type { BatchCell, DuckBatch } from '../../archive/duck-batch.ts';
 import { JOURNAL_ORDER_SQL } from '../../archive/tables.ts';
+import { DeviceBook } from '../../authoring/device-book.ts';
 import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

@@ -1,5 +1,5 @@
-import { runCases } from '../../analysis/cases/cases.ts';
-import { prove } from '../../analysis/prove.ts';
+import { runCases } from '../../authoring/cases/cases.ts';
+import { prove } from '../../authoring/prove.ts';
 import { draftOf, soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { rederive } from '../../analysis/explain/explain.ts';
 import type { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { Duck, DuckRow } from '../../archive/duck.ts';
 import { decisionOf } from '../../archive/entries.ts';
 import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
+import { rederive } from '../../authoring/explain/explain.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

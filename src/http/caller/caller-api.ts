@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { ScoringService } from '../../service.ts';
+import type { ScoringService } from '../../service/scoring.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
 import { documentOf } from '../openapi/document.ts';

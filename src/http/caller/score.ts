@@ -1,6 +1,6 @@
 import { ScoreAnswerSchema } from '../../decision/decision.ts';
 import { ScoreBodySchema } from '../../decision/request-bodies.ts';
-import type { ScoringService } from '../../service.ts';
+import type { ScoringService } from '../../service/scoring.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
 

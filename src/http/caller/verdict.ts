@@ -1,7 +1,7 @@
 import { isBot, stickyRequisiteRef, waitSeconds } from '../../decision/decision.ts';
 import { VerdictBodySchema } from '../../decision/request-bodies.ts';
 import { ruleVersion, verdictWord } from '../../rules/rule-set.ts';
-import type { ScoringService } from '../../service.ts';
+import type { ScoringService } from '../../service/scoring.ts';
 import { named, oneOf, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import type { Parameter } from '../operation/parameters.ts';

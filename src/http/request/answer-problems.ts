@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { TooManyWaiting } from '../../service/client-turns.ts';
-import { IdempotencyKeyReused } from '../../service.ts';
+import { IdempotencyKeyReused } from '../../service/scoring.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import { TooManyTurns } from '../../work/turns.ts';
 import { BODY_BYTES_MAX } from './body.ts';

@@ -7,7 +7,7 @@ import type { ReportedOutcome } from '../../../src/client/order.ts';
 import { RECENT_OUTCOMES_MAX } from '../../../src/client/outcomes.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
-import { ScoringService } from '../../../src/service.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { RETENTION, type Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';

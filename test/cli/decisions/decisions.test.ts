@@ -6,7 +6,7 @@ import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
-import { ScoringService } from '../../../src/service.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ruleSchemas, schemaFileName, schemaText } from '../../../src/analysis/schema/rule-schema.ts';
+import { ruleSchemas, schemaFileName, schemaText } from '../../../src/authoring/schema/rule-schema.ts';
 import { TemporaryRules } from '../../rule-fixtures/rule-folders.ts';
 import { scoring } from '../scoring.ts';
 

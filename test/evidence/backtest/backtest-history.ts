@@ -7,7 +7,7 @@ import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { ScoringService } from '../../../src/service.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';

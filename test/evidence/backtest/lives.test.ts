@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Simulation } from '../../../src/analysis/simulation.ts';
+import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { NO_HOLDOUTS } from '../../../src/decision/holdout.ts';
 import type { AskedInput, Input } from '../../../src/evidence/backtest/input.ts';

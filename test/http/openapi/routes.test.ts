@@ -15,7 +15,7 @@ import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { Records } from '../../../src/service/records.ts';
-import { ScoringService } from '../../../src/service.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { rulesDirectory } from '../../rollout/rule-folders.ts';
 import { MovableClock } from '../../service/movable-clock.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { diffRuleSets } from '../../../src/analysis/diff/differences.ts';
-import { prove } from '../../../src/analysis/prove.ts';
+import { diffRuleSets } from '../../../src/authoring/diff/differences.ts';
+import { prove } from '../../../src/authoring/prove.ts';
 import { seenText } from '../../../src/rules/condition-text.ts';
 import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
 import { matcher } from '../../../src/rules/matcher.ts';

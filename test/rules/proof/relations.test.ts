@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Simulation } from '../../../src/analysis/simulation.ts';
+import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import { scoreRequest, verdictRequest } from '../../../src/decision/requests.ts';

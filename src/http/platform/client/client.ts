@@ -13,7 +13,7 @@ import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import { Type } from '../../../json-schema.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Records } from '../../../service/records.ts';
-import type { BeforeAndAfter, ScoringService } from '../../../service.ts';
+import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
 import { instant, key, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';

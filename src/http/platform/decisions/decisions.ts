@@ -1,5 +1,5 @@
-import { ExplanationSchema, explain, explainWithout } from '../../../analysis/explain/explain.ts';
-import { WhatIfThenSchema, whatIfThen } from '../../../analysis/explain/what-if.ts';
+import { ExplanationSchema, explain, explainWithout } from '../../../authoring/explain/explain.ts';
+import { WhatIfThenSchema, whatIfThen } from '../../../authoring/explain/what-if.ts';
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import {
   type ClientKey,

@@ -1,5 +1,5 @@
 import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
-import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { BACKTEST_MODES } from '../../../evidence/backtest/backtest-report.ts';

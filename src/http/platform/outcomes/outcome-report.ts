@@ -1,7 +1,7 @@
 import { toEpochMs } from '../../../client/instant.ts';
 import { outcome, outcomeCause } from '../../../client/order.ts';
 import { Type } from '../../../json-schema.ts';
-import type { OrderReport } from '../../../service.ts';
+import type { OrderReport } from '../../../service/scoring.ts';
 import { instant, key } from '../../../shapes.ts';
 import { malformedAt } from '../../operation/request-body.ts';
 import { bodyOf } from '../../request/body-of.ts';

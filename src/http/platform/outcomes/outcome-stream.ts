@@ -1,6 +1,6 @@
 import type { OutcomeEffect } from '../../../client/changes.ts';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
-import type { OrderReport } from '../../../service.ts';
+import type { OrderReport } from '../../../service/scoring.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem } from '../../request/problems.ts';

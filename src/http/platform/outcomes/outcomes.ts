@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { OUTCOME_EFFECTS } from '../../../client/changes.ts';
-import type { OrderReport, ScoringService } from '../../../service.ts';
+import type { OrderReport, ScoringService } from '../../../service/scoring.ts';
 import { choice, named, shape, word } from '../../../shapes.ts';
 import { operation } from '../../operation/operation.ts';
 import { malformed, type RequestBody } from '../../operation/request-body.ts';

@@ -1,6 +1,6 @@
 import { actorOfKey } from '../../../access/actor.ts';
 import type { Audit } from '../../../access/audit.ts';
-import type { DeskObstacle, RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import type { DeskObstacle, RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../json-schema.ts';
 import { isTakenUp, type LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../rules/folder/draft-refused.ts';

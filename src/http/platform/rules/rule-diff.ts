@@ -1,5 +1,5 @@
-import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
-import { RuleDiffSchema } from '../../../analysis/diff/rule-diff.ts';
+import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
+import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';

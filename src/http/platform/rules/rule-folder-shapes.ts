@@ -1,4 +1,4 @@
-import { RuleCoverageSchema } from '../../../analysis/cases/coverage.ts';
+import { RuleCoverageSchema } from '../../../authoring/cases/coverage.ts';
 import type { FactDomain } from '../../../facts/fact.ts';
 import { Type } from '../../../json-schema.ts';
 import { ConstantSchema } from '../../../rules/folder/constant.ts';

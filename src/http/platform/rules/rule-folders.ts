@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import type { RuleDesk } from '../../../analysis/desk/rule-desk.ts';
+import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import {
   type Holdout,

@@ -1,4 +1,4 @@
-import { unfitFact, WhatIfAnswerSchema, whatIf } from '../../../analysis/explain/what-if.ts';
+import { unfitFact, WhatIfAnswerSchema, whatIf } from '../../../authoring/explain/what-if.ts';
 import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';

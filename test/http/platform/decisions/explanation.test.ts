@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Explanation } from '../../../../src/analysis/explain/explain.ts';
+import type { Explanation } from '../../../../src/authoring/explain/explain.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import type { Problem } from '../../../service/http-call.ts';

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { recordOutcomes } from '../../../../src/http/platform/outcomes/outcome-stream.ts';
 import { GrantWatch } from '../../../../src/http/request/grant-watch.ts';
-import type { OrderReport } from '../../../../src/service.ts';
+import type { OrderReport } from '../../../../src/service/scoring.ts';
 import { until } from '../../../servers/until.ts';
 import type { Answer } from '../../../service/http-call.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';

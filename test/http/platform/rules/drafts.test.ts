@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
-import type { RuleDiffSchema } from '../../../../src/analysis/diff/rule-diff.ts';
+import type { RuleDiffSchema } from '../../../../src/authoring/diff/rule-diff.ts';
 import type { CheckedDraftSchema } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
 import type { SavedDraftSchema } from '../../../../src/http/platform/rules/drafts/save-draft.ts';
 import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folder-shapes.ts';

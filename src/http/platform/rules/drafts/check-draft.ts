@@ -1,7 +1,7 @@
-import { RuleCoverageSchema } from '../../../../analysis/cases/coverage.ts';
-import type { Remark } from '../../../../analysis/desk/examine.ts';
-import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
-import { knownLists } from '../../../../analysis/shared-list-notes.ts';
+import { RuleCoverageSchema } from '../../../../authoring/cases/coverage.ts';
+import type { Remark } from '../../../../authoring/desk/examine.ts';
+import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
+import { knownLists } from '../../../../authoring/shared-list-notes.ts';
 import { Type } from '../../../../json-schema.ts';
 import type { ListNode } from '../../../../lists/list-node.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';

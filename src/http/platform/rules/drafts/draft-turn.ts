@@ -3,7 +3,7 @@ import {
   DRAFTS_AT_HAND_MAX,
   PLATFORM_DRAFTS_MAX,
   type RuleDesk,
-} from '../../../../analysis/desk/rule-desk.ts';
+} from '../../../../authoring/desk/rule-desk.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { refusal, unavailable } from '../../../request/problems.ts';
 

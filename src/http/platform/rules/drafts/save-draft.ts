@@ -1,6 +1,6 @@
 import { actorOfKey } from '../../../../access/actor.ts';
 import type { Audit } from '../../../../access/audit.ts';
-import type { RuleDesk } from '../../../../analysis/desk/rule-desk.ts';
+import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../../json-schema.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';

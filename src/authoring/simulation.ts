@@ -1,0 +1,129 @@
+import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
+import {
+  type Binding,
+  type ClientState,
+  momentFor,
+  type Override,
+  token,
+  UNKNOWN_CLIENT,
+} from '../client/client-state.ts';
+import { decodeOrder, encodeOrder } from '../client/document/order-row.ts';
+import { knownHints } from '../client/hints.ts';
+import type { OrderOutcome } from '../client/order.ts';
+import { asStored } from '../client/state-document.ts';
+import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';
+import type { Decision } from '../decision/decision.ts';
+import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
+import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
+import type { ScoreRequest, VerdictRequest } from '../decision/requests.ts';
+import { contactByScore } from '../decision/score-hints.ts';
+import type { Sightings } from '../facts/fact.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import { DeviceBook, type Devices, forgetOldest } from './device-book.ts';
+
+interface Payer {
+  readonly key: ClientKey;
+  state: ClientState;
+  /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
+  readonly orders: Map<string, string>;
+}
+
+/** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
+const ORDERS_MAX = 100;
+
+/**
+ * The service's life in memory, for a rule set and inputs with times of their own: the same core and
+ * the same steps as `service/scoring.ts`, no store. What is kept goes through the stored forms, so that nothing is known here
+ * that a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with
+ * what happens to them.
+ */
+export class Simulation {
+  #rules: RuleSet;
+  readonly #platform: PlatformName;
+  readonly #lists: SharedLists;
+  #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
+  readonly #payers = new Map<string, Payer>();
+  readonly #devices = new DeviceBook();
+
+  constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
+    this.#rules = rules;
+    this.#platform = platform;
+    this.#lists = lists;
+  }
+
+  /** Lets another rule set decide from now on, as a rollout does. */
+  use(rules: RuleSet): void {
+    this.#rules = rules;
+  }
+
+  /** Says who is held out of which rules from now on; nobody is before. */
+  holdOut(isHeldOut: IsHeldOut): void {
+    this.#holdoutDraw = () => isHeldOut;
+  }
+
+  score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
+    const payer = this.#payer(clientIdKey);
+    const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
+    const sightings = this.#sightings(clientIdKey, known, now);
+    const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
+    payer.state = asStored(result.nextState);
+    return result;
+  }
+
+  verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
+    const payer = this.#payer(clientIdKey);
+    const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
+    this.#devices.record(clientIdKey, hints, now);
+    const sightings = this.#sightings(clientIdKey, hints, now);
+    const standing = this.#standing(payer, sightings, now);
+    const { decision, nextState } = decideVerdict(this.#rules, standing, request);
+    payer.state = asStored(nextState);
+    return decision;
+  }
+
+  outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
+    const payer = this.#payer(clientIdKey);
+    const older = payer.orders.get(token(orderRef));
+    const told = { ...report, orderRef };
+    const known = older === undefined ? null : decodeOrder(older);
+    const { effect, state, displaced } = recordOutcome(payer.state, known, told, now);
+    payer.state = asStored(state);
+    for (const order of displaced) {
+      payer.orders.delete(order.token);
+      payer.orders.set(order.token, encodeOrder(order));
+    }
+    forgetOldest(payer.orders, ORDERS_MAX);
+    return effect;
+  }
+
+  bind(clientIdKey: string, binding: Binding | null, now: number): void {
+    const payer = this.#payer(clientIdKey);
+    payer.state = asStored(setBinding(payer.state, binding, now));
+  }
+
+  override(clientIdKey: string, override: Override | null, now: number): void {
+    const payer = this.#payer(clientIdKey);
+    payer.state = asStored(setOverride(payer.state, override, now));
+  }
+
+  #sightings(clientIdKey: string, devices: Devices, now: number): Sightings {
+    return this.#devices.sightings(clientIdKey, devices, this.#rules.sharingWindowsMs, now);
+  }
+
+  #payer(clientIdKey: string): Payer {
+    const known = this.#payers.get(clientIdKey);
+    if (known !== undefined) return known;
+    const payer: Payer = {
+      key: clientKey(this.#platform, clientIdKey),
+      state: UNKNOWN_CLIENT,
+      orders: new Map(),
+    };
+    this.#payers.set(clientIdKey, payer);
+    return payer;
+  }
+
+  #standing({ key, state }: Payer, sightings: Sightings, now: number): Standing {
+    return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
+  }
+}

@@ -1,0 +1,80 @@
+import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
+import type { Calibration as CalibrationData } from '../../evidence/calibrate/calibration.ts';
+import type { Drift as DriftData } from '../../evidence/drift/drift-report.ts';
+import type { Report } from '../../evidence/report/rule-report.ts';
+import type { Shown } from '../../evidence/shown.ts';
+import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';
+import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
+import type {
+  EvidenceJobListSchema,
+  EvidenceJobSchema,
+} from '../../http/platform/evidence/evidence-shapes.ts';
+import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
+import type { CheckedDraftSchema } from '../../http/platform/rules/drafts/check-draft.ts';
+import type { SavedDraftSchema } from '../../http/platform/rules/drafts/save-draft.ts';
+import type {
+  OpenedRuleFolderSchema,
+  RuleFolderListSchema,
+} from '../../http/platform/rules/rule-folder-shapes.ts';
+import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
+import type { SessionSchema } from '../../http/platform/session.ts';
+import type { VerdictHistorySchema } from '../../http/platform/verdict-history.ts';
+import type { Shape } from '../../shapes.ts';
+
+/** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
+
+export type Session = Shape<typeof SessionSchema>;
+export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
+export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
+export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
+export type SavedDraft = Shape<typeof SavedDraftSchema>;
+export type SharedLists = Shape<typeof SharedListsSchema>;
+export type ListEntries = Shape<typeof ListEntriesSchema>;
+export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
+export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
+export type VerdictHistory = Shape<typeof VerdictHistorySchema>;
+export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
+
+/** A job with what it came to, as the kind of job has it. */
+export interface Worked<Result> {
+  readonly job: EvidenceJob;
+  readonly result: Result | null;
+}
+
+export type RulesReport = Report & Shown;
+export type BacktestReport = BacktestData & Shown;
+export type SweepReport = SweepData & Shown;
+export type Suggestion = SuggestionData & Shown;
+export type Calibration = CalibrationData & Shown;
+export type Drift = DriftData & Shown;
+
+export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
+export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';
+export type { SmoothingQuality } from '../../evidence/calibrate/calibration.ts';
+export type { ReportOrders, RuleFigures, RuleReport } from '../../evidence/report/rule-report.ts';
+export type { VerdictMix } from '../../evidence/result-shapes.ts';
+export type { EvidenceTable, Shown } from '../../evidence/shown.ts';
+export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';
+export type { FactValue } from '../../facts/fact.ts';
+export type { LastHourView as LastHour } from '../../metrics/last-hour.ts';
+export type {
+  Binding,
+  ClientHistory,
+  ClientView,
+  ConditionTrace,
+  Decision,
+  Explanation,
+  Following,
+  FoundDecisions,
+  HistoryEntry,
+  Ladder,
+  NodeReport,
+  Override,
+  Rollout,
+  RolloutStatus,
+  RulesAccount,
+  RuleTrace,
+  TrialCounts,
+  VerdictCommand,
+} from '../../sdk/records.ts';
+export type { ShareInterval } from '../../statistics/share-interval.ts';

@@ -1,0 +1,322 @@
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { ArchivedOrders } from '../archive/read/archived-orders.ts';
+import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
+import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
+import { type Binding, type ClientState, momentFor, type Override, token } from '../client/client-state.ts';
+import { knownHints } from '../client/hints.ts';
+import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.ts';
+import { hasOlderOrders, lastPaidAt, lastUnpaidAt, recentOrder } from '../client/outcomes.ts';
+import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
+import { type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
+import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
+import { recordShape } from '../decision/record/record-shape.ts';
+import type { ScoreBody, VerdictBody } from '../decision/request-bodies.ts';
+import { type Pseudonym, scoreRequest, verdictRequest } from '../decision/requests.ts';
+import { contactByScore } from '../decision/score-hints.ts';
+import type { Sightings } from '../facts/fact.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/rule-source.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import { RETENTION, type Snapshot, type Store, type StoredAnswer } from '../state/store.ts';
+import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
+import { ClientTurns, type Pace, type TurnResult } from './client-turns.ts';
+import { seeDevices } from './device-sightings.ts';
+
+export interface ServiceParts {
+  readonly store: Store;
+  /** Asked once a request; the request keeps to the answer. */
+  readonly ruleSource: RuleSource;
+  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
+  /** Absent: nobody is held out of a rule. */
+  readonly holdoutDraw?: HoldoutDraw;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly pseudonym: Pseudonym;
+  /** Under the previous secret, while it is being changed. */
+  readonly formerPseudonym?: Pseudonym | null;
+  readonly metrics: Metrics;
+  /** Orders that the store does not know any more; absent or null where there is no archive. */
+  readonly archivedOrders?: Pick<ArchivedOrders, 'known'> | null;
+  /** The process's own when absent. */
+  readonly pace?: Pace;
+}
+
+export interface VerdictContext {
+  readonly requestId: string;
+  readonly idempotencyKey: string | null;
+  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  readonly admitted?: Promise<boolean>;
+}
+
+export interface AnsweredVerdict {
+  readonly answer: VerdictAnswer;
+  readonly decisionId: string;
+  /** The answer was already given under the same Idempotency-Key. */
+  readonly replayed: boolean;
+}
+
+/** A verdict request with all that stays the same however often it is decided. */
+interface VerdictAsk extends VerdictContext {
+  readonly client: ClientKey;
+  readonly body: VerdictBody;
+  readonly choice: RuleChoice;
+}
+
+/** A verdict, and what the trial counts of it. */
+interface Verdicts extends VerdictResult, VerdictSeen {
+  readonly rules: RuleSet;
+}
+
+interface VerdictStepResult extends AnsweredVerdict {
+  /** Null when the answer is an earlier one. */
+  readonly verdicts: Verdicts | null;
+}
+
+/** The platform's report about an order of a client. */
+export type OrderReport = ReportedOutcome & {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+};
+
+/** An Idempotency-Key came with another request than the one it was first used for. */
+export class IdempotencyKeyReused extends Error {
+  override readonly name = 'IdempotencyKeyReused';
+}
+
+/** The rate limit turned the request away while it was read. */
+export class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+}
+
+/** The operations that change what is known of a client: each loads, lets the pure core decide, and commits. */
+export class ScoringService {
+  readonly #parts: ServiceParts;
+  readonly #lists: SharedLists;
+  readonly #holdoutDraw: HoldoutDraw;
+  readonly #turns: ClientTurns;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+    this.#lists = parts.lists ?? NO_LISTS;
+    this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
+    this.#turns = new ClientTurns(parts);
+  }
+
+  /**
+   * Interface, section 4.2: claim the Idempotency-Key, load the client, see who else is on its device, decide,
+   * commit, note what was decided. Every answer is recorded before it is given.
+   */
+  async verdict(
+    platform: PlatformName,
+    body: VerdictBody,
+    context: VerdictContext,
+  ): Promise<AnsweredVerdict> {
+    const client = clientKey(platform, body.clientIdKey);
+    const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
+    const { idempotencyKey } = context;
+    if (idempotencyKey !== null) {
+      requireAdmitted(await context.admitted);
+      await this.#claim(platform, body, idempotencyKey);
+    }
+    const also = idempotencyKey === null ? {} : { idempotencyKey };
+    let seen: Promise<Sightings> | null = null;
+    const turn = { operation: 'verdict', client, also };
+    const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
+      requireAdmitted(await context.admitted);
+      if (snapshot.answer !== null) return replayOf(snapshot.answer);
+      const now = this.#moment(snapshot);
+      // Noted once a request: deciding again after a lost race is still the same request.
+      seen ??= this.#see(ask, snapshot, now);
+      const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
+      return stepOf(ask, this.#decide(ask, standing));
+    });
+    this.#note(verdicts);
+    return answered;
+  }
+
+  /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
+  async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
+    const { clientIdKey } = body;
+    const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
+    const client = clientKey(platform, clientIdKey);
+    const request = scoreRequest(body, pseudonym, formerPseudonym);
+    // The networks around an address are kept as long as its hint, and nowhere else.
+    const { networks: _, ...asTold } = request;
+    const choice = ruleSource.choose(client);
+    const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
+      requireAdmitted(await admitted);
+      const now = this.#moment(snapshot);
+      const hints = contactByScore(snapshot.state, request, now).known();
+      const sightings = await seeDevices(store, { client, choice, hints, now });
+      const standing = this.#standing({ client, state: snapshot.state, sightings, now });
+      const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
+        decideScore(rules, standing, request),
+      );
+      const { answer, nextState: state } = result;
+      const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
+      return { result: answer, change: { state, entry: { kind: 'score', ...told } } };
+    });
+    metrics.score(answer);
+    return answer;
+  }
+
+  /** An outcome is final for its order: a repeat changes nothing, a later different one supersedes. */
+  async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
+    const { clientIdKey, orderRef } = report;
+    const turn = { operation: 'outcome', client: clientKey(platform, clientIdKey), also: { orderRef } };
+    let seen: OutcomeSeen | null = null;
+    const effect = await this.#turns.take(turn, async (snapshot) => {
+      const now = this.#moment(snapshot);
+      const { state: before } = snapshot;
+      const older = snapshot.order ?? (await this.#archivedOrder(turn.client, before, orderRef));
+      const { effect, state, order, displaced, report: taken } = recordOutcome(before, older, report, now);
+      if (state === before) return { result: effect, change: null };
+      seen = outcomeSeen(turn.client, before, state);
+      const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
+      const entry = { kind: 'outcome', ...told } as const;
+      const kept = { orders: displaced, keptMs: this.#displacedMs };
+      return { result: effect, change: { state, entry, displaced: kept } };
+    });
+    this.#parts.metrics.outcome(report.outcome, effect);
+    if (seen !== null) this.#parts.ruleSource.observeOutcome(seen);
+    return effect;
+  }
+
+  /** Binds the client to a requisite, or with null unbinds it. */
+  async setBinding(
+    platform: PlatformName,
+    clientIdKey: string,
+    binding: Binding | null,
+  ): Promise<BeforeAndAfter<Binding>> {
+    const turn = { operation: 'binding', client: clientKey(platform, clientIdKey) };
+    return this.#turns.take(turn, async (snapshot) => {
+      const now = this.#moment(snapshot);
+      const state = setBinding(snapshot.state, binding, now);
+      const result = { before: snapshot.state.binding, after: binding };
+      if (state === snapshot.state) return { result, change: null };
+      const entry = { kind: 'binding', at: now, platform, clientIdKey, binding } as const;
+      return { result, change: { state, entry } };
+    });
+  }
+
+  /** Puts a person's decision about the client before what the rules count, or with null lifts it. `who` is the key, as the audit names it. */
+  async setOverride(
+    platform: PlatformName,
+    clientIdKey: string,
+    override: Omit<Override, 'at'> | null,
+    who: string,
+  ): Promise<BeforeAndAfter<Override>> {
+    const turn = { operation: 'override', client: clientKey(platform, clientIdKey) };
+    return this.#turns.take(turn, async (snapshot) => {
+      const now = this.#moment(snapshot);
+      const dated = override === null ? null : { ...override, at: now };
+      const state = setOverride(snapshot.state, dated, now);
+      const result = { before: snapshot.state.override, after: dated };
+      if (state === snapshot.state) return { result, change: null };
+      const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated, who } as const;
+      return { result, change: { state, entry } };
+    });
+  }
+
+  /** Forgets the client and all that is recorded of it. */
+  async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
+    const client = clientKey(platform, clientIdKey);
+    await this.#turns.alone(client, () => this.#parts.store.erase(client));
+  }
+
+  /** What the archive knows of an order; null where the client has none that the state does not remember. */
+  async #archivedOrder(
+    client: ClientKey,
+    { outcomes }: ClientState,
+    orderRef: string,
+  ): Promise<KnownOrder | null> {
+    const { archivedOrders = null } = this.#parts;
+    if (archivedOrders === null || !hasOlderOrders(outcomes)) return null;
+    if (recentOrder(outcomes, token(orderRef)) !== null) return null;
+    return archivedOrders.known({ client, orderRef });
+  }
+
+  get #displacedMs(): number {
+    return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
+  }
+
+  async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
+    const requestHash = hash('sha256', JSON.stringify(Object.entries(body).toSorted()), 'base64url');
+    const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
+    if (claimed !== requestHash) throw new IdempotencyKeyReused();
+  }
+
+  #see({ client, choice }: VerdictAsk, { state }: Snapshot, now: number): Promise<Sightings> {
+    const hints = knownHints(state.hints, now);
+    return seeDevices(this.#parts.store, { client, choice, hints, now }, true);
+  }
+
+  #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
+    const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
+      decideVerdict(rules, standing, verdictRequest(body, requestId, arm));
+    const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
+    const { lastVerdictAt } = standing.state;
+    return { ...result, rules, shadowed: decideByShadow(choice, decideBy), drawn: choice.arm, lastVerdictAt };
+  }
+
+  #note(verdicts: Verdicts | null): void {
+    const { metrics, ruleSource } = this.#parts;
+    if (verdicts === null) metrics.idempotentReplay();
+    else {
+      metrics.verdict(verdicts.decision);
+      ruleSource.observe(verdicts);
+    }
+  }
+
+  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw'>): Standing {
+    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw };
+  }
+
+  #moment({ state }: Snapshot): number {
+    return momentFor(state, this.#parts.clock());
+  }
+}
+
+function requireAdmitted(admitted: boolean | undefined): void {
+  if (admitted === false) throw new NotAdmitted();
+}
+
+/** The outcome that holds, and beside it the report when it told another one. */
+function journaled({ outcome, cause, occurredAt, amount }: KnownOrder, report: OrderOutcome) {
+  const order = { outcome, cause, occurredAt };
+  const told = isDeepStrictEqual(order, report) ? {} : { report };
+  return { order, ...told, ...(amount === undefined ? {} : { amount }) };
+}
+
+function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
+  return { result: { ...stored, replayed: true, verdicts: null }, change: null };
+}
+
+/** The answer to a verdict request, and all that is committed with it. */
+function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): TurnResult<VerdictStepResult> {
+  const { rules, decision, nextState: state } = verdicts;
+  const { platform, clientIdKey } = client;
+  const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
+  const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
+  const replayable = idempotencyKey === null ? {} : { idempotencyKey };
+  const result = { ...stored, replayed: false, verdicts };
+  return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
+}
+
+/** What a change took the place of, and what it left; null is nothing. */
+export interface BeforeAndAfter<T> {
+  readonly before: T | null;
+  readonly after: T | null;
+}
+
+/** An outcome as the rollout sees it. */
+function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+  const newest = ({ outcomes }: ClientState) => ({
+    lastPaidAt: lastPaidAt(outcomes),
+    lastUnpaidAt: lastUnpaidAt(outcomes),
+  });
+  return { client, before: newest(before), after: newest(after), lastVerdictAt: before.lastVerdictAt };
+}

@@ -1,0 +1,276 @@
+import { expect } from 'chai';
+import { diffRuleSets } from '../../../src/authoring/diff/differences.ts';
+import { diffExamples, diffExamplesWithin } from '../../../src/authoring/diff/examples.ts';
+import { edited, edits, SOUND_FILES, swap } from '../../rule-fixtures/sound-rules.ts';
+
+/** A replacement in one file of the released rule set. */
+type Change = readonly [file: string, from: string, to: string];
+
+const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }';
+
+describe('the difference between two rule sets', () => {
+  function compare(...changes: readonly Change[]) {
+    const byFile = Map.groupBy(changes, ([file]) => file);
+    const steps = [...byFile].map(
+      ([file, some]) => [file, edits(...some.map(([, from, to]) => swap(from, to)))] as const,
+    );
+    return { before: edited({}), after: edited(Object.fromEntries(steps)) };
+  }
+
+  function texts(...edits: readonly Change[]): readonly string[] {
+    const { before, after } = compare(...edits);
+    return diffRuleSets(before, after).map(({ part, text }) => `${part} | ${text}`);
+  }
+
+  const expected: readonly (readonly [string, readonly Change[], readonly string[]])[] = [
+    ['nothing for a copy', [], []],
+    [
+      'nothing for comments, descriptions and the order of members and conditions',
+      [
+        ['verdicts.yaml', 'rules:\n', '# a comment\nrules:\n'],
+        ['verdicts.yaml', 'A request before waitSeconds elapsed', 'Whoever cannot wait'],
+        [
+          'bot-signals.yaml',
+          '- { fact: scoredBefore, operator: equal, value: true }\n        - { fact: userAgentPresent, operator: equal, value: false }',
+          '- { operator: equal, fact: userAgentPresent, value: false }\n        - { fact: scoredBefore, operator: equal, value: true }',
+        ],
+        ['ladder.yaml', '[30s, 5m, 30m]', '[30s, 300s, 30m]'],
+      ],
+      [],
+    ],
+    [
+      'a changed constant',
+      [['verdicts.yaml', TOO_EARLY, TOO_EARLY.replace('value: 0', 'value: 2')]],
+      ['verdicts | asked-too-early: waitRemainingSeconds > 0 -> > 2'],
+    ],
+    [
+      'a changed window',
+      [['bot-signals.yaml', 'clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 2h }']],
+      ['bot-signals | crowded-ip: clientsOnIp(1h) >= 4 -> clientsOnIp(2h) >= 4'],
+    ],
+    [
+      'a condition added and one removed',
+      [
+        [
+          'verdicts.yaml',
+          TOO_EARLY,
+          `${TOO_EARLY}\n        - { fact: amount, operator: greaterThan, value: 5 }`,
+        ],
+        ['bot-signals.yaml', '        - { fact: userAgentPresent, operator: equal, value: false }\n', ''],
+      ],
+      [
+        'bot-signals | missing-user-agent: condition removed: userAgentPresent = false',
+        'verdicts | asked-too-early: condition added: amount > 5',
+      ],
+    ],
+    [
+      '"any" in the place of "all"',
+      [
+        [
+          'groups.yaml',
+          'priority: 60\n    conditions:\n      all:',
+          'priority: 60\n    conditions:\n      any:',
+        ],
+      ],
+      [
+        'groups | stable-history: paidCount >= 3 and paymentScore >= 0.8 and unpaidChain <= 1 -> paidCount >= 3 or paymentScore >= 0.8 or unpaidChain <= 1',
+      ],
+    ],
+    [
+      'event params, threshold and weights',
+      [
+        ['bot-signals.yaml', 'threshold: 4', 'threshold: 5'],
+        [
+          'bot-signals.yaml',
+          'honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: { weight: 4',
+          'honeypotTriggered, operator: equal, value: true }\n    event: { type: signal, params: { weight: 5',
+        ],
+        ['verdicts.yaml', 'The client is blocked.', 'Blocked.'],
+        ['groups.yaml', 'otherwise: NEW', 'otherwise: PAYING'],
+      ],
+      [
+        'groups | otherwise: NEW -> PAYING',
+        'bot-signals | threshold: 4 -> 5',
+        'bot-signals | honeypot: weight 4 -> 5',
+        'verdicts | client-blocked: reason "The client is blocked." -> "Blocked."',
+      ],
+    ],
+    [
+      'a new priority, and whether it changes the order',
+      [
+        ['verdicts.yaml', 'priority: 80', 'priority: 65'],
+        ['groups.yaml', 'priority: 100', 'priority: 101'],
+      ],
+      [
+        'groups | blocked-by-decision: priority 100 -> 101 (the order of the rules stays as it was)',
+        'verdicts | asked-too-early: priority 80 -> 65',
+      ],
+    ],
+    [
+      'a renamed rule',
+      [['verdicts.yaml', 'name: asked-too-early', 'name: impatient']],
+      ['verdicts | asked-too-early is now named impatient'],
+    ],
+    [
+      'settings, platforms, ladder and limits, and what a platform inherits only once',
+      [
+        ['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3'],
+        ['ruleset.yaml', '[10s, 1m, 10m]', '[10s, 2m, 10m]'],
+        ['ladder.yaml', '[30s, 5m, 30m]', '[30s, 10m, 30m, 1h]'],
+        ['limits.yaml', 'EUR: "500.00"', 'EUR: "600.00"'],
+      ],
+      [
+        'settings | smoothing weight: 0.4 -> 3',
+        'ladder | ladder level 2: 5m -> 10m',
+        'ladder | ladder level 4: added, 1h',
+        'platforms | platform "sandbox" ladder level 2: 1m -> 2m',
+        'limits | limit of PAYING in EUR: 500.00 -> 600.00',
+      ],
+    ],
+  ];
+  for (const [title, edits, changes] of expected) {
+    it(`tells ${title}`, () => {
+      expect(texts(...edits)).to.deep.equal(changes);
+    });
+  }
+
+  it('tells a change of a named condition once, not rule by rule', () => {
+    const shared = (limit: number): readonly Change[] => [
+      [
+        'verdicts.yaml',
+        'rules:\n',
+        `conditions:\n  large: { all: [{ fact: amount, operator: greaterThan, value: ${limit} }] }\nrules:\n`,
+      ],
+      ['verdicts.yaml', TOO_EARLY, `${TOO_EARLY}\n        - { condition: large }`],
+      [
+        'verdicts.yaml',
+        '- { fact: attemptOpen, operator: equal, value: true }',
+        '- { fact: attemptOpen, operator: equal, value: true }\n        - { condition: large }',
+      ],
+    ];
+    const before = compare(...shared(5)).after;
+    const after = compare(...shared(7)).after;
+    expect(diffRuleSets(before, after).map(({ text }) => text)).to.deep.equal([
+      'condition "large": amount > 5 -> > 7',
+    ]);
+  });
+
+  it('tells a rule that was added and one that was removed in words', () => {
+    const rule = /\n {2}- name: wait-served[\s\S]*?was served\." \}\n/.exec(
+      SOUND_FILES.get('verdicts.yaml') ?? '',
+    )?.[0];
+    const { before, after } = compare(['verdicts.yaml', rule ?? '?', '']);
+    const words =
+      'priority 50; when waitServed = true; verdict GET_NEW; reason "The wait of cooldown level {ladderLevel} was served."';
+    expect(diffRuleSets(before, after).map(({ text }) => text)).to.deep.equal([
+      `wait-served: removed (${words})`,
+    ]);
+    expect(diffRuleSets(after, before).map(({ text }) => text)).to.deep.equal([
+      `wait-served: added (${words})`,
+    ]);
+  });
+
+  it('finds the fact values on the boundary that was moved', () => {
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
+    const [example] = diffExamples(before, after).examples;
+    expect(example?.facts['waitRemainingSeconds']).to.be.oneOf([1, 2]);
+    expect([example?.before.text, example?.after.text]).to.deep.equal([
+      'WAIT 300 s by asked-too-early, NEW, no bot',
+      'GET_NEW by otherwise, NEW, no bot',
+    ]);
+  });
+
+  it('shows examples whose counts add up', () => {
+    const { before, after } = compare(
+      [
+        'groups.yaml',
+        'paymentScore, operator: greaterThanInclusive, value: 0.8',
+        'paymentScore, operator: greaterThanInclusive, value: 0.85',
+      ],
+      [
+        'groups.yaml',
+        'unpaidChain, operator: greaterThanInclusive, value: 4',
+        'unpaidChain, operator: greaterThanInclusive, value: 5',
+      ],
+    );
+    const { examples } = diffExamples(before, after);
+    const groups = examples.map((example) => `${example.before.clientGroup} -> ${example.after.clientGroup}`);
+    expect(groups).to.include.members(['TRUSTED -> PAYING', 'BLOCKED -> NEW']);
+    const trusted = examples.find((example) => example.before.clientGroup === 'TRUSTED');
+    expect(trusted?.facts['paymentScore']).to.be.within(0.8, 0.8499);
+    expect(trusted?.facts['paidCount']).to.be.greaterThan(2);
+  });
+
+  it('finds the same examples beside other work, which goes on meanwhile', async () => {
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
+    let turns = 0;
+    const turn = setInterval(() => turns++, 0);
+    const found = await diffExamplesWithin(before, after, 60_000);
+    clearInterval(turn);
+    expect(found).to.deep.equal(diffExamples(before, after));
+    expect(found.searched).to.equal(true);
+    expect(turns).to.be.above(1);
+  });
+
+  it('stops the search when its time is up, and says so', async () => {
+    const { before, after } = compare([
+      'verdicts.yaml',
+      TOO_EARLY,
+      TOO_EARLY.replace('value: 0', 'value: 2'),
+    ]);
+    expect(await diffExamplesWithin(before, after, 0)).to.deep.equal({ examples: [], searched: false });
+  });
+
+  it('finds the same examples every time', () => {
+    const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
+    expect(diffExamples(before, after)).to.deep.equal(diffExamples(before, after));
+  });
+
+  it('finds no example where only the layout differs', () => {
+    const { before, after } = compare(['verdicts.yaml', 'rules:\n', '# a comment\nrules:\n']);
+    expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+  });
+
+  it('proves that a change which no payer notices has no example', () => {
+    const { before, after } = compare(['verdicts.yaml', 'priority: 80', 'priority: 65']);
+    expect(diffRuleSets(before, after)).to.have.lengthOf(1);
+    // Who waits has no open attempt, so which of the two rules is asked first makes no difference.
+    expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+  });
+
+  it('lets each version compute what it computes otherwise, such as the payment score', () => {
+    const { before, after } = compare(['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3']);
+    const { examples } = diffExamples(before, after);
+    expect(
+      examples.map((example) => [example.facts, example.before.text, example.after.text]),
+    ).to.deep.include([
+      { paidCount: 3, paymentScore: 0.9412, [`paymentScore in ${after.version}`]: 0.75 },
+      'GET_NEW by otherwise, TRUSTED, no bot, score 0.9412',
+      'GET_NEW by otherwise, PAYING, no bot, score 0.7500',
+    ]);
+  });
+
+  it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {
+    const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
+    const { examples, searched } = diffExamples(before, after);
+    expect(searched).to.equal(true);
+    for (const example of examples) {
+      expect([example.before.isBot, example.after.isBot]).to.deep.equal([false, true]);
+    }
+    expect(examples.map((example) => example.before.rule)).to.include.members([
+      'otherwise',
+      'asked-too-early',
+      'attempt-unpaid',
+      'wait-served',
+      'show-bound-requisite',
+    ]);
+  });
+});

@@ -1,0 +1,279 @@
+import { expect } from 'chai';
+import { explain, explainWithout } from '../../../src/authoring/explain/explain.ts';
+import { formatExplanation } from '../../../src/authoring/explain/explanation-text.ts';
+import { Simulation } from '../../../src/authoring/simulation.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { ListMembership } from '../../../src/decision/lists/shared-lists.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
+
+const BEGIN = Date.UTC(2026, 0, 1);
+const rules = edited({});
+
+/** The decisions about one payer who asks at these seconds. */
+function decide(
+  atSeconds: readonly number[],
+  { platform = 'demo', request = REQUEST, set = rules, prepare = (_: Simulation) => {} } = {},
+): readonly Decision[] {
+  const simulation = new Simulation(set, platformName(platform));
+  prepare(simulation);
+  return atSeconds.map((second) => simulation.verdict('payer-1', request, BEGIN + second * 1000));
+}
+
+function last(decisions: readonly Decision[]): Decision {
+  const decision = decisions.at(-1);
+  if (decision === undefined) throw new Error('there is a decision');
+  return decision;
+}
+
+const TOO_EARLY = last(decide([0, 10, 39]));
+
+describe('the explanation of a decision', () => {
+  it('reproduces every decision of a walk up the ladder, of a bound client and of a blocked one', async () => {
+    const bind = (simulation: Simulation) =>
+      simulation.bind(
+        'payer-1',
+        { requisiteRef: 'requisite-7', acceptorKeys: ['a'], method: null, expiresAt: null },
+        BEGIN,
+      );
+    const block = (simulation: Simulation) =>
+      simulation.override(
+        'payer-1',
+        { group: 'BLOCKED', reason: 'r', by: 'b', at: BEGIN, expiresAt: null },
+        BEGIN,
+      );
+    const decisions = [
+      ...decide([0, 10, 39, 40, 400, 2600, 2601]),
+      ...decide([0, 10, 45], { prepare: bind }),
+      ...decide([0, 1], { prepare: block }),
+      ...decide([0, 1], { platform: 'sandbox' }),
+      ...decide(Array.from({ length: 61 }, (_, second) => second)),
+    ];
+    expect(new Set(decisions.map(({ rule }) => rule))).to.have.all.keys(
+      'otherwise',
+      'attempt-unpaid',
+      'asked-too-early',
+      'wait-served',
+      'show-bound-requisite',
+      'client-blocked',
+      'bot-blocked',
+    );
+    for (const decision of decisions) {
+      const { reproduced, differences } = await explain(rules, JSON.parse(JSON.stringify(decision)));
+      expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
+    }
+  });
+
+  it('says in a sentence which rule gave group, bot flag and verdict', async () => {
+    const { rules: account } = await explain(rules, TOO_EARLY);
+    expect([account?.groups.why, account?.signals.why, account?.verdicts.why]).to.deep.equal([
+      'None of the rules matched, so "otherwise" gave NEW.',
+      'None of the signals matched; a bot has a weight of 4 or more.',
+      'asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not.',
+    ]);
+    const { groups, signals, verdicts } = account ?? {};
+    expect(groups).to.include({ group: 'NEW', rule: 'otherwise' });
+    expect(signals).to.include({ isBot: false, weight: 0, threshold: 4 });
+    expect(verdicts).to.include({ verdict: 'WAIT', rule: 'asked-too-early' });
+  });
+
+  it('adds the weights of the signals up against the threshold', async () => {
+    const hammering = last(decide(Array.from({ length: 61 }, (_, second) => second)));
+    const { rules: account } = await explain(rules, hammering);
+    expect(account?.signals.why).to.equal(
+      'Matched: relentless-requests (4), frequent-requests (2), ignores-waits (1), verdict-without-score (1). The weight of 8 reaches the threshold of 4.',
+    );
+  });
+
+  it('tells the ladder before and after in words', async () => {
+    const ladders = await Promise.all(
+      decide([0, 10, 39, 339, 340]).map(async (decision) => (await explain(rules, decision)).ladder),
+    );
+    expect(ladders.map(({ before, after }) => [before.words, after.words])).to.deep.equal([
+      ['as before a first request', 'no wait so far; a requisite was granted and is not paid yet'],
+      [
+        'no wait so far; a requisite was granted and is not paid yet',
+        'level 1; its wait has 30 s to go, until 2026-01-01 00:00:40.000 UTC',
+      ],
+      [
+        'level 1; its wait has 1 s to go, until 2026-01-01 00:00:40.000 UTC',
+        'level 2; its wait has 300 s to go, until 2026-01-01 00:05:39.000 UTC',
+      ],
+      [
+        'level 2; its wait was over 0 s before, at 2026-01-01 00:05:39.000 UTC',
+        'level 2; a requisite was granted and is not paid yet',
+      ],
+      [
+        'level 2; a requisite was granted and is not paid yet',
+        'level 3; its wait has 1800 s to go, until 2026-01-01 00:35:40.000 UTC',
+      ],
+    ]);
+  });
+
+  it('says where a decision that was tampered with differs', async () => {
+    const forged: Decision = {
+      ...TOO_EARLY,
+      verdict: 'BLOCK',
+      isBot: true,
+      signals: ['honeypot'],
+      ladderAfter: TOO_EARLY.ladderBefore,
+    };
+    const { reproduced, differences, verification } = await explain(rules, forged);
+    expect(reproduced).to.equal(false);
+    expect(differences).to.deep.equal([
+      { member: 'verdict', recorded: 'BLOCK', rerun: 'WAIT' },
+      { member: 'isBot', recorded: true, rerun: false },
+      { member: 'signals', recorded: ['honeypot'], rerun: [] },
+      { member: 'ladderAfter', recorded: TOO_EARLY.ladderBefore, rerun: TOO_EARLY.ladderAfter },
+    ]);
+    expect(verification).to.equal(
+      'Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives another answer than the one on record.',
+    );
+  });
+
+  for (const [member, forged, rerun] of [
+    ['reason', 'Because.', TOO_EARLY.reason],
+    ['waitSeconds', 30, 300],
+    ['waitFloorMs', 1, null],
+    ['rule', 'attempt-unpaid', 'asked-too-early'],
+    ['clientGroup', 'PAYING', 'NEW'],
+    ['paymentScore', '0.9000', '0.5000'],
+  ] as const) {
+    it(`notices a changed ${member}`, async () => {
+      const { differences } = await explain(rules, { ...TOO_EARLY, [member]: forged });
+      expect(differences).to.deep.equal([{ member, recorded: forged, rerun }]);
+    });
+  }
+
+  it('notices a changed conclusion among the facts', async () => {
+    const facts = { ...TOO_EARLY.facts, botWeight: 9 };
+    const { differences } = await explain(rules, { ...TOO_EARLY, facts });
+    expect(differences).to.deep.equal([{ member: 'facts.botWeight', recorded: 9, rerun: 0 }]);
+  });
+
+  it('calls a record damaged when facts are missing or of another type', async () => {
+    const { paidCount: _, ...facts } = TOO_EARLY.facts;
+    const damaged = { ...TOO_EARLY, facts: { ...facts, jsOk: 'yes' } };
+    const { reproduced, rules: account, differences, verification } = await explain(rules, damaged);
+    expect({ reproduced, account, verification }).to.deep.equal({
+      reproduced: false,
+      account: null,
+      verification: 'The record of the decision is damaged.',
+    });
+    expect(differences).to.deep.equal([
+      { member: 'facts.paidCount', recorded: null, rerun: 'a number' },
+      { member: 'facts.jsOk', recorded: 'yes', rerun: 'a boolean' },
+    ]);
+  });
+
+  it('asks no rule set but the one that decided', async () => {
+    const other: RuleSet = { ...edited({ 'ladder.yaml': swap('30s, 5m', '31s, 5m') }), digest: 'another' };
+    const { rules: account, reproduced, verification } = await explain(other, TOO_EARLY);
+    expect({ account, reproduced }).to.deep.equal({ account: null, reproduced: false });
+    expect(verification).to.equal(
+      'The rule set that decided, p2.v10 with digest d1d1d1d1d1d1, is not here: here is p2.v10 with digest another. Bring its folder back from version control to see its rules.',
+    );
+  });
+
+  it('survives the way through JSON', async () => {
+    const explanation = await explain(rules, TOO_EARLY);
+    expect(JSON.parse(JSON.stringify(explanation))).to.deep.equal(explanation);
+  });
+});
+
+describe('the text of an explanation', () => {
+  it('reads aloud, every rule with its conditions, values and places in a column', async () => {
+    const lines = formatExplanation(await explain(rules, TOO_EARLY)).split('\n');
+    expect(lines.slice(0, 6)).to.deep.equal([
+      `Decision ${TOO_EARLY.decisionId}: WAIT 300 s`,
+      '  On 2026-01-01 00:00:39.000 UTC client payer-1 of platform demo asked at shop-1 for order order-1.',
+      '  The answer was WAIT 300 s: "Asked 1 s before the wait was over; wait 300 s, cooldown level 2."',
+      '  It came from the rule asked-too-early in p2.v10 (digest d1d1d1d1d1d1).',
+      '',
+      'Client group: NEW',
+    ]);
+    expect(lines.slice(lines.indexOf('Verdict: WAIT'))).to.deep.equal([
+      'Verdict: WAIT',
+      '  asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not.',
+      '  ✗ client-blocked        did not match                  verdicts.yaml:5',
+      '      ✗ clientGroup is NEW, not BLOCKED                  verdicts.yaml:10',
+      '  ✗ bot-blocked           did not match                  verdicts.yaml:15',
+      '      ✗ isBot is false, not true                         verdicts.yaml:21',
+      '  ✓ asked-too-early       matched: WAIT                  verdicts.yaml:26',
+      '      ✓ waitRemainingSeconds is 1, above 0               verdicts.yaml:31',
+      '  · attempt-unpaid        not asked; it would not match  verdicts.yaml:38',
+      '      ✗ attemptOpen is false, not true                   verdicts.yaml:43',
+      '  · show-bound-requisite  not asked; it would not match  verdicts.yaml:50',
+      '      ✗ bindingFitsMethod is false, not true             verdicts.yaml:55',
+      '  · wait-served           not asked; it would not match  verdicts.yaml:60',
+      '      ✗ waitServed is false, not true                    verdicts.yaml:65',
+      '',
+      'Cooldown ladder',
+      '  before  level 1; its wait has 1 s to go, until 2026-01-01 00:00:40.000 UTC',
+      '  after   level 2; its wait has 300 s to go, until 2026-01-01 00:05:39.000 UTC',
+      '',
+      'Reproduced: yes',
+      '  Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives the same answer.',
+    ]);
+  });
+
+  it('names the shared lists that the request was on, also when the rule set is missing', async () => {
+    const onList = (list: string) =>
+      `{ fact: listed, params: { list: ${list} }, operator: equal, value: true }`;
+    const asked = ['blocked', 'watched', 'known'].map(onList).join(', ');
+    const rule = `  - { name: on-a-list, priority: 99, conditions: { any: [${asked}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
+    const set = edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
+    const lists = new ListMembership();
+    const entry = { owner: platformName('demo'), kind: 'client', expiresAt: null } as const;
+    for (const list of ['blocked', 'watched'])
+      lists.add({ ...entry, list, value: 'payer-1', keys: ['payer-1'] });
+    const simulation = new Simulation(set, platformName('demo'), lists);
+    const explanation = await explain(set, simulation.verdict('payer-1', REQUEST, BEGIN));
+    expect(explanation.sharedLists).to.deep.equal(['blocked', 'watched']);
+    expect(explainWithout(explanation.decision, 'gone').sharedLists).to.deep.equal(['blocked', 'watched']);
+    expect(formatExplanation(explanation)).to.include(
+      '\n  The request was on the shared lists blocked and watched.\n',
+    );
+    expect((await explain(rules, TOO_EARLY)).sharedLists).to.deep.equal([]);
+  });
+
+  it('lists the differences beside each other', async () => {
+    const text = formatExplanation(
+      await explain(rules, { ...TOO_EARLY, waitSeconds: 30, rule: 'otherwise' }),
+    );
+    expect(text.split('\n').slice(-4)).to.deep.equal([
+      'Reproduced: no',
+      '  Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives another answer than the one on record.',
+      '    waitSeconds  on record 30, now 300',
+      '    rule         on record "otherwise", now "asked-too-early"',
+    ]);
+  });
+
+  it('shows what is on record when the rule set is missing', () => {
+    const text = formatExplanation(explainWithout(TOO_EARLY, 'rules holds p2.v11'));
+    expect(text).to.contain('\nOn record\n');
+    expect(text).to.contain(
+      "\n  The client's group was NEW. It was not taken for a bot: no signal matched.\n",
+    );
+    expect(text).to.match(/\n {4}waitRemainingSeconds {5,}1\n/);
+    expect(text.split('\n').at(-1)).to.equal(
+      '  The rule set that decided, p2.v10 with digest d1d1d1d1d1d1, is not here: rules holds p2.v11. Bring its folder back from version control to see its rules.',
+    );
+  });
+
+  it('lets no text of a caller steer the terminal', async () => {
+    const request = { ...REQUEST, sellPointKey: '\u001b[2J\u009b31m', orderRef: 'a\nb\u202e' };
+    const text = formatExplanation(await explain(rules, last(decide([0], { request }))));
+    expect(text).to.contain(String.raw`asked at "\u001b[2J\u009b31m" for order "a\nb\u202e".`);
+  });
+
+  it('gives every tone to the one who paints', async () => {
+    const explanation = await explain(rules, TOO_EARLY);
+    const text = formatExplanation(explanation, (tone, words) => `<${tone}>${words}</${tone}>`);
+    expect(text).to.contain('<pass>Reproduced: yes</pass>');
+    expect(text).to.contain('<pass>  ✓ asked-too-early       matched: WAIT</pass>');
+    expect(text).to.contain('<faint>verdicts.yaml:26</faint>');
+  });
+});

@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Browser, Locator, Page } from 'playwright-core';
+import {
+  type Look,
+  launchBrowser,
+  openConsole,
+  signIn,
+  type WatchedPage,
+  WIDE,
+} from '../../scripts/screenshots/browser.ts';
+import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { Tenant } from '../service/tenant.ts';
+
+export const NARROW: Look = { width: 390, height: 844, colorScheme: 'dark' };
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+interface OpenedConsole {
+  readonly seeded: SeededConsole;
+  readonly browser: Browser;
+  /** The one tab of all tests that only look around. */
+  readonly shared: WatchedPage;
+}
+
+let opened: { readonly file: string | undefined; readonly console: Promise<OpenedConsole> } | null = null;
+
+/** One console and one browser for all suites of a file; they take some seconds to start. */
+async function openedConsole(file: string | undefined): Promise<OpenedConsole> {
+  // Files that run one after another in one process: what one did to the rollout is not there for the next.
+  if (opened?.file !== file) await closeConsole();
+  opened ??= { file, console: startAll() };
+  return opened.console;
+}
+
+async function startAll(): Promise<OpenedConsole> {
+  const [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
+  return { seeded, browser, shared: await openTab(browser, seeded, WIDE, seeded.key) };
+}
+
+/** Ends what the suites of a file shared; each file of them says so at its own end. */
+export async function closeConsole(): Promise<void> {
+  const { browser, seeded } = (await opened?.console) ?? {};
+  opened = null;
+  await browser?.close();
+  await seeded?.stop();
+}
+
+async function openTab(
+  browser: Browser,
+  seeded: SeededConsole,
+  look: Look,
+  key: string,
+): Promise<WatchedPage> {
+  // The page that asks for nothing is the fastest to begin with.
+  const tab = await openConsole(browser, seeded.url, look, '#/backtest');
+  await signIn(tab.page, key);
+  return tab;
+}
+
+/** The console in a browser, as the tests of one page see it. */
+export class ConsoleTab {
+  #console: OpenedConsole | null = null;
+  #tab: WatchedPage | null = null;
+
+  /** Starts what all suites share, where it does not run yet. */
+  async start(file: string | undefined): Promise<void> {
+    this.#console = await openedConsole(file);
+  }
+
+  get seeded(): SeededConsole {
+    return started(this.#console).seeded;
+  }
+
+  /** The platform that the console's life is about. */
+  get shop(): Tenant {
+    return new Tenant(this.seeded, this.seeded.key);
+  }
+
+  get page(): Page {
+    return started(this.#tab).page;
+  }
+
+  get complaints(): readonly string[] {
+    return started(this.#tab).complaints;
+  }
+
+  get strayRequests(): readonly string[] {
+    return started(this.#tab).strayRequests;
+  }
+
+  /** The shared tab, begun afresh as far as pages remember anything, at an address like `#/now`. */
+  async open(hash: string): Promise<void> {
+    const { shared } = started(this.#console);
+    this.#tab = shared;
+    await this.visit('#/backtest');
+    shared.forget();
+    await this.visit(hash);
+  }
+
+  /** A tab of the test's own, signed in with a key, at an address. */
+  async openOwn(key: string, hash: string, look: Look = WIDE): Promise<void> {
+    const { browser, seeded } = started(this.#console);
+    this.#tab = await openTab(browser, seeded, look, key);
+    await this.visit(hash);
+  }
+
+  /** A tab of the test's own in which nobody has signed in. */
+  async openSignedOut(): Promise<void> {
+    const { browser, seeded } = started(this.#console);
+    this.#tab = await openConsole(browser, seeded.url);
+  }
+
+  async visit(hash: string): Promise<void> {
+    await this.page.goto(`${this.seeded.url}${hash}`);
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole('button', { name, exact: typeof name === 'string' });
+  }
+
+  /** Closes a tab of the test's own. */
+  async leave(): Promise<void> {
+    if (this.#tab !== this.#console?.shared) await this.#tab?.page.context().close();
+    this.#tab = null;
+  }
+
+  /** What axe-core finds, of any weight. */
+  async axeFindings(): Promise<readonly string[]> {
+    await this.page.evaluate(AXE);
+    const { violations } = await this.page.evaluate<AxeResult>(
+      "axe.run(document, { resultTypes: ['violations'] })",
+    );
+    return violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+    );
+  }
+
+  async expectNoFindings(): Promise<void> {
+    expect(await this.axeFindings()).to.deep.equal([]);
+    expect(this.complaints).to.deep.equal([]);
+  }
+}
+
+function started<T>(value: T | null): T {
+  if (value === null) throw new Error('the console is not open yet');
+  return value;
+}
+
+/** A suite about the console in a browser; skipped aloud where there is no Chromium. */
+export function describeConsole(title: string, suite: (tab: ConsoleTab) => void): void {
+  describeWithServer('chromium', title, () => {
+    const tab = new ConsoleTab();
+    before(function () {
+      return tab.start(this.test?.file);
+    });
+    afterEach(() => tab.leave());
+    suite(tab);
+  });
+}

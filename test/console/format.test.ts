@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { factText } from '../../src/console/page/parts/format.js';
+
+describe('the value of a fact in the console', () => {
+  for (const [value, text] of [
+    [25, '25'],
+    [1234567.5, '1234567.5'],
+    [0.5833, '0.5833'],
+    [0.00012345, '0.00012345'],
+    [0.00000001, '0.00000001'],
+    [0.1 + 0.2, '0.3'],
+    [1e21, '1000000000000000000000'],
+    [999_999_999, 'never'],
+    ['', '(empty)'],
+    [true, 'true'],
+  ] as const) {
+    it(`of ${JSON.stringify(value)} is ${text}`, () => {
+      expect(factText(value)).to.equal(text);
+    });
+  }
+
+  it('is a list of such texts where it is compared with several', () => {
+    expect(factText([0.00005, 2])).to.equal('0.00005, 2');
+  });
+});

@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { until } from '../../servers/until.ts';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Decisions", (tab) => {
+  const shownRows = () => tab.page.locator('.decisions tbody tr').count();
+
+  it('are filtered, and the filter is part of the address', async () => {
+    await tab.open('#/decisions');
+    await tab.page.getByLabel('verdict').selectOption('BLOCK');
+    await tab.page.getByLabel('rule', { exact: true }).fill('client-blocked');
+    await tab.button('Show').click();
+    await tab.page.getByText(/^\d+ that fit, of all \d+ that are kept$/).waitFor();
+    expect(await tab.page.evaluate('location.hash')).to.equal(
+      '#/decisions?verdict=BLOCK&rule=client-blocked',
+    );
+    const rules = await tab.page.locator('.decisions tbody td:nth-child(8)').allTextContents();
+    expect(rules.length).to.be.above(0);
+    expect(new Set(rules)).to.deep.equal(new Set(['client-blocked']));
+  });
+
+  it('say so when none fits', async () => {
+    await tab.open('#/decisions?orderRef=no-such-order');
+    await tab.page.getByText('No decision fits').waitFor();
+    await tab.page.getByText('Nothing of this name is kept.').waitFor();
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page
+      .getByText(/^All \d+ that are kept were looked at\. Names are compared exactly\.$/)
+      .waitFor();
+  });
+
+  it('say how far was looked when there may be more', async () => {
+    await tab.open('#/backtest');
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false, next: null };
+      const { decisions } = await answer.json();
+      const json = {
+        decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],
+        lookedAt,
+      };
+      await route.fulfill({ response: answer, json });
+    });
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page
+      .getByText(/^The newest 10,000 were looked at, back to 2026-01-0[12] .*; older ones were not\./)
+      .waitFor();
+    await tab.visit('#/decisions?verdict=WAIT');
+    await tab.page
+      .getByText(
+        /^2 that fit, of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/,
+      )
+      .waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
+  it('begin again from the first page when they are asked for again, with none left out in between', async () => {
+    await tab.open('#/decisions?verdict=WAIT');
+    const { page } = tab;
+    const pages = { first: 0 };
+    await page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const isLater = route.request().url().includes('after=');
+      if (!isLater) pages.first++;
+      const decisions = isLater ? found.decisions.slice(2, 4) : found.decisions.slice(0, 2);
+      const lookedAt = { ...found.lookedAt, complete: false, next: isLater ? null : decisions[1].decisionId };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    await tab.visit('#/decisions?verdict=GET_NEW');
+    await until('the first page', async () => (await shownRows()) === 2);
+    await tab.button('Show older ones').click();
+    await until('the second page behind it', async () => (await shownRows()) === 4);
+    const address = page.url();
+    await tab.button('Show').click();
+    expect(page.url()).to.equal(address);
+    await until('the first page alone', async () => pages.first >= 2 && (await shownRows()) === 2);
+    await tab.button('Show older ones').waitFor();
+    await page.unroute('**/v1/platform/decisions?**');
+  });
+
+  it('say since when it is not known yet what became of their orders', async () => {
+    await tab.open('#/backtest');
+    const upTo = Date.UTC(2026, 0, 1, 12);
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const decisions = route.request().url().includes('UNPAID') ? found.decisions.slice(0, 2) : [];
+      const lookedAt = { decisions: decisions.length, backTo: upTo, complete: false, next: null, upTo };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    await tab.visit('#/decisions?outcome=PAID');
+    await tab.page
+      .getByText(/^Nothing, up to 2026-01-0[12] .*; what came since is not archived yet or cannot be read\./)
+      .waitFor();
+    await tab.visit('#/decisions?outcome=UNPAID');
+    await tab.page
+      .getByText(
+        /^All 2 that fit, up to 2026-01-0[12] .*; what came since is not archived yet or cannot be read$/,
+      )
+      .waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
+  it('say what lies in a file that cannot be read, and never that all were looked at', async () => {
+    await tab.open('#/backtest');
+    const [from, to] = [Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 14)];
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      const decisions = route.request().url().includes('WAIT') ? found.decisions.slice(0, 2) : [];
+      const unread = [{ from, to, decisions: 12 }];
+      const lookedAt = { decisions: decisions.length, backTo: from, complete: false, next: null, unread };
+      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+    });
+    const told = '; 12 decisions from 2026-01-0[12] .* to 2026-01-0[12] .* lie in a file that cannot be read';
+    await tab.visit('#/decisions?rule=no-such-rule');
+    await tab.page.getByText(new RegExp(`^Nothing${told}\\.`)).waitFor();
+    await tab.visit('#/decisions?verdict=WAIT');
+    await tab.page.getByText(new RegExp(`^All 2 that fit${told}$`)).waitFor();
+    await tab.page.unroute('**/v1/platform/decisions?**');
+  });
+
+  it('are listed a hundred at a time, each once, until there is nothing older', async () => {
+    await tab.open('#/decisions');
+    await tab.page.getByText(/^The newest 100, back to /).waitFor();
+    await tab.button('Show older ones').click();
+    await tab.page.getByText(/^The newest (199|200), back to /).waitFor();
+    while ((await tab.button('Show older ones').count()) > 0) {
+      const rows = await shownRows();
+      await tab.button('Show older ones').click();
+      // The browser's processes are none of ours: what they stood still does not lengthen the wait.
+      await until('there are more rows', async () => (await shownRows()) > rows, 120_000);
+    }
+    const links = tab.page.locator('.decisions tbody a[href^="#/decisions/"]');
+    const addresses = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+    expect(addresses.length).to.be.above(400);
+    expect(new Set(addresses).size).to.equal(addresses.length);
+  });
+
+  it('are found by group, signal, amount, time and what became of the order', async () => {
+    await tab.open('#/decisions');
+    const { page } = tab;
+    await page.locator('select[name=clientGroup]').selectOption('NEW');
+    await page.getByLabel('amount from').fill('100');
+    await page.getByLabel('amount to').fill('120.00');
+    await page.locator('select[name=outcome]').selectOption('UNPAID');
+    // The browser's clock is in UTC, like these minutes.
+    const minutesAgo = (minutes: number) =>
+      new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 16);
+    await page.getByLabel('from', { exact: true }).fill(minutesAgo(24 * 60));
+    await page.getByLabel('to', { exact: true }).fill(minutesAgo(0));
+    await tab.button('Show').click();
+    await page
+      .getByText(
+        /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet or cannot be read)?$/,
+      )
+      .waitFor();
+    const amounts = await page.locator('.decisions tbody td:nth-child(5)').allTextContents();
+    for (const amount of amounts) expect(Number.parseFloat(amount)).to.be.within(100, 120);
+    const groups = await page.locator('.decisions tbody td:nth-child(10)').allTextContents();
+    for (const group of groups) expect(group).to.match(/^NEW/);
+    const outcomes = await page.locator('.decisions tbody td:nth-child(7)').allTextContents();
+    for (const outcome of outcomes) expect(outcome.trim()).to.equal('UNPAID');
+    await tab.visit('#/decisions?signal=honeypot');
+    await page.getByRole('link', { name: 'trap-tom' }).first().waitFor();
+  });
+
+  it('open to the explanation with the values that were seen, reproduced, and with a link to hand on', async () => {
+    await tab.open('#/decisions?clientIdKey=impatient-ivan');
+    await tab.page.locator('.decisions tbody a').first().click();
+    await tab.page.getByText('✓ reproduced').waitFor();
+    await tab.page
+      .getByText('asked-too-early matched, because waitRemainingSeconds is 300, above 0')
+      .waitFor();
+    expect(await tab.page.getByRole('img', { name: 'before: level 2 of 3' }).count()).to.equal(1);
+    expect(await tab.page.getByRole('img', { name: 'after: level 3 of 3' }).count()).to.equal(1);
+    const link = await tab.page.getByLabel('Link').inputValue();
+    expect(link).to.equal(tab.page.url());
+  });
+
+  describe('in a dispute', () => {
+    it('lead from an order to what became of it, and to why', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-3');
+      const { page } = tab;
+      await page.getByText('All 3 that fit').waitFor();
+      await page
+        .getByRole('heading', { name: 'What became of the order' })
+        .locator('..')
+        .getByText('UNPAID EXPIRED')
+        .waitFor();
+      const verdict = page.getByRole('heading', { name: /^Verdict / }).locator('..');
+      await verdict.getByText('wait-served', { exact: true }).waitFor();
+      expect(await verdict.getByText('client-blocked', { exact: true }).isVisible()).to.equal(false);
+      await verdict.getByText(/^\d rules did not match/).click();
+      await verdict.getByText('client-blocked', { exact: true }).waitFor();
+      await tab.expectNoFindings();
+    });
+
+    it('are asked of another version, with the client as it was then', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-2&verdict=WAIT&rule=attempt-unpaid');
+      const { page } = tab;
+      const then = page.getByRole('heading', { name: 'Another version then' }).locator('..');
+      await then.getByLabel('Version').selectOption('p2.v11');
+      await then.getByText(/by attempt-unpaid/).waitFor();
+      await then.getByText('WAIT', { exact: false }).first().waitFor();
+    });
+
+    it('give a text for the caller, with what to do', async () => {
+      await tab.open('#/decisions?orderRef=order-ivan-4');
+      const text = await tab.page.getByLabel('Text').inputValue();
+      expect(text).to.match(/^Order order-ivan-4, 25 EUR by card, asked at 2\d{3}-/);
+      expect(text).to.contain('The answer was WAIT of 1800 s. Asked 300 s before the wait was over');
+      expect(text).to.contain(
+        'It was given by the rule asked-too-early of p2.v10: A request before waitSeconds',
+      );
+      expect(text).to.contain('Please show the payer a timer for that long, then ask again.');
+    });
+  });
+
+  it('are saved as they are shown, with no text that a spreadsheet would run', async () => {
+    await tab.shop.verdict({ clientIdKey: '=1+1', orderRef: 'a "quoted", order' });
+    await tab.shop.outcome('=1+1', 'a "quoted", order', 'UNPAID', { cause: 'DECLINED' });
+    await tab.open(`#/decisions?${new URLSearchParams({ clientIdKey: '=1+1' })}`);
+    const { page } = tab;
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), tab.button(name).click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    const [head = '', row = ''] = (await saved('Save these as CSV')).split('\r\n');
+    expect(head).to.match(/^decidedAt,decisionId,orderRef,clientIdKey,/);
+    expect(row).to.contain(`,"a ""quoted"", order",'=1+1,`);
+    expect(row).to.contain(',UNPAID DECLINED,GET_NEW,');
+    const lines = (await saved('Save these as NDJSON')).trimEnd().split('\n');
+    const exported = lines.map((line) => JSON.parse(line));
+    expect(exported.map(({ clientIdKey, outcome }) => [clientIdKey, outcome.cause])).to.deep.equal([
+      ['=1+1', 'DECLINED'],
+    ]);
+  });
+});

@@ -1,0 +1,147 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Route } from 'playwright-core';
+import { until } from '../../servers/until.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { describeConsole, NARROW } from '../console-tab.ts';
+
+describeConsole("the console's page Draft", (tab) => {
+  it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed in the browser', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10', NARROW);
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v30');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
+    await page.keyboard.press('Control+Home');
+    for (let above = 1; above < 10; above++) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('- { fact: clientsOnF');
+    await page.getByRole('option', { name: 'clientsOnFingerprint' }).waitFor();
+    await page.getByText(/^Different clients of the platform/).waitFor();
+    await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
+    await tab.expectNoFindings();
+    await page.reload();
+    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
+    expect(await page.locator('.cm-content').textContent()).to.include('- { fact: clientsOnF');
+  });
+
+  it('leads from a problem to its place, where it can be mended', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v12');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v31');
+    await tab.button('Begin').click();
+    await tab.button('verdicts.yaml:43:19').click();
+    await page.locator('.cm-activeLine').getByText('atemptOpen').waitFor();
+    // From atemptOpen to attemptOpen.
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('t');
+    await page.getByText('Every node would take this version.').waitFor();
+  });
+
+  it('tries it on what happened before it is saved, and takes a value that a sweep found', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v33');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    await tab.button('Backtest').click();
+    await page.getByText(/^[1-9]\d* decisions were compared/).waitFor();
+    await page.getByRole('link', { name: 'sweep', exact: true }).click();
+    await page.getByText('p2.v33 as it stands', { exact: false }).waitFor();
+    await page.getByLabel('constant').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
+    await page.getByLabel('values to try').fill('7');
+    await tab.button('Sweep').click();
+    await page.getByRole('heading', { name: /^Amounts, later part/ }).waitFor();
+    await page.getByLabel('value', { exact: true }).fill('1');
+    await tab.button('Put unpaidChain = 7 into p2.v33').click();
+    await page
+      .getByRole('group', { name: 'Files' })
+      .getByRole('button', { name: 'groups.yaml' })
+      .first()
+      .click();
+    await page.locator('.cm-content').getByText('value: 7', { exact: false }).waitFor();
+    expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
+  });
+
+  it('is checked again by itself when the service could not be asked', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    let unanswered = 0;
+    const lose = (route: Route) => {
+      unanswered++;
+      return route.abort();
+    };
+    await page.route('**/rules/drafts/check', lose, { times: 1 });
+    await page.getByLabel('call it').fill('p2.v34');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    expect(unanswered).to.equal(1);
+  });
+
+  it('keeps what is typed while it is being saved, and says that this is not saved', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    await tab.openOwn(owner.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v36');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    const isTyped = Promise.withResolvers<void>();
+    await page.route('**/rules/drafts/p2.v36', async (route) => {
+      await isTyped.promise;
+      await route.continue();
+    });
+    const isThere = async () => (await owner.ask('GET', 'rules/versions/p2.v36')).status === 200;
+    try {
+      await tab.button('Save to RULES_DIR').click();
+      await tab.button('Saving …').waitFor();
+      await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
+      await page.keyboard.press('Control+Home');
+      await page.keyboard.type('# looked at twice ');
+      const isKept = () =>
+        page.evaluate<boolean>("localStorage.getItem('draft p2.v36').includes('# looked at twice ')");
+      await until('what was typed is kept', isKept);
+      isTyped.resolve();
+      await tab.button('Save to RULES_DIR').waitFor();
+      expect(await isKept()).to.equal(true);
+      await page.getByText('in this browser only', { exact: true }).waitFor();
+      await until('it was saved', isThere);
+    } finally {
+      isTyped.resolve();
+      // The other tests share this console.
+      rmSync(join(tab.seeded.environment.RULES_DIR, 'p2.v36'), { recursive: true, force: true });
+      await until('the draft is gone', async () => !(await isThere()));
+    }
+  });
+
+  it('forgets a draft that is not saved only when that is said twice', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v37');
+    await tab.button('Begin').click();
+    const isKept = () => page.evaluate<boolean>("localStorage.getItem('draft p2.v37') !== null");
+    await tab.button('Discard …').click();
+    const dialog = page.getByRole('dialog', { name: 'Discard what is not saved of p2.v37?' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await isKept()).to.equal(true);
+    await tab.button('Discard …').click();
+    await dialog.getByRole('button', { name: 'Discard', exact: true }).click();
+    await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
+    expect(await isKept()).to.equal(false);
+  });
+
+  it('lets a key of one platform check and download, and says who may save', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v32-night');
+    await tab.button('Begin').click();
+    await page.getByText('This key may not save it').waitFor();
+    expect(await tab.button('Save to RULES_DIR').count()).to.equal(0);
+    const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
+    expect(download.suggestedFilename()).to.equal('p2.v32-night.zip');
+    await page.getByText('A version with a word in its name stays a draft.').waitFor();
+  });
+});

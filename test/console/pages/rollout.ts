@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import { Tenant } from '../../service/tenant.ts';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Rollout", (tab) => {
+  it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const bringIn = async (mode: string, action: RegExp) => {
+      await tab.page.getByRole('radio', { name: mode }).check();
+      await tab.page.getByLabel('Reason', { exact: true }).fill(`${mode} by the test`);
+      const start = tab.button(action);
+      await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v1');
+      expect(await start.isDisabled()).to.equal(true);
+      await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+      await start.click();
+      await tab.page.getByRole('dialog').getByRole('button').first().click();
+      await tab.page.getByText('Done: 1 of 1 nodes follow.').waitFor();
+      await tab.page.getByRole('cell', { name: `${mode} by the test` }).waitFor();
+    };
+    await tab.page.getByText(/verdicts differ/).waitFor();
+    const differences = tab.page.getByRole('region', { name: 'Differences' }).locator('tbody tr');
+    expect((await differences.allTextContents()).length).to.equal(1);
+    await differences.getByText('WAIT/attempt-unpaid 30 s → WAIT/attempt-unpaid 40 s').waitFor();
+    await differences.getByText(/PAYING \d+, NEW \d+, TRUSTED \d+/).waitFor();
+    await bringIn('canary', /^Start the canary of …$/);
+    await tab.page.getByText('10 %', { exact: true }).first().waitFor();
+    await bringIn('active', /^Promote …$/);
+
+    await tab.page.getByLabel('Reason for taking it back').fill('only a test');
+    await tab.page.getByLabel('Type p2.v11 to take it back').fill('p2.v11');
+    await tab.button('Take back …').click();
+    await tab.button('Take p2.v11 back').click();
+    await tab.page.getByRole('cell', { name: 'only a test' }).waitFor();
+    await tab.page.getByRole('cell', { name: 'rollback', exact: true }).waitFor();
+    const { body } = await tab.shop.ask<{ rollout: { active: { version: string } } }>('GET', 'rules');
+    expect(body.rollout.active.version).to.equal('p2.v10');
+    expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('shows a refused rollout in the service’s words, and changes nothing', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.page.route('**/rules/rollout', (route) =>
+      route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),
+    );
+    await tab.page.getByLabel('Reason', { exact: true }).fill('try');
+    await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+    await tab.button('Shadow …').click();
+    await tab.button('Shadow p2.v11').click();
+    await tab.page.getByRole('dialog').getByRole('alert').getByText('p2.v12 is not sound').waitFor();
+    await tab.page.unroute('**/rules/rollout');
+  });
+
+  it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const effects = tab.page
+      .getByRole('heading', { name: 'What this does' })
+      .locator('..')
+      .getByRole('listitem');
+    await effects.getByText('p2.v11 decides on a copy of each request and is only compared').waitFor();
+    await tab.page.getByRole('radio', { name: 'canary' }).check();
+    await tab.page.getByLabel('Percent of clients').fill('25');
+    await tab.page.getByLabel('Guard, points').fill('');
+    await effects.getByText('p2.v11 decides for 25 % of the clients, always the same ones.').waitFor();
+    await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
+    await tab.page.getByLabel('Guard, points').fill('5');
+    await effects.getByText('off by more than 5 points.').waitFor();
+    await tab.page.getByLabel('Percent of clients').fill('100');
+    await effects.getByText('No guard: no clients of the active version are left to compare with.').waitFor();
+    expect(await tab.page.getByLabel('Guard, points').isDisabled()).to.equal(true);
+    await effects.getByText(/^The history names key [0-9a-f]{12} of maria, and the reason\.$/).waitFor();
+    await tab.expectNoFindings();
+  });
+
+  it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const { status, body } = await owner.ask('POST', 'rules/rollout', {
+      ...{ version: 'p2.v11', mode: 'canary', percent: 100, guard: 5, reason: 'a test' },
+    });
+    expect(status).to.equal(400);
+    expect(body.errors).to.deep.equal([
+      {
+        pointer: '/guard',
+        detail:
+          'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out',
+      },
+    ]);
+  });
+
+  it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.page.getByLabel('Reason', { exact: true }).fill('mine');
+    await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
+    await tab.button('Shadow …').click();
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const theirs = await owner.ask('POST', 'rules/rollout', {
+      ...{ version: 'p2.v11', mode: 'shadow', reason: 'theirs' },
+    });
+    expect(theirs.status).to.equal(200);
+    await tab.button('Shadow p2.v11').click();
+    const refusal = tab.page.getByRole('dialog').getByRole('alert');
+    await refusal
+      .getByText(/by now, not at \d+: shadow to p2\.v11 by key .* \(theirs\); look at it again/)
+      .waitFor();
+    const { status } = await owner.ask('POST', 'rules/rollback', { reason: 'after the test' });
+    expect(status).to.equal(200);
+  });
+
+  it('does not take a rollout that cannot be read for one that is not there yet', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    const unreadable = { rollout: null, unreadable: true, nodes: [], trial: null, previous: null };
+    await tab.page.route('**/platform/rules', (route) => route.fulfill({ json: unreadable }));
+    for (const hash of ['#/rollout', '#/now']) {
+      await tab.visit(hash);
+      await tab.page.getByText('The rollout cannot be read').waitFor();
+      expect(await tab.page.getByText('No version decides yet').count()).to.equal(0);
+    }
+  });
+
+  it('lets a key of one platform look, and says which key may change', async () => {
+    await tab.open('#/rollout');
+    await tab.page.getByText('This key may look, and change nothing').waitFor();
+    expect(await tab.page.getByRole('radio').count()).to.equal(0);
+  });
+});

@@ -1,0 +1,73 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { until } from '../../servers/until.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { describeConsole, NARROW } from '../console-tab.ts';
+
+describeConsole("the console's page Rules", (tab) => {
+  it('show the problems of a version with line and column, and what differs between two', async () => {
+    await tab.open('#/rules/p2.v12');
+    await tab.page.getByText('verdicts.yaml:43:19').waitFor();
+    await tab.page.getByText('unknown fact "atemptOpen"; did you mean "attemptOpen"?').first().waitFor();
+    await tab.button('Compare').click();
+    await tab.page.getByRole('status').getByText('ladder level 1: 30s → 40s').waitFor();
+    await tab.page.getByText('waitRemainingSeconds = 1', { exact: true }).first().waitFor();
+    expect((await tab.page.locator('.examples > li').allTextContents()).join('\n')).to.match(
+      /p2\.v10.*WAIT .* by asked-too-early.*p2\.v11.*GET_NEW by otherwise/,
+    );
+  });
+
+  it('say in the list what changed in each version', async () => {
+    await tab.open('#/rules');
+    const changed = tab.page.getByRole('row', { name: /^p2\.v11/ });
+    await changed.getByText('ladder level 1: 30s → 40s').waitFor();
+    await changed.getByText('since p2.v10').waitFor();
+  });
+
+  it('show a ladder that a rule names beside the others, and how many clients a rule is held out for', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const { body } = await owner.ask<{ files: { path: string; text: string }[] }>(
+      'GET',
+      'rules/versions/p2.v10',
+    );
+    const text = (path: string) => body.files.find((file) => file.path === path)?.text ?? '';
+    const files = {
+      'ladder.yaml': `${text('ladder.yaml')}ladders:\n  patient: [2m, 20m, 40m]\n`,
+      'verdicts.yaml': text('verdicts.yaml')
+        .replaceAll('verdict: WAIT\n', 'verdict: WAIT\n        ladder: patient\n')
+        .replace(
+          '    priority: 90',
+          '    priority: 90\n    holdout: 2%\n    holdoutMaxAmount: { EUR: "100.00" }',
+        ),
+    };
+    const saved = await owner.ask('PUT', 'rules/drafts/p2.v40-patient', { from: 'p2.v10', files });
+    expect([saved.status, saved.body.detail]).to.deep.equal([200, undefined]);
+    try {
+      await tab.open('#/rules/p2.v40-patient');
+      const { page } = tab;
+      await page.getByRole('heading', { name: 'All platforms: patient' }).waitFor();
+      const waits =
+        'First request: no wait; level 1 2 min, level 2 20 min, level 3 40 min; the last level repeats';
+      await page.getByRole('img', { name: waits }).first().waitFor();
+      await page.getByText('bot-blocked: 2 %, up to 100 EUR').waitFor();
+      await tab.expectNoFindings();
+    } finally {
+      // The other tests share this console.
+      rmSync(join(tab.seeded.environment.RULES_DIR, 'p2.v40-patient'), { recursive: true });
+      const isThere = async () => (await owner.ask('GET', 'rules/versions/p2.v40-patient')).status === 200;
+      await until('the draft is gone', async () => !(await isThere()));
+    }
+  });
+
+  it('open with the version that decides, and count beside each line without covering it', async () => {
+    await tab.openOwn(tab.seeded.key, '#/rules', NARROW);
+    await tab.page.getByRole('heading', { name: 'Ladder of p2.v10' }).waitFor();
+    const line = tab.page.getByRole('row', { name: /- name: client-blocked/ });
+    await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor({ timeout: 120_000 });
+    const [hits, text] = await Promise.all(
+      ['.line-hits', 'td:last-child'].map((cell) => line.locator(cell).boundingBox()),
+    );
+    expect((hits?.x ?? 0) + (hits?.width ?? 0)).to.be.at.most(text?.x ?? 0);
+  });
+});

@@ -1,0 +1,74 @@
+/// <reference lib="dom" />
+import { expect } from 'chai';
+import { signIn } from '../../../scripts/screenshots/browser.ts';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole('signing in to the console', (tab) => {
+  it('refuses a wrong key in the service’s words and keeps nothing of it', async () => {
+    await tab.openSignedOut();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.page.getByLabel('Access key').fill('ka_wrong');
+    await tab.button('Sign in').click();
+    await tab.page
+      .getByRole('alert')
+      .getByText('The access key is not known, was revoked, or has expired.')
+      .waitFor();
+    expect(await tab.page.evaluate('sessionStorage.length')).to.equal(0);
+    expect(await tab.page.context().cookies()).to.deep.equal([]);
+  });
+
+  it('refuses a key of the checkout and says what is missing', async () => {
+    await tab.openSignedOut();
+    await tab.page.getByLabel('Access key').fill(await tab.seeded.keyFor('score', 'verdict'));
+    await tab.button('Sign in').click();
+    await tab.page.getByRole('alert').getByText('the console needs one of').waitFor();
+  });
+
+  it('shows only what the key may see, and says where there is nothing', async () => {
+    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/backtest');
+    const links = tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await links.allTextContents()).to.deep.equal(['Now', 'Decisions', 'Backtest']);
+    await tab.visit('#/rollout');
+    await tab.page.getByText('This key may not see this page').waitFor();
+    await tab.visit('#/nonsense');
+    await tab.page.getByText('Nothing is at this address').waitFor();
+    expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('lasts through a reload, and ends with signing out', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.page.reload();
+    await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await tab.button('Sign out').click();
+    await tab.page.getByLabel('Access key').waitFor();
+    await tab.page.reload();
+    await tab.page.getByLabel('Access key').waitFor();
+  });
+
+  it('leaves when the key is revoked meanwhile', async () => {
+    const key = await tab.seeded.keyFor('decisions');
+    await tab.openOwn(key, '#/backtest');
+    await tab.seeded.revoke(key);
+    await tab.visit('#/decisions');
+    await tab.page
+      .getByRole('alert')
+      .getByText('The access key is not known, was revoked, or has expired.')
+      .waitFor();
+    expect(await tab.page.evaluate('sessionStorage.length')).to.equal(0);
+  });
+
+  it('follows an address that changes while the first page is being shown', async () => {
+    await tab.openSignedOut();
+    const { page } = tab;
+    await page.evaluate(() => {
+      const leaveAtOnce = new MutationObserver(() => {
+        if (document.querySelector('nav') === null) return;
+        leaveAtOnce.disconnect();
+        location.hash = '#/lists';
+      });
+      leaveAtOnce.observe(document.body, { childList: true, subtree: true });
+    });
+    await signIn(page, tab.seeded.key);
+    await page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor({ timeout: 20_000 });
+  });
+});

@@ -1,0 +1,363 @@
+import { readdirSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
+import type { RuleDiff } from '../../src/authoring/diff/rule-diff.ts';
+import type { Explanation } from '../../src/authoring/explain/explain.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
+import { call, type Problem } from '../service/http-call.ts';
+import { verdictBody } from '../service/request-bodies.ts';
+import { Tenant } from '../service/tenant.ts';
+
+interface VersionBody {
+  readonly version: string;
+  readonly sound: boolean;
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  readonly problems: readonly {
+    readonly at: { readonly file: string; readonly line: number };
+    readonly message: string;
+  }[];
+  readonly ladder: { readonly levelsMs: readonly number[] } | null;
+  readonly constants: readonly { readonly path: string; readonly text: string }[];
+  readonly coverage: { readonly passed: number; readonly failed: number } | null;
+}
+
+interface WhatIfBody {
+  readonly answers: readonly {
+    readonly version: string;
+    readonly decision: Decision;
+    readonly rules: Explanation['rules'];
+  }[];
+}
+
+const PAGE = fileURLToPath(new URL('../../src/console/page', import.meta.url));
+
+/** The addresses of the page's own modules. */
+function modules(): readonly string[] {
+  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.js'))
+    .map((path) => `console/${path}`);
+}
+
+/** What a module names, at once or when it is needed. */
+const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"'\s]+)["']/g;
+
+/** A module without its comments, which name types that are not served. */
+function codeOf(module: string): string {
+  return module.replace(/\/\*.*?\*\//gs, '');
+}
+
+const whatIf = (members: object = {}, request: object = {}) => ({
+  versions: ['p2.v10', 'p2.v11'],
+  request: verdictBody({ clientIdKey: 'impatient-ivan', ...request }),
+  ...members,
+});
+
+describe('the console over HTTP', () => {
+  let seeded: SeededConsole;
+  let shop: Tenant;
+  before(async () => {
+    seeded = await startSeededConsole();
+    shop = new Tenant(seeded, seeded.key);
+  });
+  after(() => seeded.stop());
+
+  const file = (path: string, headers = {}) => call<string>('GET', `${seeded.url}${path}`, headers);
+
+  describe('its files', () => {
+    it('are served without a key, under a policy that allows nothing from elsewhere and nothing inline', async () => {
+      const page = await file('');
+      expect(page.status).to.equal(200);
+      expect(page.headers.get('Content-Type')).to.equal('text/html; charset=utf-8');
+      expect(page.headers.get('Content-Security-Policy')).to.equal(
+        "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src 'self' data:;base-uri 'none';form-action 'none';frame-ancestors 'none'",
+      );
+      expect(page.headers.get('X-Content-Type-Options')).to.equal('nosniff');
+      expect(page.headers.get('Referrer-Policy')).to.equal('no-referrer');
+      expect(page.body).to.not.match(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
+    });
+
+    it('are modules whose imports are all served, and none of which leads elsewhere', async () => {
+      const seen = new Set<string>();
+      const walk = async (path: string): Promise<void> => {
+        if (seen.has(path)) return;
+        seen.add(path);
+        const answer = await file(path);
+        expect(answer.status, path).to.equal(200);
+        expect(answer.headers.get('Content-Type'), path).to.equal('text/javascript; charset=utf-8');
+        const imports = [...codeOf(answer.body).matchAll(IMPORTED)];
+        for (const [, name = ''] of imports) {
+          expect(name, path).to.match(/^(\.{1,2}\/)+[a-z/-]+\.js$/);
+          await walk(posix.join(posix.dirname(path), name));
+        }
+      };
+      await walk('console/app.js');
+      expect([...seen]).to.include.members([
+        'console/packages/preact.js',
+        'console/packages/uplot.js',
+        'console/packages/editor/view.js',
+        'console/pages/now.js',
+      ]);
+    });
+
+    it('name at once all modules that the page begins with, and none of the editor, which comes with a draft', async () => {
+      const index = (await file('')).body;
+      const named = [...index.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(([, path = '']) => path);
+      const begun = new Set<string>();
+      const walk = async (path: string): Promise<void> => {
+        if (begun.has(path)) return;
+        begun.add(path);
+        const { body } = await file(path);
+        for (const [, name = ''] of codeOf(body).matchAll(/\bfrom\s*["']([^"'\s]+)["']/g))
+          await walk(posix.join(posix.dirname(path), name));
+      };
+      await walk('console/app.js');
+      expect(named.toSorted()).to.deep.equal([...begun].toSorted());
+      expect(named.filter((path) => path.includes('/editor/'))).to.deep.equal([]);
+    });
+
+    it('are all that the page has, and each of them is asked for by another', async () => {
+      const used = ['console/app.js', 'console/start-again.js'];
+      for (const path of modules()) {
+        const { body } = await file(path);
+        const imports = [...codeOf(body).matchAll(IMPORTED)];
+        used.push(...imports.map(([, name = '']) => posix.join(posix.dirname(path), name)));
+      }
+      expect(modules().filter((path) => !used.includes(path))).to.deep.equal([]);
+    });
+
+    it('are asked for again, and answered with 304 while they are the same', async () => {
+      const first = await file('console/app.js');
+      expect(first.headers.get('Cache-Control')).to.equal('no-cache');
+      const etag = first.headers.get('ETag') ?? '';
+      const again = await file('console/app.js', { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' });
+      expect(again.status).to.equal(304);
+      expect((await file('console/app.js', { 'If-None-Match': '"other"' })).status).to.equal(200);
+    });
+
+    it('are those of the page alone', async () => {
+      const strange = [
+        'console/',
+        'console/index.html',
+        'console/pages',
+        'console/packages/preact.d.ts',
+        'console/package.json',
+        'console/app.js/',
+        'console/APP.JS',
+      ];
+      for (const path of strange) expect((await file(path)).status, path).to.equal(404);
+      for (const path of ['/console/../routes.ts', '/console/..%2froutes.ts', '//etc/passwd']) {
+        const answer = await rawExchange(
+          seeded.url,
+          `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+        );
+        expect(rawStatus(answer), path).to.equal(404);
+      }
+    });
+
+    it('never put data into markup', async () => {
+      for (const path of modules()) {
+        expect((await file(path)).body, path).to.not.match(
+          /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+        );
+      }
+    });
+  });
+
+  describe('the session', () => {
+    it('tells a key what it may do', async () => {
+      const reader = new Tenant(shop, await seeded.keyFor('decisions'));
+      const answer = await reader.ask<object>('GET', 'session');
+      expect(answer.status).to.equal(200);
+      expect(answer.body).to.include({ platform: 'shop', expiresAt: null });
+      expect(answer.body).to.have.deep.property('operations', ['decisions']);
+      expect(JSON.stringify(answer.body)).to.not.contain(reader.key.slice(16));
+    });
+
+    it('is open to a key of any operation of the platform', async () => {
+      for (const operation of ['outcomes', 'clients', 'rules'] as const) {
+        const answer = await new Tenant(shop, await seeded.keyFor(operation)).ask('GET', 'session');
+        expect(answer.status, operation).to.equal(200);
+      }
+    });
+
+    it('is refused to a key of the checkout with 403, and to a wrong one with 401', async () => {
+      const checkout = await new Tenant(shop, await seeded.keyFor('score', 'verdict')).ask('GET', 'session');
+      expect(checkout.status).to.equal(403);
+      expect(checkout.body.detail).to.equal(
+        'The access key has no operation of the platform; the console needs one of decisions, clients:read, clients, rules:read, rules, outcomes, erase, lists, operate. The platform owner grants operations.',
+      );
+      expect((await new Tenant(shop, 'ka_wrong').ask('GET', 'session')).status).to.equal(401);
+    });
+  });
+
+  it('shows the last hour only to keys for decisions', async () => {
+    expect((await shop.ask('GET', 'last-hour')).status).to.equal(200);
+    expect((await new Tenant(shop, await seeded.keyFor('rules')).ask('GET', 'last-hour')).status).to.equal(
+      403,
+    );
+  });
+
+  describe('the rule sets', () => {
+    it('are listed with their state, newest first', async () => {
+      const { body } = await shop.ask<{ versions: readonly VersionBody[] }>('GET', 'rules/versions');
+      expect(body.versions.map(({ version, sound }) => [version, sound])).to.deep.equal([
+        ['p2.v12', false],
+        ['p2.v11', true],
+        ['p2.v10', true],
+      ]);
+    });
+
+    it('open to their files, their ladder, and the constants that a sweep may vary', async () => {
+      const { body } = await shop.ask<VersionBody>('GET', 'rules/versions/p2.v10');
+      expect(body.files.map(({ path }) => path)).to.include.members(['verdicts.yaml', 'cases/ladder.yaml']);
+      expect(body.ladder?.levelsMs).to.deep.equal([30_000, 300_000, 1_800_000]);
+      expect(body.problems).to.deep.equal([]);
+      expect(body.coverage?.failed).to.equal(0);
+      const firstWait = body.constants.find(({ path }) => path === 'ladder.levels[0]');
+      expect(firstWait).to.include({ file: 'ladder.yaml', text: '30s' });
+    });
+
+    it('that are not sound open to their problems, each with its place', async () => {
+      const { body } = await shop.ask<VersionBody>('GET', 'rules/versions/p2.v12');
+      expect(body).to.include({ sound: false, ladder: null, coverage: null });
+      expect(body.problems.map(({ at, message }) => [at.file, message])).to.deep.equal([
+        ['verdicts.yaml', 'unknown fact "atemptOpen"; did you mean "attemptOpen"?'],
+      ]);
+    });
+
+    it('that do not exist are 404, also when the name leads out of the folder', async () => {
+      for (const name of ['p9.v9', '..%2f..', 'p2.v10%2f..%2fp2.v10', 'schema']) {
+        expect((await shop.ask('GET', `rules/versions/${name}`)).status, name).to.equal(404);
+      }
+    });
+
+    it('are compared by meaning', async () => {
+      const answer = await shop.ask<{ differences: readonly { text: string }[] }>(
+        'GET',
+        'rules/diff?before=p2.v10&after=p2.v11',
+      );
+      expect(answer.body.differences.map(({ text }) => text)).to.deep.equal([
+        'ladder level 1: 30s -> 40s',
+        'asked-too-early: waitRemainingSeconds > 0 -> > 2',
+      ]);
+    });
+
+    it('are compared with payers whom the two answer differently', async () => {
+      const compare = (before: string, after: string) =>
+        shop.ask<RuleDiff>('GET', `rules/diff?before=${before}&after=${after}`);
+      const { body } = await compare('p2.v10', 'p2.v11');
+      expect(body.searched).to.equal(true);
+      const texts = ({ examples }: RuleDiff) =>
+        examples.map(({ before, after }) => [before.text, after.text]);
+      const [early, granted] = [
+        'WAIT 300 s by asked-too-early, NEW, no bot',
+        'GET_NEW by otherwise, NEW, no bot',
+      ];
+      expect(texts(body)).to.deep.include([early, granted]);
+      expect(texts((await compare('p2.v11', 'p2.v10')).body)).to.deep.include([granted, early]);
+      expect((await compare('p2.v10', 'p2.v10')).body).to.deep.include({
+        differences: [],
+        examples: [],
+        searched: true,
+        note: 'p2.v10 and p2.v10 decide alike.',
+      });
+    });
+
+    it('that cannot be compared are refused with what to do', async () => {
+      const refusals = [
+        ['before=p2.v10', 400, 'after must be a rule version, once, like p2.v10.'],
+        ['before=x&after=p2.v10', 400, 'before must be a rule version, once, like p2.v10.'],
+        ['before=p2.v10&after=p2.v99', 404, 'There is no rule set p2.v99 on this node.'],
+        [
+          'before=p2.v10&after=p2.v12',
+          400,
+          "p2.v12 has problems; mend it first. The console's page Rules lists them.",
+        ],
+      ] as const;
+      for (const [query, status, detail] of refusals) {
+        const answer = await shop.ask<Problem>('GET', `rules/diff?${query}`);
+        expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
+      }
+    });
+  });
+
+  describe('what if', () => {
+    it('answers as the next verdict would, and changes nothing', async () => {
+      const before = await shop.client('impatient-ivan');
+      const newest = await shop.decisions({ limit: '1' });
+      const { status, body } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', whatIf());
+      expect(status).to.equal(200);
+      expect(
+        body.answers.map(({ version, decision }) => [version, decision.verdict, decision.rule]),
+      ).to.deep.equal([
+        ['p2.v10', 'WAIT', 'asked-too-early'],
+        ['p2.v11', 'WAIT', 'asked-too-early'],
+      ]);
+      const after = await shop.client('impatient-ivan');
+      expect(after.body.decisionCount).to.equal(before.body.decisionCount);
+      expect(after.body.ladder).to.deep.equal(before.body.ladder);
+      expect(await shop.decisions({ limit: '1' })).to.deep.equal(newest);
+    });
+
+    it('does not make a client known', async () => {
+      const body = whatIf({}, { clientIdKey: 'never-seen' });
+      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
+      expect(answer.answers.map(({ decision }) => decision.verdict)).to.deep.equal(['GET_NEW', 'GET_NEW']);
+      expect((await shop.client('never-seen')).status).to.equal(404);
+    });
+
+    it('takes own values, and tells the versions apart by them', async () => {
+      const facts = { waitRemainingSeconds: 1, ladderLevel: 1, attemptOpen: false, waitServed: false };
+      const body = whatIf({ facts }, { clientIdKey: 'never-seen' });
+      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
+      const [one, other] = answer.answers;
+      expect(one?.decision).to.include({ verdict: 'WAIT', rule: 'asked-too-early', waitSeconds: 300 });
+      expect(one?.decision.ladderAfter.level).to.equal(2);
+      expect(other?.decision).to.include({ verdict: 'GET_NEW', rule: 'otherwise' });
+      expect(one?.rules?.verdicts.rules.find(({ name }) => name === 'asked-too-early')?.matched).to.equal(
+        true,
+      );
+      expect(one?.decision.reason).to.equal(
+        'Asked 1 s before the wait was over; wait 300 s, cooldown level 2.',
+      );
+    });
+
+    it('leaves out a wait and a requisite that own values take away', async () => {
+      const anna = { clientIdKey: 'regular-anna' };
+      const blocked = whatIf({ facts: { overrideGroup: 'BLOCKED' } }, anna);
+      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', blocked);
+      expect(answer.answers[0]?.decision.verdict).to.equal('BLOCK');
+      expect(answer.answers[0]?.decision).to.not.have.any.keys('stickyRequisiteRef', 'waitSeconds');
+    });
+
+    it('lets conclusions follow from own values', async () => {
+      const body = whatIf({ facts: { honeypotTriggered: true } }, { clientIdKey: 'never-seen' });
+      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
+      expect(answer.answers[0]?.decision).to.include({ verdict: 'BLOCK', isBot: true });
+      expect(answer.answers[0]?.decision.facts['isBot']).to.equal(true);
+    });
+
+    it('refuses values that a fact cannot have', async () => {
+      const refusals = [
+        [{ paidCount: 'many' }, '/facts/paidCount must be a number from 0 to 9007199254740991.'],
+        [{ attemptOpen: 1 }, '/facts/attemptOpen must be true or false.'],
+        [{ lastOutcome: 'LOST' }, '/facts/lastOutcome must be one of NONE, PAID, UNPAID.'],
+        [{ method: true }, '/facts/method must be a text.'],
+      ] as const;
+      for (const [facts, detail] of refusals) {
+        const answer = await shop.ask<Problem>('POST', 'rules/what-if', whatIf({ facts }));
+        expect([answer.status, answer.body.detail]).to.deep.equal([400, detail]);
+      }
+    });
+
+    it('needs the operations for rules and for clients', async () => {
+      for (const operation of ['rules', 'clients'] as const) {
+        const tenant = new Tenant(shop, await seeded.keyFor(operation));
+        expect((await tenant.ask('POST', 'rules/what-if', whatIf())).status, operation).to.equal(403);
+      }
+    });
+  });
+});

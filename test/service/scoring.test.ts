@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { TooManyWaiting } from '../../src/service/client-turns.ts';
+import { Records } from '../../src/service/records.ts';
+import { NotAdmitted, ScoringService } from '../../src/service/scoring.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { currentRules } from './current-rules.ts';
+import { type Answer, untilTaken } from './http-call.ts';
+import { MovableClock, START_MS } from './movable-clock.ts';
+import { type RunningService, startService } from './running-service.ts';
+import { Tenant } from './tenant.ts';
+
+/** Every decision has its own number, and begins on the ladder where the one before it ended. */
+function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): void {
+  const decisions = newestFirst.toReversed();
+  expect(decisions.map(({ seq }) => seq)).to.deep.equal(Array.from({ length }, (_, index) => index + 1));
+  for (const [index, { ladderBefore, at }] of decisions.entries()) {
+    const before = decisions[index - 1];
+    if (before === undefined) continue;
+    expect(ladderBefore).to.deep.equal(before.ladderAfter);
+    expect(at).to.be.at.least(before.at);
+  }
+}
+
+function failureOf(asked: Promise<unknown>): Promise<unknown> {
+  return asked.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+function countStatus(answers: readonly Answer[], status: number): number {
+  return answers.filter((answer) => answer.status === status).length;
+}
+
+describeOnStores('the service', (store) => {
+  let first: RunningService;
+  let second: RunningService;
+  let shop: Tenant;
+  let elsewhere: Tenant;
+  let clock: MovableClock;
+  const composed = () =>
+    new ScoringService({
+      store: first.store,
+      ruleSource: fixedRules(currentRules()),
+      clock: clock.now,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+    });
+  before(async () => {
+    clock = new MovableClock();
+    first = await startService({ store: store(), clock });
+    second = await startService({ store: store(), clock });
+    shop = await first.tenant();
+    elsewhere = new Tenant(second.application, shop.key);
+  });
+  after(async () => {
+    await first?.stop();
+    await second?.stop();
+  });
+
+  it('takes one step for each of 50 parallel verdicts of one client', async () => {
+    const clientIdKey = 'crowded';
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        untilTaken(() => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
+      ),
+    );
+    expect(countStatus(answers, 200)).to.equal(50);
+    expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
+    expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
+  });
+
+  it('takes one step for each of 50 parallel verdicts of one client at two services', async () => {
+    const clientIdKey = 'contested';
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        untilTaken(() =>
+          (index % 2 === 0 ? shop : elsewhere).verdict({ clientIdKey, orderRef: `contested-${index}` }),
+        ),
+      ),
+    );
+    expect(countStatus(answers, 200)).to.equal(50);
+    expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
+    expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
+    const orders = (await shop.decisions({ clientIdKey })).map(({ orderRef }) => orderRef);
+    expect(new Set(orders).size).to.equal(50);
+  });
+
+  it('loses no outcome among verdicts and other outcomes of the same client', async () => {
+    const clientIdKey = 'busy';
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const tenant = index % 2 === 0 ? shop : elsewhere;
+        await Promise.all([
+          tenant.outcome(clientIdKey, `busy-${index}`, index % 4 === 0 ? 'UNPAID' : 'PAID'),
+          tenant.verdict({ clientIdKey, orderRef: `busy-${index}` }),
+          tenant.score({ clientIdKey }),
+        ]);
+      }),
+    );
+    const { body } = await elsewhere.client(clientIdKey);
+    expect(body.outcomes).to.deep.include({ paidCount: 15, unpaidCount: 5 });
+    expect(body.decisionCount).to.equal(20);
+  });
+
+  it('takes one step for one Idempotency-Key sent to two services at once', async () => {
+    const members = { clientIdKey: 'twofold' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? shop : elsewhere).verdict(members, { 'Idempotency-Key': 'twofold' }),
+      ),
+    );
+    expect(countStatus(answers, 200)).to.equal(20);
+    expect(new Set(answers.map(({ headers }) => headers.get('X-Decision-Id'))).size).to.equal(1);
+    expect((await shop.client('twofold')).body.decisionCount).to.equal(1);
+  });
+
+  it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
+    const service = composed();
+    const body = {
+      sellPointKey: 'shop-1',
+      clientIdKey: 'flooded',
+      method: 'card',
+      amountRequested: '25.00',
+      orderRef: 'order-1',
+    };
+    const context = { requestId: 'flood', idempotencyKey: null };
+    const answers = await Promise.allSettled(
+      Array.from({ length: 300 }, () => service.verdict(platformName('shop'), body, context)),
+    );
+    const refusals = answers.filter((answer) => answer.status === 'rejected');
+    expect(refusals.length, 'more when the machine is too slow for the deadline').to.be.within(100, 299);
+    for (const { reason } of refusals) expect(reason).to.be.instanceOf(TooManyWaiting);
+    const { body: view } = await shop.client('flooded');
+    expect(view.decisionCount).to.equal(300 - refusals.length);
+  });
+
+  it('changes nothing for a request that the rate limit turns away while it is read', async () => {
+    const service = composed();
+    const platform = platformName('shop');
+    const payer = { sellPointKey: 'shop-1', clientIdKey: 'turned-away', amountRequested: '25.00' };
+    const asked = { ...payer, method: 'card', orderRef: 'order-1' };
+    const admitted = Promise.resolve(false);
+    const context = { requestId: 'away', idempotencyKey: 'away', admitted };
+    const refusals = await Promise.all([
+      failureOf(service.verdict(platform, asked, context)),
+      failureOf(service.verdict(platform, asked, { ...context, idempotencyKey: null })),
+      failureOf(service.score(platform, { ...payer, selectedMethodKey: 'card' }, admitted)),
+    ]);
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(NotAdmitted);
+    const { state } = await first.store.load(clientKey(platform, 'turned-away'));
+    expect(state).to.deep.equal(UNKNOWN_CLIENT);
+    expect(await first.store.claimIdempotencyKey(platform, 'away', 'unclaimed')).to.equal('unclaimed');
+  });
+
+  it('never lets time run backwards for a client', async () => {
+    const clientIdKey = 'clock-set-back';
+    await shop.verdict({ clientIdKey });
+    await shop.verdict({ clientIdKey });
+    clock.moveSeconds(-3600);
+    const { body } = await shop.verdict({ clientIdKey });
+    clock.moveSeconds(3600);
+    expect(body).to.deep.include({ verdict: 'WAIT', waitSeconds: 300 });
+    const moments = (await shop.decisions({ clientIdKey })).map(({ at }) => at);
+    expect(moments).to.deep.equal([clock.now(), clock.now(), clock.now()]);
+    expect(clock.now()).to.be.at.least(START_MS);
+  });
+
+  it('neither scores nor shows a client as it was before what is recorded of it, and tries nothing there', async () => {
+    const clientIdKey = 'seen-later';
+    const script = { fingerprint: 'device-7', jsOk: false };
+    await shop.score({ clientIdKey, ...script });
+    await shop.verdict({ clientIdKey });
+    await shop.verdict({ clientIdKey });
+    await shop.override(clientIdKey, 'BLOCKED', { expiresAt: new Date(clock.now() + 60_000).toISOString() });
+    const rules = currentRules();
+    const records = new Records({ store: first.store, ruleSource: fixedRules(rules), clock: clock.now });
+    const platform = platformName('shop');
+    const asked = { sellPointKey: 'shop-1', clientIdKey, method: 'card', orderRef: 'order-9' };
+    const look = async () => ({
+      score: (await shop.score({ clientIdKey, ...script })).body,
+      client: (await shop.client(clientIdKey)).body,
+      whatIf: await records.whatIf(platform, { ...asked, amountRequested: '25.00' }, [rules]),
+      lastAt: (await first.store.load(clientKey(platform, clientIdKey))).state.lastAt,
+    });
+    const before = await look();
+    clock.moveSeconds(-3600);
+    const behind = await look();
+    clock.moveSeconds(3600);
+    expect(behind).to.deep.equal(before);
+    expect(before.lastAt).to.equal(clock.now());
+    expect(before.whatIf.map(({ at, verdict }) => [at, verdict])).to.deep.equal([[clock.now(), 'BLOCK']]);
+  });
+
+  it('keeps its state when it is started again', async () => {
+    await shop.verdict({ clientIdKey: 'returning' });
+    const again = await startService({ store: first.store, clock });
+    const tenant = new Tenant(again.application, shop.key);
+    expect((await tenant.verdict({ clientIdKey: 'returning' })).body.waitSeconds).to.equal(30);
+    await again.stop();
+  });
+});
