@@ -234,7 +234,10 @@ export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): Key
 }
 
 /** Whether the key may do this. A record that says more than such a key may have grants no more. */
-export function grants({ platform, operations }: AccessKey, operation: Operation): boolean {
+export function grants(
+  { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
+  operation: Operation,
+): boolean {
   return grantable(platform).includes(operation) && including(operations).includes(operation);
 }
 

@@ -1,9 +1,21 @@
 import { hostname, userInfo } from 'node:os';
 import type { AccessKey } from './access-keys.ts';
 
-/** Who a change through the HTTP API is put down to: `key 3f9a0c51d2e7` or `key 3f9a0c51d2e7 of risk-team`. */
-export function actorOfKey({ id, owner }: AccessKey): string {
-  return owner === undefined ? `key ${id}` : `key ${id} of ${owner}`;
+/** Whoever changes or reads something through the HTTP API. */
+export interface Actor {
+  /** Tells it from all others: `key 3f9a0c51d2e7`. */
+  readonly id: string;
+  /** The person or team that answers for it; null when nobody was named. */
+  readonly owner: string | null;
+  /** As audit, history and decided-by name it, for people: `key 3f9a0c51d2e7 of risk-team`. */
+  readonly text: string;
+}
+
+export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
+  const name = `key ${id}`;
+  return owner === undefined
+    ? { id: name, owner: null, text: name }
+    : { id: name, owner, text: `${name} of ${owner}` };
 }
 
 /** Who a change by a command is put down to: the user of the operating system, like `user ann on ops-1`. */

@@ -37,7 +37,7 @@ const READINGS_MAX = 50_000;
 export interface AuditEntry {
   /** Epoch ms. */
   readonly at: number;
-  /** As `actorOfKey` and `actorOfUser` write it; `service` and `guard` act on their own. */
+  /** As `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
   readonly who: string;
   readonly action: AuditAction;
   /** Null when the change concerns no single platform. */

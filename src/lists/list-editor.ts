@@ -18,7 +18,7 @@ export interface ListDesk {
   /** `*` is the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
-  /** As `actorOfKey` and `actorOfUser` write it. */
+  /** As `Actor.text` and `actorOfUser` write it. */
   readonly who: string;
 }
 

@@ -8,7 +8,7 @@ import { Positional } from '../state/positional.ts';
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
   reason: word('Why it is there'),
-  /** As `actorOfKey` and `actorOfUser` write it. */
+  /** As `Actor.text` and `actorOfUser` write it. */
   who: word('Who put it there'),
   addedAt: epochMs('When'),
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type AccessKey, AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import { AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import type { Caller } from '../../access/caller.ts';
 import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
@@ -27,7 +28,7 @@ export interface EvidenceDeskParts {
 }
 
 /** Who asks: a key, whose platform keeps the job. */
-export type EvidenceAsker = Pick<AccessKey, 'id' | 'platform'>;
+export type EvidenceAsker = Pick<Caller, 'keyId' | 'platform'>;
 
 /** This node has as much to work out as it takes. */
 export class EvidenceDeskBusy extends Error {
@@ -99,7 +100,7 @@ export class EvidenceDesk {
    * where it lies in no folder. Throws EvidenceDeskBusy or NoArchive.
    */
   async ask(asker: EvidenceAsker, task: EvidenceTask, draft: DraftText | null = null): Promise<EvidenceJob> {
-    const { id: keyId, platform } = asker;
+    const { keyId, platform } = asker;
     const now = this.#parts.clock();
     const before = await this.#before(platform, task, now);
     if (before !== null) return before;

@@ -34,8 +34,8 @@ export const score = operation({
     isBot: false,
   }),
   refusals: [malformed('/amountRequested', 'must be a JSON string')],
-  answer: async ({ ctx, key, body }, { service }: ScoreParts) => {
-    const answer = await service.score(key.platform, await body(), ctx.state.admitted);
+  answer: async ({ ctx, caller, body }, { service }: ScoreParts) => {
+    const answer = await service.score(caller.platform, await body(), ctx.state.admitted);
     ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     return answer;
   },

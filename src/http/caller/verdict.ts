@@ -105,11 +105,11 @@ export const verdict = operation({
     },
   },
   refusals: [malformed('/orderRef', 'is required'), BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
-  answer: async ({ ctx, key, body }, { service }: VerdictParts) => {
+  answer: async ({ ctx, caller, body }, { service }: VerdictParts) => {
     const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
     const { requestId, admitted } = ctx.state;
-    const { answer, decisionId, replayed } = await service.verdict(key.platform, given, {
+    const { answer, decisionId, replayed } = await service.verdict(caller.platform, given, {
       requestId,
       idempotencyKey,
       admitted,

@@ -1,4 +1,5 @@
-import { type AccessKey, type AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import { type AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import type { Caller } from '../../access/caller.ts';
 import type { TSchema } from '../../json-schema.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
@@ -65,11 +66,11 @@ export interface Listener {
   readonly searches: Turns;
 }
 
-/** A request whose key was granted the operation. */
+/** A request whose caller was granted the operation. */
 export interface Asked<Body> {
   readonly ctx: RouteContext;
-  readonly key: AccessKey;
-  /** Whether the key may still do this; for requests that last. */
+  readonly caller: Caller;
+  /** Whether the caller may still do this; for requests that last. */
   readonly isGranted: () => Promise<boolean>;
   /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
   readonly body: () => Promise<Body>;
@@ -91,7 +92,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
     grant,
     body: body ?? null,
     run: async (ctx, parts, { keys, refusesUnknownParameters, whileReading, searches }) => {
-      const key = await authenticate(ctx, keys, grant);
+      const caller = await authenticate(ctx, keys, grant);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       const read = () => {
         if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
@@ -100,12 +101,12 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
         );
       };
       const work = () =>
-        answer({ ctx, key, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
+        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
       if (!isSearch) return work();
       // Nobody waits any more for an answer whose connection closed.
       const isWanted = () => !ctx.req.socket.destroyed;
       const search = async () => (isWanted() ? jsonInSteps(await work()) : '');
-      const text = await searches.run(key.platform, () => searchSteps.whileWanted(isWanted, search, ''));
+      const text = await searches.run(caller.platform, () => searchSteps.whileWanted(isWanted, search, ''));
       ctx.type = 'json';
       return text;
     },

@@ -38,5 +38,5 @@ export const readLastHour = operation({
     MINUTE_EXAMPLE,
   ),
   refusals: [],
-  answer: async ({ key }, { lastHour }: LastHourParts) => lastHour(key.platform),
+  answer: async ({ caller }, { lastHour }: LastHourParts) => lastHour(caller.platform),
 });

@@ -31,8 +31,8 @@ export const readSession = operation({
     expiresAt: '2027-02-19T10:00:00.000Z',
   }),
   refusals: [],
-  answer: async ({ key }): Promise<Shape<typeof SessionSchema>> => {
-    const { platform, id, owner = null, operations, expiresAt } = key;
-    return { platform, keyId: id, owner, operations: including(operations), expiresAt };
+  answer: async ({ caller }): Promise<Shape<typeof SessionSchema>> => {
+    const { platform, keyId, actor, operations, expiresAt } = caller;
+    return { platform, keyId, owner: actor.owner, operations: including(operations), expiresAt };
   },
 });

@@ -57,7 +57,7 @@ export const readVerdictHistory = operation({
     },
   }),
   refusals: [BAD_PARAMETER],
-  answer: async ({ ctx, key }, { records }: { readonly records: Records }) => ({
-    history: await records.verdictHistory(key.platform, SPAN.read(ctx) ?? 'day'),
+  answer: async ({ ctx, caller }, { records }: { readonly records: Records }) => ({
+    history: await records.verdictHistory(caller.platform, SPAN.read(ctx) ?? 'day'),
   }),
 });

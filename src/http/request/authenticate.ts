@@ -1,5 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
+import { type Caller, callerOfKey } from '../../access/caller.ts';
 import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
@@ -29,12 +30,12 @@ export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
   keys: AccessKeys,
   grant: Grant,
-): Promise<AccessKey> {
+): Promise<Caller> {
   ctx.state.operation = firstOf(grant);
-  const key = requireKnown(await keys.authenticate(givenKey(ctx)));
-  ctx.state.key = key;
-  ctx.state.operation = grantedOf(key, grant);
-  return key;
+  const caller = callerOf(await keys.authenticate(givenKey(ctx)));
+  ctx.state.caller = caller;
+  ctx.state.operation = grantedOf(caller, grant);
+  return caller;
 }
 
 /** Whether the key that a request came with is still known, and granted for this. */
@@ -44,12 +45,17 @@ export async function isGranted(
   grant: Grant,
 ): Promise<boolean> {
   try {
-    grantedOf(requireKnown(await keys.authenticate(givenKey(ctx))), grant);
+    grantedOf(callerOf(await keys.authenticate(givenKey(ctx))), grant);
     return true;
   } catch (error) {
     if (error instanceof HttpProblem) return false;
     throw error;
   }
+}
+
+function callerOf(key: AccessKey | null): Caller {
+  if (key !== null) return callerOfKey(key);
+  throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
 
 function givenKey(ctx: ParameterizedContext<RequestState>): string {
@@ -60,25 +66,20 @@ function givenKey(ctx: ParameterizedContext<RequestState>): string {
   return key;
 }
 
-function requireKnown(record: AccessKey | null): AccessKey {
-  if (record !== null) return record;
-  throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
-}
-
 /** The operation that the request counts as, in log and metrics. */
 function firstOf(grant: Grant): Operation {
   if (typeof grant === 'string') return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS[0] : grant;
   return grant[0] ?? PLATFORM_OPERATIONS[0];
 }
 
-/** Throws 403 when the key lacks what it must be granted. */
-function grantedOf(key: AccessKey, grant: Grant): Operation {
+/** Throws 403 when the caller lacks what it must be granted. */
+function grantedOf(caller: Caller, grant: Grant): Operation {
   if (grant === ANY_OF_THE_PLATFORM) {
-    const granted = PLATFORM_OPERATIONS.find((operation) => grants(key, operation));
+    const granted = PLATFORM_OPERATIONS.find((operation) => grants(caller, operation));
     if (granted === undefined) throw NO_OPERATION_OF_THE_PLATFORM.problem();
     return granted;
   }
-  const lacking = listOf(grant).find((operation) => !grants(key, operation));
+  const lacking = listOf(grant).find((operation) => !grants(caller, operation));
   if (lacking !== undefined) throw notGranted(lacking).problem();
   return firstOf(grant);
 }

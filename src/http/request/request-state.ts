@@ -1,5 +1,5 @@
 import type { DefaultState } from 'koa';
-import type { AccessKey } from '../../access/access-keys.ts';
+import type { Caller } from '../../access/caller.ts';
 
 /** What the middleware of one request tell each other. */
 export interface RequestState extends DefaultState {
@@ -9,7 +9,8 @@ export interface RequestState extends DefaultState {
   operation: string;
   /** The path as it is declared, with parameters in braces; null until a route is known. */
   route: string | null;
-  key: AccessKey | null;
+  /** Null until it is known who asks. */
+  caller: Caller | null;
   /** The work limit knows that the request is the key's platform's. */
   ownsWork: boolean;
   /** Whether the rate limit lets the request change anything; it may still be asked while the request is read. */

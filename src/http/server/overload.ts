@@ -58,12 +58,13 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
 
 /** Counts a request as work under way. It stands behind the rate limit, because a request that waits there costs nothing. */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
-  return ({ state }, next) => limit.run(next, () => (state.ownsWork ? (state.key?.platform ?? null) : null));
+  return ({ state }, next) =>
+    limit.run(next, () => (state.ownsWork ? (state.caller?.platform ?? null) : null));
 }
 
 /** Says whose a request under way is, once its key is known. */
 export function ownWork(limit: WorkLimit, state: RequestState): void {
-  if (state.key === null || state.ownsWork) return;
+  if (state.caller === null || state.ownsWork) return;
   state.ownsWork = true;
-  limit.own(state.key.platform);
+  limit.own(state.caller.platform);
 }

@@ -31,7 +31,7 @@ export function logRequests(
     ctx.set(sharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
-    const { requestId, operation, route, key, noted, failure } = ctx.state;
+    const { requestId, operation, route, caller, noted, failure } = ctx.state;
     metrics.request(operation, ctx.status, ms / 1000);
     if (failure instanceof StoreUnavailable) metrics.storeError(operation);
     const line = {
@@ -42,7 +42,7 @@ export function logRequests(
       ...(route === null ? {} : { route }),
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
-      ...(key === null ? {} : { platform: key.platform, keyId: key.id }),
+      ...(caller === null ? {} : { platform: caller.platform, keyId: caller.keyId }),
       ...(ctx.status >= 500 && failure instanceof Error ? { why: failure.message } : {}),
       ...triedKey(ctx, hiddenAddress),
       ...noted,
@@ -84,7 +84,7 @@ function freshState(req: IncomingMessage): RequestState {
     requestId: requestIdOf(req),
     operation: 'none',
     route: null,
-    key: null,
+    caller: null,
     ownsWork: false,
     admitted: ADMITTED,
     noted: {},

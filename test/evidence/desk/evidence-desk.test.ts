@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '../../../src/access/access-keys.ts';
+import { callerOfKey } from '../../../src/access/caller.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import {
   ALL_WAITING_MAX,
@@ -37,7 +38,9 @@ describe('the evidence desk', () => {
   describeOnStores('with its jobs in the store', (store) => {
     let now = Date.UTC(2026, 0, 1);
     const issue = async (platform: PlatformName): Promise<EvidenceAsker> =>
-      (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], null)).record;
+      callerOfKey(
+        (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], null)).record,
+      );
     let shop: EvidenceAsker;
     beforeEach(async () => {
       shop = await issue(SHOP);
@@ -137,7 +140,7 @@ describe('the evidence desk', () => {
       const { jobId } = held ?? expect.fail('no job');
       expect(await open().shelf.get(late.platform, jobId)).to.equal(null);
       const found = (await open().shelf.get(INSTALLATION, jobId)) ?? expect.fail('not found');
-      expect([found.platform, found.keyId, found.state]).to.deep.equal([SHOP, shop.id, 'running']);
+      expect([found.platform, found.keyId, found.state]).to.deep.equal([SHOP, shop.keyId, 'running']);
       await open().remove(found);
       goOn();
       expect((await over(desk, found)).state).to.equal('cancelled');
@@ -158,7 +161,7 @@ describe('the evidence desk', () => {
       const { desk, goOn } = stalled();
       const key = await issue(SHOP);
       const jobs = await fill(desk, key, 3000, 2);
-      await new AccessKeys(store().documents, () => now).revoke(key.id);
+      await new AccessKeys(store().documents, () => now).revoke(key.keyId);
       const [first, second] = jobs.map((job) => over(desk, job));
       const trouble = 'the access key that asked was revoked or has expired; ask again with another';
       expect(await second).to.include({ state: 'failed', trouble, startedAt: null });

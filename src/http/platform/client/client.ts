@@ -1,6 +1,5 @@
-import type { AccessKey } from '../../../access/access-keys.ts';
-import { actorOfKey } from '../../../access/actor.ts';
 import type { Audit } from '../../../access/audit.ts';
+import type { Caller } from '../../../access/caller.ts';
 import { clientKey } from '../../../client/client-key.ts';
 import {
   BindingSchema,
@@ -31,14 +30,14 @@ interface AuditParts {
 /** Notes what a key changed about a client, and gives what is there now. */
 export async function audited<T>(
   { audit }: AuditParts,
-  key: AccessKey,
+  caller: Caller,
   action: 'binding' | 'override',
   clientIdKey: string,
   { before, after }: BeforeAndAfter<T>,
   reason: string | null = null,
 ): Promise<T | null> {
-  const { platform } = key;
-  const entry = { who: actorOfKey(key), action, platform, subject: clientIdKey, before, after, reason };
+  const { platform } = caller;
+  const entry = { who: caller.actor.text, action, platform, subject: clientIdKey, before, after, reason };
   await audit.note(entry, clientKey(platform, clientIdKey));
   return after;
 }
@@ -68,11 +67,11 @@ export const readClient = clientOperation({
   grant: 'clients:read',
   answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ key, clientIdKey }, { records, audit }: ClientParts) => {
-    const { platform } = key;
+  answer: async ({ caller, clientIdKey }, { records, audit }: ClientParts) => {
+    const { platform } = caller;
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
-    await audit.noteReading(actorOfKey(key), clientKey(platform, clientIdKey));
+    await audit.noteReading(caller.actor.text, clientKey(platform, clientIdKey));
     return viewOfClient(platform, clientIdKey, view);
   },
 });
@@ -93,11 +92,11 @@ export const readClientHistory = clientOperation({
     HISTORY_EXAMPLE,
   ),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, key, clientIdKey }, { records, audit }: ClientParts) => {
-    const { platform } = key;
+  answer: async ({ ctx, caller, clientIdKey }, { records, audit }: ClientParts) => {
+    const { platform } = caller;
     const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));
     if (history === null) throw UNKNOWN_CLIENT.problem();
-    await audit.noteReading(actorOfKey(key), clientKey(platform, clientIdKey));
+    await audit.noteReading(caller.actor.text, clientKey(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
   },
 });
@@ -112,11 +111,11 @@ export const eraseClient = clientOperation({
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service, audit, listEditor, evidence }: ClientParts) => {
-    await service.erase(key.platform, clientIdKey);
-    await listEditor.forgetClient(key.platform, clientIdKey);
-    await evidence?.forgetOrders(key.platform);
-    await audit.forget(actorOfKey(key), clientKey(key.platform, clientIdKey));
+  answer: async ({ caller, clientIdKey }, { service, audit, listEditor, evidence }: ClientParts) => {
+    await service.erase(caller.platform, clientIdKey);
+    await listEditor.forgetClient(caller.platform, clientIdKey);
+    await evidence?.forgetOrders(caller.platform);
+    await audit.forget(caller.actor.text, clientKey(caller.platform, clientIdKey));
   },
 });
 
@@ -149,11 +148,11 @@ export const bindClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/requisiteRef', 'is required')],
-  answer: async ({ key, body, clientIdKey }, { service, audit }: BindingParts) => {
+  answer: async ({ caller, body, clientIdKey }, { service, audit }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
-    const change = await service.setBinding(key.platform, clientIdKey, binding);
-    return audited({ audit }, key, 'binding', clientIdKey, change);
+    const change = await service.setBinding(caller.platform, clientIdKey, binding);
+    return audited({ audit }, caller, 'binding', clientIdKey, change);
   },
 });
 
@@ -166,9 +165,9 @@ export const unbindClient = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service, audit }: BindingParts) => {
-    const change = await service.setBinding(key.platform, clientIdKey, null);
-    await audited({ audit }, key, 'binding', clientIdKey, change);
+  answer: async ({ caller, clientIdKey }, { service, audit }: BindingParts) => {
+    const change = await service.setBinding(caller.platform, clientIdKey, null);
+    await audited({ audit }, caller, 'binding', clientIdKey, change);
   },
 });
 
@@ -203,11 +202,11 @@ export const overrideClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
-  answer: async ({ key, body, clientIdKey }, { service, audit }: OverrideParts) => {
+  answer: async ({ caller, body, clientIdKey }, { service, audit }: OverrideParts) => {
     const { expiresAt, ...override } = await body();
     const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
-    const change = await service.setOverride(key.platform, clientIdKey, decided, actorOfKey(key));
-    return audited({ audit }, key, 'override', clientIdKey, change, override.reason);
+    const change = await service.setOverride(caller.platform, clientIdKey, decided, caller.actor.text);
+    return audited({ audit }, caller, 'override', clientIdKey, change, override.reason);
   },
 });
 
@@ -220,8 +219,8 @@ export const liftOverride = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: async ({ key, clientIdKey }, { service, audit }: OverrideParts) => {
-    const change = await service.setOverride(key.platform, clientIdKey, null, actorOfKey(key));
-    await audited({ audit }, key, 'override', clientIdKey, change);
+  answer: async ({ caller, clientIdKey }, { service, audit }: OverrideParts) => {
+    const change = await service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
+    await audited({ audit }, caller, 'override', clientIdKey, change);
   },
 });

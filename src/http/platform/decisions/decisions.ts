@@ -62,10 +62,10 @@ const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /** The decision that the path names; refuses one that is not there, and one of which that cannot be told. */
 async function namedDecision(
-  { ctx, key }: Pick<Asked<never>, 'ctx' | 'key'>,
+  { ctx, caller }: Pick<Asked<never>, 'ctx' | 'caller'>,
   records: Records,
 ): Promise<Decision> {
-  const { decision, unread } = await records.decision(key.platform, DECISION_ID.read(ctx));
+  const { decision, unread } = await records.decision(caller.platform, DECISION_ID.read(ctx));
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(
@@ -161,8 +161,8 @@ export const listDecisions = operation<DecisionParts>({
     outcomes: null,
   }),
   refusals: [],
-  answer: async ({ ctx, key }, parts) => {
-    const found = await listed(ctx, key.platform, parts);
+  answer: async ({ ctx, caller }, parts) => {
+    const found = await listed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
     return { ...found, outcomes: isAsked ? await parts.records.outcomesOf(found.decisions) : null };
   },

@@ -1,4 +1,4 @@
-import type { AccessKey } from '../../../access/access-keys.ts';
+import type { Caller } from '../../../access/caller.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import type { EvidenceJob } from '../../../evidence/desk/evidence-job.ts';
 import type { EvidenceTask } from '../../../evidence/desk/evidence-task.ts';
@@ -36,8 +36,8 @@ export const listEvidence = operation({
   grant: 'rules',
   answers: jsonAnswer('Newest first', EvidenceJobListSchema, { jobs: [JOB_EXAMPLE] }),
   refusals: [],
-  answer: async ({ key }, { evidence }: EvidenceParts) => ({
-    jobs: (await evidence.shelf.seenBy(key.platform)).map(shownJob),
+  answer: async ({ caller }, { evidence }: EvidenceParts) => ({
+    jobs: (await evidence.shelf.seenBy(caller.platform)).map(shownJob),
   }),
 });
 
@@ -55,8 +55,8 @@ export const readEvidence = operation({
     result: null,
   }),
   refusals: [UNKNOWN_JOB],
-  answer: async ({ ctx, key }, parts: EvidenceParts) => {
-    const job = await requiredJob(ctx, key, parts);
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    const job = await requiredJob(ctx, caller, parts);
     // It is kept a moment before its job is done, and who saw it then would cancel the job where it should be forgotten.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.shelf.result(job) : null;
@@ -76,17 +76,17 @@ export const removeEvidence = operation({
   parameters: [JOB_ID],
   answers: DONE,
   refusals: [UNKNOWN_JOB],
-  answer: async ({ ctx, key }, parts: EvidenceParts) => {
-    await parts.evidence.remove(await requiredJob(ctx, key, parts));
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    await parts.evidence.remove(await requiredJob(ctx, caller, parts));
   },
 });
 
 async function requiredJob(
   ctx: RouteContext,
-  key: AccessKey,
+  caller: Caller,
   { evidence }: EvidenceParts,
 ): Promise<EvidenceJob> {
-  const job = await evidence.shelf.get(key.platform, JOB_ID.read(ctx));
+  const job = await evidence.shelf.get(caller.platform, JOB_ID.read(ctx));
   if (job === null) throw UNKNOWN_JOB.problem();
   return job;
 }

@@ -1,4 +1,5 @@
-import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
+import { isInstallation } from '../../../access/access-keys.ts';
+import type { Caller } from '../../../access/caller.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { toEpochMs } from '../../../client/instant.ts';
@@ -161,37 +162,37 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
       DESK_BUSY,
       ...(takesDraft ? [BAD_DRAFT_NAME, DRAFT_UNSOUND, DESK_FULL] : []),
     ],
-    answer: ({ key, body }, parts: QuestionParts) => {
+    answer: ({ caller, body }, parts: QuestionParts) => {
       const job = async () => {
         const asked = await body();
-        const brought = takesDraft ? await broughtDraft(asked, parts.desk, key.platform) : null;
+        const brought = takesDraft ? await broughtDraft(asked, parts.desk, caller.platform) : null;
         const question = task(asked, (version, member) => {
           if (brought !== null && member === 'version') return brought.rules;
           const { version: ruleVersion, digest } = soundVersion(version, member, parts.loadedRules);
           return { ruleVersion, digest };
         });
-        return jobFor(key, { ...question, ...spanOf(key, asked) }, parts, brought?.draft ?? null);
+        return jobFor(caller, { ...question, ...spanOf(caller, asked) }, parts, brought?.draft ?? null);
       };
-      return takesDraft ? atDesk(parts.desk, key, job) : job();
+      return takesDraft ? atDesk(parts.desk, caller, job) : job();
     },
   });
 }
 
 /** Null as platform where the key is of the whole installation: it sees all. */
-function spanOf({ platform }: AccessKey, { from, to }: SpanBody): Span {
+function spanOf({ platform }: Caller, { from, to }: SpanBody): Span {
   const span = { from: toEpochMs(from), to: toEpochMs(to) };
   if (span.from !== null && span.to !== null && span.to <= span.from) throw malformedAt(...SPAN_BACKWARDS);
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
 async function jobFor(
-  key: AccessKey,
+  caller: Caller,
   task: EvidenceTask,
   { evidence }: EvidenceParts,
   draft: DraftText | null,
 ): Promise<ShownJob> {
   try {
-    return shownJob(await evidence.ask(key, task, draft));
+    return shownJob(await evidence.ask(caller, task, draft));
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem();
     throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;

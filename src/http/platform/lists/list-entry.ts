@@ -1,5 +1,4 @@
-import type { AccessKey } from '../../../access/access-keys.ts';
-import { actorOfKey } from '../../../access/actor.ts';
+import type { Caller } from '../../../access/caller.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
 import { type ListDesk, ListRefusal, REASON_CHARACTERS_MAX } from '../../../lists/list-editor.ts';
@@ -34,8 +33,8 @@ const NOT_FOR_LIST = refusal(
 const REASON = queryText('reason', 'Why it is removed');
 
 /** Who changes which list, as the key says. */
-export function deskOf(key: AccessKey, list: string): ListDesk {
-  return { owner: key.platform, list, who: actorOfKey(key) };
+export function deskOf(caller: Caller, list: string): ListDesk {
+  return { owner: caller.platform, list, who: caller.actor.text };
 }
 
 /** Gives what a change of lists gives; what the list cannot hold is answered with 422. */
@@ -68,8 +67,8 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     body: BODY,
     answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
     refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
-    answer: async ({ ctx, key, body }, { listEditor, clock }: ListParts) => {
-      const desk = deskOf(key, LIST_IN_PATH.read(ctx));
+    answer: async ({ ctx, caller, body }, { listEditor, clock }: ListParts) => {
+      const desk = deskOf(caller, LIST_IN_PATH.read(ctx));
       const wanted = value.read(ctx);
       const { kind = null, reason, expiresAt } = await body();
       const ask = { value: wanted, kind, reason, expiresAt: toEpochMs(expiresAt) };
@@ -90,8 +89,8 @@ export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ valu
     parameters: [LIST_IN_PATH, value, REASON],
     answers: DONE,
     refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
-    answer: async ({ ctx, key }, { listEditor }: ListParts) => {
-      const desk = deskOf(key, LIST_IN_PATH.read(ctx));
+    answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
+      const desk = deskOf(caller, LIST_IN_PATH.read(ctx));
       await listEditor.remove(desk, value.read(ctx), REASON.read(ctx));
     },
   }),

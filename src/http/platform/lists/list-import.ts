@@ -47,7 +47,7 @@ export const importListEntries = operation({
   },
   refusals: [BAD_LIST_ADDRESS],
   answer: async (asked, { listEditor }: ListParts) => {
-    const desk = deskOf(asked.key, LIST_IN_PATH.read(asked.ctx));
+    const desk = deskOf(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     return answerLines(asked, (lines, grant) => editList(lines, listEditor, desk, grant));
   },

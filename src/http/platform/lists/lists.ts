@@ -61,7 +61,8 @@ export const readLists = operation({
     isStale: false,
   }),
   refusals: [],
-  answer: async ({ key: { platform } }, { lists, clock }: ListParts) => viewOfLists(lists, platform, clock()),
+  answer: async ({ caller: { platform } }, { lists, clock }: ListParts) =>
+    viewOfLists(lists, platform, clock()),
 });
 
 export const readListEntries = operation({
@@ -82,7 +83,7 @@ export const readListEntries = operation({
     complete: true,
   }),
   refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
-  answer: async ({ ctx, key: { platform } }, { lists, listEditor, clock }: ListParts) => {
+  answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock() };

@@ -80,7 +80,7 @@ export const reportOutcomes = operation({
   },
   refusals: [malformed(...STRAY_CAUSE)],
   answer: async (asked, { service, log }: OutcomeParts) => {
-    const { platform } = asked.key;
+    const { platform } = asked.caller;
     const report = await asked.body();
     if (report === 'lines') {
       const { requestId } = asked.ctx.state;

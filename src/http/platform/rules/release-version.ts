@@ -1,4 +1,3 @@
-import { actorOfKey } from '../../../access/actor.ts';
 import type { Audit } from '../../../access/audit.ts';
 import type { DeskObstacle, RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../json-schema.ts';
@@ -57,14 +56,14 @@ export const releaseVersion = operation({
     digest: DIGEST_EXAMPLE,
   }),
   refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED],
-  answer: async ({ ctx, key, body }, { desk, loadedRules, audit }: ReleaseParts) => {
+  answer: async ({ ctx, caller, body }, { desk, loadedRules, audit }: ReleaseParts) => {
     const version = VERSION_IN_PATH.read(ctx);
     if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const { digest, reason } = await body();
-    const obstacle = await orRefused(() => desk.release(key.platform, version, digest));
+    const obstacle = await orRefused(() => desk.release(caller.platform, version, digest));
     if (obstacle !== null) throw RELEASE_REFUSED.problem(obstacleText(version, obstacle));
     await audit.note({
-      who: actorOfKey(key),
+      who: caller.actor.text,
       action: 'release',
       platform: null,
       subject: version,

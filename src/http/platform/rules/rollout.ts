@@ -1,5 +1,5 @@
-import { type AccessKey, isInstallation } from '../../../access/access-keys.ts';
-import { actorOfKey } from '../../../access/actor.ts';
+import { isInstallation } from '../../../access/access-keys.ts';
+import type { Caller } from '../../../access/caller.ts';
 import { Type } from '../../../json-schema.ts';
 import {
   type AskedChange,
@@ -137,7 +137,7 @@ export const readRollout = operation({
     previous: null,
   }),
   refusals: [],
-  answer: ({ key: { platform } }, { fleet, records }: RolloutParts) =>
+  answer: ({ caller: { platform } }, { fleet, records }: RolloutParts) =>
     rolloutStatus(fleet, {
       platform: isInstallation(platform) ? null : platform,
       decisionOf: async (decisionId) =>
@@ -165,9 +165,9 @@ export const changeRollout = operation({
   }),
   answers: FOLLOWING,
   refusals: [malformed(...PERCENT_MISSING), ROLLOUT_REFUSED],
-  answer: async ({ key, body }, { fleet, loadedRules, clock }: RolloutParts) => {
+  answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const given = await body();
-    const change = changeOf(given, key, clock);
+    const change = changeOf(given, caller, clock);
     return orConflict(() => rollOut(fleet, loadedRules, versionOf(given.version), goalOf(given), change));
   },
 });
@@ -184,8 +184,8 @@ export const takeBack = operation({
   body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
   answers: FOLLOWING,
   refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
-  answer: async ({ key, body }, { fleet, loadedRules, clock }: RolloutParts) => {
-    const change = changeOf(await body(), key, clock);
+  answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
+    const change = changeOf(await body(), caller, clock);
     return orConflict(() => rollBack(fleet, loadedRules.rulesDir, change));
   },
 });
@@ -193,10 +193,10 @@ export const takeBack = operation({
 /** Who did it is the key, never what the body says. */
 function changeOf(
   { reason, revision }: Shape<typeof RollbackBodySchema>,
-  key: AccessKey,
+  caller: Caller,
   clock: () => number,
 ): AskedChange {
-  return { who: actorOfKey(key), at: clock(), reason, revision: revision ?? null };
+  return { who: caller.actor.text, at: clock(), reason, revision: revision ?? null };
 }
 
 function versionOf(text: string): RuleVersion {

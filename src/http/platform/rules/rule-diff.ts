@@ -82,10 +82,10 @@ export const compareRuleFolders = operation({
     DIFF_EXAMPLE,
   ),
   refusals: [BAD_VERSION, UNKNOWN_VERSION],
-  answer: async ({ ctx, key }, { loadedRules, desk }: RuleDiffParts) => {
+  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
-    const diff = await withinLimits(() => desk.compare(key.platform, before.version, after.version));
+    const diff = await withinLimits(() => desk.compare(caller.platform, before.version, after.version));
     if (diff === null) throw UNSOUND_VERSION.problem(after.version);
     return diff;
   },
@@ -110,11 +110,11 @@ export const compareDraft = operation({
     DIFF_EXAMPLE,
   ),
   refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, DESK_FULL],
-  answer: ({ body, key }, { loadedRules, desk }: RuleDiffParts) =>
-    atDesk(desk, key, async () => {
+  answer: ({ body, caller }, { loadedRules, desk }: RuleDiffParts) =>
+    atDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();
       const before = soundVersion(named, 'before', loadedRules);
-      const diff = await withinLimits(() => desk.compare(key.platform, before.version, draftText(draft)));
+      const diff = await withinLimits(() => desk.compare(caller.platform, before.version, draftText(draft)));
       if (diff === null) throw UNSOUND_VERSION.problem(draft.version);
       return diff;
     }),

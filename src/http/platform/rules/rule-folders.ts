@@ -71,9 +71,11 @@ export const readRuleFolder = operation({
     OPENED_FOLDER_EXAMPLE,
   ),
   refusals: [UNKNOWN_FOLDER],
-  answer: async ({ ctx, key }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
+  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = isRuleVersion(version) ? await withinLimits(() => desk.open(key.platform, version)) : null;
+    const opened = isRuleVersion(version)
+      ? await withinLimits(() => desk.open(caller.platform, version))
+      : null;
     if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);

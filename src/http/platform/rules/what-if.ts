@@ -67,7 +67,7 @@ export const askWhatIf = operation({
     },
   ),
   refusals: [malformed('/facts/attemptOpen', 'must be true or false'), UNSOUND_VERSION, UNKNOWN_VERSION],
-  answer: async ({ key: { platform }, body }, { records, loadedRules }: WhatIfParts) => {
+  answer: async ({ caller: { platform }, body }, { records, loadedRules }: WhatIfParts) => {
     const { versions, request, facts = {} } = await body();
     const ruleSets = versions.map((version) => soundVersion(version, 'versions', loadedRules));
     for (const rules of ruleSets) {

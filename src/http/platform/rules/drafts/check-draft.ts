@@ -61,12 +61,12 @@ export const checkDraft = operation({
     constants: [],
   }),
   refusals: [BAD_DRAFT_NAME, DESK_FULL],
-  answer: ({ body, key }, { desk, lists, clock }: CheckDraftParts) =>
-    atDesk(desk, key, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
+  answer: ({ body, caller }, { desk, lists, clock }: CheckDraftParts) =>
+    atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
-      const known = knownLists(lists.copy, clock(), key.platform);
+      const known = knownLists(lists.copy, clock(), caller.platform);
       const { digest, problems, notes, coverage, constants } = await withinLimits(() =>
-        desk.check(key.platform, draft, known),
+        desk.check(caller.platform, draft, known),
       );
       return {
         sound: digest !== null,

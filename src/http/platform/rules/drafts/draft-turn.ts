@@ -1,4 +1,4 @@
-import type { AccessKey } from '../../../../access/access-keys.ts';
+import type { Caller } from '../../../../access/caller.ts';
 import {
   DRAFTS_AT_HAND_MAX,
   PLATFORM_DRAFTS_MAX,
@@ -17,7 +17,7 @@ export const DESK_FULL = refusal(
 );
 
 /** Work on a draft with its turn at the desk; 503 when too many have theirs already. */
-export async function atDesk<T>(desk: RuleDesk, { platform }: AccessKey, work: () => Promise<T>): Promise<T> {
+export async function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   try {
     return await desk.atHand(platform, work);
   } catch (error) {

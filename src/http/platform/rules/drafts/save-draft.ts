@@ -1,4 +1,3 @@
-import { actorOfKey } from '../../../../access/actor.ts';
 import type { Audit } from '../../../../access/audit.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../../json-schema.ts';
@@ -93,18 +92,18 @@ export const saveDraft = operation({
     loaded: true,
   }),
   refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, DESK_FULL],
-  answer: async ({ ctx, key, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
+  answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
     const version = VERSION.read(ctx);
     if (!isRuleVersion(version)) throw BAD_VERSION_IN_PATH.problem(version);
-    const { saved, before } = await atDesk(desk, key, async () => {
+    const { saved, before } = await atDesk(desk, caller, async () => {
       const draft = { version, ...draftToSave(await body()) };
       await refuseOnTrial(version, fleet);
-      return { saved: await kept(() => desk.save(key.platform, draft)), before: draft.replaces };
+      return { saved: await kept(() => desk.save(caller.platform, draft)), before: draft.replaces };
     });
     if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
     const { digest } = saved;
     await audit.note({
-      who: actorOfKey(key),
+      who: caller.actor.text,
       action: 'draft',
       platform: null,
       subject: version,
