@@ -71,13 +71,14 @@ export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrde
   return recent.find((order) => order.token === token) ?? null;
 }
 
-/** Orders that a change took from the newest, the order that it was about (`changed`) included where it is not one. */
+/** The order that had to make room for another (`changed`), or that other where it is too old to be remembered itself. */
 export function displacedOrders(
   before: OutcomeTally,
   after: OutcomeTally,
   changed: RecentOrder,
 ): readonly RecentOrder[] {
-  const candidates = [...before.recent.filter(({ token }) => token !== changed.token), changed];
+  const [oldest = changed] = before.recent;
+  const candidates = oldest.token === changed.token ? [changed] : [oldest, changed];
   return candidates.filter((order) => placeOf(after.recent, order) === -1);
 }
 

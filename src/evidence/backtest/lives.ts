@@ -1,11 +1,10 @@
 import { forgetOldest } from '../../authoring/device-book.ts';
-import { type ReportOfOrder, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, clientKey } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
-import { decodeOrder, encodeOrder } from '../../client/document/order-row.ts';
 import { knownHints } from '../../client/hints.ts';
-import type { OrderOutcome } from '../../client/order.ts';
+import type { KnownOrder } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
@@ -61,8 +60,8 @@ interface LivedOrder {
   asked: boolean;
   /** By life. */
   readonly granted: boolean[];
-  /** By life, in its stored form; null before the first report. */
-  readonly known: (string | null)[];
+  /** By life; null before the first report. */
+  readonly known: (KnownOrder | null)[];
 }
 
 interface Payer {
@@ -201,15 +200,15 @@ export class Lives {
 
   #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
-    const changes: { from: ClientState; known: string | null; to: ClientState; order: string }[] = [];
+    const changes: (OutcomeChange & { readonly from: ClientState; readonly known: KnownOrder | null })[] = [];
     for (const [life, { outcomes }] of this.#lives.entries()) {
       if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
       const known = order.known[life] ?? null;
       const same = changes.find((other) => other.from === from && other.known === known);
-      const change = same ?? { from, known, ...told(from, known, { ...reported, orderRef }, at) };
-      changes.push(change);
-      payer.states[life] = change.to;
+      const change = same ?? { ...repeatOutcome(from, known, { ...reported, orderRef }, at), from, known };
+      if (same === undefined) changes.push(change);
+      payer.states[life] = change.state;
       order.known[life] = change.order;
     }
   }
@@ -231,12 +230,6 @@ export class Lives {
     forgetOldest(orders, ORDERS_MAX);
     return order;
   }
-}
-
-/** What a report makes of a payer and of the stored form of its order. */
-function told(from: ClientState, known: string | null, report: ReportOfOrder & OrderOutcome, at: number) {
-  const { state, order } = repeatOutcome(from, known === null ? null : decodeOrder(known), report, at);
-  return { to: state, order: encodeOrder(order) };
 }
 
 /** The two lists as one; mostly neither has anything, and nothing is made for that. */

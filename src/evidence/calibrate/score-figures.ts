@@ -37,11 +37,17 @@ export function scoreFigures<Group extends JudgedOrders>(
   scoring: Scoring<Group>,
 ): ScoreFigures {
   const scored = new ClusteredScores(groups, scoring);
-  const estimate = (figure: Figure) => scored.interval((drawn) => figure(scored.drawn(drawn)));
+  const seen = calibrationGaps(scored.all());
+  // All of one draw, because drawing costs more than the figures.
+  const [brier = null, auc = null, error = null, distance = null] = scored.intervals((orders) => {
+    const gaps = calibrationGaps(orders);
+    const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
+    return [brierScore(orders), areaUnderCurve(orders), ...known];
+  });
   return {
     orders: groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0),
-    brier: estimate(brierScore),
-    auc: estimate(areaUnderCurve),
+    brier,
+    auc,
     aucOfGranted: {
       withHistory: aucOf(
         groups.filter(({ hasHistory, granted }) => hasHistory && granted),
@@ -52,14 +58,15 @@ export function scoreFigures<Group extends JudgedOrders>(
         scoring,
       ),
     },
-    calibrationError: calibrationErrorOf(scored),
+    calibrationError: calibrationErrorOf(error, distance),
     reliability: reliabilityRows(groups, scoring, scored),
   };
 }
 
 function aucOf<Group extends ClusteredOrders>(groups: readonly Group[], scoring: Scoring<Group>) {
   const scored = new ClusteredScores(groups, scoring);
-  return scored.interval((drawn) => areaUnderCurve(scored.drawn(drawn)));
+  const [auc = null] = scored.intervals((orders) => [areaUnderCurve(orders)]);
+  return auc;
 }
 
 /**
@@ -69,12 +76,7 @@ function aucOf<Group extends ClusteredOrders>(groups: readonly Group[], scoring:
  * off by; its upper end is what the draws exceed the error by, taken off (the basic bootstrap of Davison and Hinkley,
  * Bootstrap methods and their application, 1997).
  */
-function calibrationErrorOf<Group extends ClusteredOrders>(scored: ClusteredScores<Group>): Estimate | null {
-  const seen = calibrationGaps(scored.all());
-  const [error = null, distance = null] = scored.intervals((drawn) => {
-    const gaps = calibrationGaps(scored.drawn(drawn));
-    return gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
-  });
+function calibrationErrorOf(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;
   const { value, low } = error;
   return { value, low: Math.max(0, value - distance.high), high: Math.max(value, 2 * value - low) };
@@ -150,9 +152,11 @@ class ClusteredScores<Group extends ClusteredOrders> {
     return this.clusters < 2 ? null : bootstrapInterval(this.clusters, figure);
   }
 
-  /** The same of several figures. */
-  intervals(figures: (drawn: Uint32Array) => readonly (number | null)[]): readonly (Estimate | null)[] {
-    return this.clusters < 2 ? [] : bootstrapIntervals(this.clusters, figures);
+  /** The same of several figures of the orders that were drawn. */
+  intervals(
+    figures: (orders: readonly ScoredOrders[]) => readonly (number | null)[],
+  ): readonly (Estimate | null)[] {
+    return this.clusters < 2 ? [] : bootstrapIntervals(this.clusters, (drawn) => figures(this.drawn(drawn)));
   }
 
   /** The orders by score. */
