@@ -4,7 +4,8 @@ import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
-import { list, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
+import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import { differenceOf } from './difference.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
@@ -47,6 +48,9 @@ export const FollowingSchema = named(
     rollout: RolloutSchema,
     following: list(NodeSchema, 'Nodes that follow it'),
     lagging: list(NodeSchema, 'Nodes that do not yet'),
+    compared: nullable(
+      word('How a version that now decides for more than 20 % would have answered lately; null otherwise'),
+    ),
   }),
 );
 
@@ -89,6 +93,16 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
 export interface AskedChange extends RolloutChange {
   /** The revision that they looked at: what another one by now would make of it, nobody has seen. Null: whatever it is. */
   readonly revision: number | null;
+  /** It may decide for more than LITTLE_PERCENT although it answers much otherwise than the active one. */
+  readonly acceptDifference?: boolean;
+}
+
+/** What a version may decide for without a look at how it would have answered. */
+const LITTLE_PERCENT = 20;
+
+/** Whether a version is to decide for so many that a mistake in it would be felt by most. */
+export function isFar(goal: Goal): boolean {
+  return goal.mode === 'active' || (goal.mode === 'canary' && goal.percent > LITTLE_PERCENT);
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
@@ -97,7 +111,7 @@ export async function rollOut(
   rules: LoadedRules,
   version: RuleVersion,
   goal: Goal,
-  { revision, ...change }: AskedChange,
+  { revision, acceptDifference = false, ...change }: AskedChange,
 ): Promise<FollowReport> {
   // Somebody may have made or released it a moment ago, past this node.
   await isTakenUp(() => rules.isAsOnDisk(version));
@@ -116,9 +130,19 @@ export async function rollOut(
   if (active.version === version) throw new RolloutRefused(`${version} is active already`);
   const to = { version, digest: ruleSet.digest };
   await requireOnEveryNode(fleet, to);
-  const report = await write(fleet, stored, advance(rollout, to, goal, change));
+  const difference = isFar(goal)
+    ? await differenceOf(fleet, ruleSet, rules.withDigest(active.digest), rollout.candidate, change.at)
+    : null;
+  const much = difference?.much.join('; ') ?? '';
+  if (much !== '' && !acceptDifference) throw new RolloutRefused(tooDifferent(version, much));
+  const made = much === '' ? change : { ...change, acceptedDifference: much };
+  const report = await write(fleet, stored, advance(rollout, to, goal, made), difference?.compared);
   if (goal.mode !== 'shadow') forgetRolledBack(join(rules.rulesDir, version));
   return report;
+}
+
+function tooDifferent(version: RuleVersion, much: string): string {
+  return `${version} answers much otherwise than the active version: ${much}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`;
 }
 
 const UNREADABLE =
@@ -199,18 +223,23 @@ function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): 
   return problems.filter((problem) => problem !== null);
 }
 
-async function write(fleet: Fleet, stored: StoredRollout, next: Rollout): Promise<FollowReport> {
+async function write(
+  fleet: Fleet,
+  stored: StoredRollout,
+  next: Rollout,
+  compared: string | null = null,
+): Promise<FollowReport> {
   if ((await fleet.nodes()).length === 0) throw new RolloutRefused(NO_NODE);
   if (!(await fleet.write(stored, next))) {
     throw new RolloutRefused(
       'somebody else changed the rollout at the same time; look at "rules status" and try again',
     );
   }
-  return awaitNodes(fleet, next);
+  return { ...(await awaitNodes(fleet, next)), compared };
 }
 
 /** Resolves when every live node follows the revision, or after a while with those that do not. */
-async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<FollowReport> {
+async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowReport, 'compared'>> {
   const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
   for (;;) {
     const nodes = await fleet.nodes();

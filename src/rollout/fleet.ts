@@ -4,7 +4,7 @@ import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
-import type { Registers } from '../state/store.ts';
+import type { Registers, Store } from '../state/store.ts';
 import type { Tallies } from '../state/tallies.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
@@ -75,12 +75,14 @@ export interface FleetState {
   readonly documents: Documents;
   readonly auditLog: AuditLog;
   readonly tallies: Tallies;
+  readonly findDecisions: Store['findDecisions'];
 }
 
 /** The state that all nodes share: the rollout and their reports. */
 export class Fleet {
   readonly #registers: Registers;
-  readonly #documents: Documents;
+  readonly documents: Documents;
+  readonly findDecisions: Store['findDecisions'];
   readonly #auditLog: AuditLog;
   /** What all nodes counted of each stage of a trial. */
   readonly tallies: Tallies;
@@ -90,10 +92,12 @@ export class Fleet {
     readonly readMs: number;
   } | null = null;
 
-  constructor({ registers, documents, auditLog, tallies }: FleetState) {
+  constructor(store: FleetState) {
+    const { registers, documents, auditLog, tallies } = store;
     this.tallies = tallies;
+    this.findDecisions = (...asked) => store.findDecisions(...asked);
     this.#registers = registers;
-    this.#documents = documents;
+    this.documents = documents;
     this.#auditLog = auditLog;
   }
 
@@ -126,29 +130,29 @@ export class Fleet {
   }
 
   report(report: NodeView): Promise<void> {
-    return this.#documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
+    return this.documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
   }
 
   leave(nodeId: string): Promise<void> {
-    return this.#documents.delete(NODES, nodeId);
+    return this.documents.delete(NODES, nodeId);
   }
 
   async nodes(): Promise<readonly NodeView[]> {
-    const reports = await this.#documents.list<NodeView>(NODES);
+    const reports = await this.documents.list<NodeView>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 
   async #note(before: Rollout | null, after: Rollout): Promise<void> {
     const change = after.history.at(-1);
     if (change === undefined) return;
-    const { at, who, reason } = change;
+    const { at, who, reason, acceptedDifference } = change;
     await new Audit(this.#auditLog, () => at).note({
       who,
       action: 'rollout',
       platform: null,
       subject: null,
       before: before === null ? null : whatDecides(before),
-      after: whatDecides(after),
+      after: { ...whatDecides(after), ...(acceptedDifference === undefined ? {} : { acceptedDifference }) },
       reason,
     });
   }

@@ -57,6 +57,9 @@ const RolloutEntrySchema = shape('One change', {
   digest: word('Over the files of `to`'),
   percent: Type.Optional(percent('Only of a canary')),
   reason: word('Why'),
+  acceptedDifference: Type.Optional(
+    word('What made it much another policy than the active one, which whoever did it accepted'),
+  ),
 });
 
 export type RolloutEntry = Shape<typeof RolloutEntrySchema>;
@@ -119,6 +122,8 @@ export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
+  /** What makes the version much another policy, when that was accepted. */
+  readonly acceptedDifference?: string;
 }
 
 /** What a rollout may be told to do with a version. */
@@ -247,7 +252,7 @@ function next(
   parts: Partial<Pick<Rollout, 'active' | 'candidate'>>,
   action: RolloutAction,
   to: VersionRef,
-  { who, at, reason }: RolloutChange,
+  { who, at, reason, acceptedDifference }: RolloutChange,
   percent?: number,
 ): Rollout {
   const entry: RolloutEntry = {
@@ -262,6 +267,7 @@ function next(
     digest: to.digest,
     ...(percent === undefined ? {} : { percent }),
     reason,
+    ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
   };
   return {
     ...rollout,

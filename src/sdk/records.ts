@@ -178,6 +178,7 @@ export interface Following {
   readonly rollout: Rollout;
   readonly following: readonly NodeReport[];
   readonly lagging: readonly NodeReport[];
+  readonly compared: string | null;
 }
 
 /** Decisions, newest first */
@@ -451,6 +452,7 @@ export interface Rollout {
     readonly digest: string;
     readonly percent?: number;
     readonly reason: string;
+    readonly acceptedDifference?: string;
   }[];
 }
 
@@ -461,6 +463,8 @@ export interface RolloutRequest {
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
   readonly guard?: number | undefined;
+  /** True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures */
+  readonly acceptDifference?: boolean | undefined;
   /** Why, for the history */
   readonly reason: string;
   /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */

@@ -26,6 +26,7 @@ interface RolloutOptions {
   readonly active?: true;
   readonly guard?: string;
   readonly revision?: string;
+  readonly acceptDifference?: true;
   readonly reason: string;
   readonly json?: true;
 }
@@ -57,6 +58,10 @@ export function rolloutCommands(rules: Command): void {
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
+    .option(
+      '--accept-difference',
+      'bring it to more than 20 percent although it answers much otherwise than the active version',
+    )
     .option('--json', 'print one JSON object')
     .action((version: string, options: RolloutOptions) => rollout(version, options));
 
@@ -88,7 +93,8 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   try {
     await report(options.json === true, (fleet, at) => {
-      const change = { who: actorOfUser(), at, reason: options.reason, revision };
+      const acceptDifference = options.acceptDifference === true;
+      const change = { who: actorOfUser(), at, reason: options.reason, revision, acceptDifference };
       return rollOut(fleet, rules, version, goal, change);
     });
   } finally {
@@ -118,12 +124,14 @@ async function report(
   }
 }
 
-function describe({ rollout: { revision, active, candidate }, following, lagging }: FollowReport): string {
+function describe({ rollout, following, lagging, compared }: FollowReport): string {
+  const { revision, active, candidate } = rollout;
   const trial =
     candidate === null
       ? 'nothing on trial'
       : `${candidate.version} in ${candidate.mode}${candidate.mode === 'canary' ? ` ${candidate.percent} %` : ''}`;
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
+  if (compared !== null) lines.push(`compared: ${compared}`);
   if (following.length === 0) lines.push('no node follows');
   else lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
   for (const node of lagging)

@@ -187,9 +187,10 @@ function BringIn({ rollout, session, others, propose }) {
   const isReleased = others.find((one) => one.version === version)?.released ?? false;
   const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
   const submit = (/** @type {FormEvent} */ event) => {
-    const reason = formValues(event)['reason'] ?? '';
+    const { reason = '', accept } = formValues(event);
+    const accepts = accept === undefined ? {} : { acceptDifference: true };
     const action = `${ACTIONS[mode]} ${version}`;
-    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), reason, revision });
+    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), ...accepts, reason, revision });
     propose({ title: `${action}?`, action, act, children: html`${does}<p>Reason: ${reason}</p>` });
   };
   return html`<form class="two" onSubmit=${submit}>
@@ -253,6 +254,12 @@ function Choices({ plan, setPlan, others, isReleased }) {
         </p>`
       }
     </fieldset>
+    ${
+      mode !== 'shadow' &&
+      html`<label class="choice">
+        <input type="checkbox" name="accept" /> It may answer much otherwise than the active version
+      </label>`
+    }
     ${
       mode === 'canary' &&
       html`<${Field} label="Percent of clients">

@@ -88,6 +88,12 @@ const RolloutBodySchema = Type.Object(
     ),
     percent: Type.Optional(percentage),
     guard: Type.Optional(percentage),
+    acceptDifference: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures',
+      }),
+    ),
     ...RollbackBodySchema.properties,
   },
   {
@@ -118,6 +124,7 @@ const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', F
   rollout: ROLLOUT_EXAMPLE,
   following: [],
   lagging: [],
+  compared: null,
 });
 
 export const readRollout = operation({
@@ -153,7 +160,7 @@ export const changeRollout = operation({
   operationId: 'rollOut',
   summary: 'Brings a version to shadow, canary or active',
   description:
-    'percent and guard go only with a canary, which needs a percent, and a guard one below 100. A draft may only be shadowed.',
+    'percent and guard go only with a canary, which needs a percent, and a guard one below 100. A draft may only be shadowed. Above 20 % a version is compared with what the active one answered in the last day.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema, {
@@ -167,7 +174,8 @@ export const changeRollout = operation({
   refusals: [malformed(...PERCENT_MISSING), ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const given = await body();
-    const change = changeOf(given, caller, clock);
+    const { acceptDifference = false } = given;
+    const change = { ...changeOf(given, caller, clock), acceptDifference };
     return orConflict(() => rollOut(fleet, loadedRules, versionOf(given.version), goalOf(given), change));
   },
 });

@@ -1,0 +1,206 @@
+import { AccessKeys } from '../access/access-keys.ts';
+import { circumstantialFacts, conclude, verdictRule } from '../decision/assess.ts';
+import { isGrant } from '../decision/conclude-verdict.ts';
+import type { Decision } from '../decision/decision.ts';
+import type { FactValue } from '../facts/fact.ts';
+import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
+import { searchSteps } from '../state/paced-steps.ts';
+import type { Fleet } from './fleet.ts';
+import type { Candidate } from './rollout.ts';
+import { stageOf } from './stage.ts';
+import { sumTrialCounts } from './trial-counts.ts';
+import { sharedCounts } from './trial-tally.ts';
+
+/** How a version would answer beside the active one, for whoever is to say that it may. */
+export interface Difference {
+  /** What makes it another policy than the active one, a sentence each; empty when nothing does. */
+  readonly much: readonly string[];
+  /** What was compared, in a sentence. */
+  readonly compared: string;
+}
+
+const DAY_MS = 24 * 3600_000;
+
+/** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
+const SHARE_MAX = 0.1;
+/** Of fewer a share says nothing. */
+const PAYERS_MIN = 20;
+const DECISIONS_MAX = 5_000;
+const DECISIONS_OF_PLATFORM_MAX = 1_000;
+const DECISIONS_OF_PLATFORM_MIN = 100;
+
+/** Of one platform, by payers: what the active version did with them, and what the other would have done. */
+interface PlatformDifference {
+  readonly platform: string;
+  readonly letPay: number;
+  readonly heldBack: number;
+  readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
+  /** Payers of whom nothing can be told, because their records lack facts that the version asks for. */
+  readonly untold: number;
+  /** Those facts by label. */
+  readonly missing: readonly string[];
+}
+
+/** Compares a version with what the active one answered to each payer last, over the last day, or with what its shadow showed. */
+export async function differenceOf(
+  fleet: Fleet,
+  rules: RuleSet,
+  active: RuleSet | null,
+  candidate: Candidate | null,
+  now: number,
+): Promise<Difference> {
+  const platforms = await comparedPlatforms(fleet, rules, now);
+  const { verdict } = rules.verdicts.otherwise;
+  const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
+  const much = [
+    ...(closes ? [`its verdicts end with otherwise: ${verdict}, where those of the active one do not`] : []),
+    ...platforms.filter(isMuch).map(sentenceOf),
+  ];
+  const shadow = await shadowFigures(fleet, rules, candidate);
+  if (shadow === null) much.push(...platforms.filter(isUntold).map(untoldSentence));
+  else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
+  return { much, compared: comparedSentence(platforms, shadow) };
+}
+
+async function comparedPlatforms(
+  fleet: Fleet,
+  rules: RuleSet,
+  now: number,
+): Promise<readonly PlatformDifference[]> {
+  const keys = await new AccessKeys(fleet.documents, () => now).list();
+  const names = [
+    ...new Set(keys.filter(({ operations }) => operations.includes('verdict')).map((key) => key.platform)),
+  ];
+  const share = Math.floor(DECISIONS_MAX / Math.max(1, names.length));
+  const limit = Math.min(DECISIONS_OF_PLATFORM_MAX, Math.max(DECISIONS_OF_PLATFORM_MIN, share));
+  const compared: PlatformDifference[] = [];
+  for (const name of names) {
+    const { decisions } = await fleet.findDecisions(name, { from: now - DAY_MS }, limit);
+    compared.push(await comparePlatform(name, rules, decisions));
+  }
+  return compared.filter(({ letPay, heldBack }) => letPay + heldBack > 0);
+}
+
+async function comparePlatform(
+  platform: string,
+  rules: RuleSet,
+  decisions: readonly Decision[],
+): Promise<PlatformDifference> {
+  const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
+  const missing = new Set<string>();
+  const fates = await searchSteps.map(payers, async (some) =>
+    some.map((decision) => {
+      const then = verdictThen(rules, decision, (label) => missing.add(label));
+      if (then === null) return 'untold';
+      if (isGrant(then) === isGrant(decision.verdict)) return 'same';
+      return then === 'BLOCK' || then === 'WAIT' ? then : 'let';
+    }),
+  );
+  const times = (fate: (typeof fates)[number]) => fates.filter((one) => one === fate).length;
+  const letPay = payers.filter(({ verdict }) => isGrant(verdict)).length;
+  return {
+    platform,
+    letPay,
+    heldBack: payers.length - letPay,
+    turned: { BLOCK: times('BLOCK'), WAIT: times('WAIT'), let: times('let') },
+    untold: times('untold'),
+    missing: [...missing].toSorted(),
+  };
+}
+
+/** The newest decision about each payer; they come newest first. */
+function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
+  const last = new Map<string, Decision>();
+  for (const decision of decisions)
+    if (!last.has(decision.clientIdKey)) last.set(decision.clientIdKey, decision);
+  return [...last.values()];
+}
+
+/** The verdict of a rule set on the recorded facts; null where the record lacks some of those that it asks. */
+function verdictThen(rules: RuleSet, decision: Decision, onMissing: (label: string) => void): Verdict | null {
+  const facts = { ...decision.facts, ...circumstantialFacts(rules, decision) };
+  const lacking = rules.facts.filter(
+    ({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined,
+  );
+  for (const { label } of lacking) onMissing(label);
+  if (lacking.length > 0) return null;
+  const recorded = rules.facts.map(({ label }): FactValue => facts[label] ?? false);
+  // A verdict counts its own request, so its client is never new any more.
+  return verdictRule(rules, conclude(rules, recorded, false).values).params.verdict;
+}
+
+function isMuch({ letPay, heldBack, turned, untold }: PlatformDifference): boolean {
+  const payers = letPay + heldBack - untold;
+  return payers >= PAYERS_MIN && turned.BLOCK + turned.WAIT + turned.let > SHARE_MAX * payers;
+}
+
+function isUntold({ letPay, heldBack, untold }: PlatformDifference): boolean {
+  return untold >= PAYERS_MIN && untold > (letPay + heldBack) / 2;
+}
+
+function untoldSentence({ platform, missing }: PlatformDifference): string {
+  return `nobody can tell what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
+}
+
+function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference): string {
+  const away = (['BLOCK', 'WAIT'] as const)
+    .filter((verdict) => turned[verdict] > 0)
+    .map(
+      (verdict) =>
+        `${verdict} ${figure(turned[verdict])} of ${figure(letPay)} recent payers of ${platform} that the active one let pay`,
+    );
+  const back =
+    turned.let === 0 ? [] : [`let ${figure(turned.let)} of ${figure(heldBack)} pay that it held back`];
+  return `it would ${[...away, ...back].join(', and ')}`;
+}
+
+/** What a shadow showed: how often it would have let pay whom the active version held back, or the other way round. */
+interface ShadowFigures {
+  readonly compared: number;
+  readonly otherwise: number;
+  /** The most frequent of these; null when there is none. */
+  readonly most: string | null;
+}
+
+/** What its shadow showed so far; null when it is not one, or answered too few. */
+async function shadowFigures(
+  fleet: Fleet,
+  { version, digest }: RuleSet,
+  candidate: Candidate | null,
+): Promise<ShadowFigures | null> {
+  if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
+    return null;
+  const counts = await sharedCounts(fleet.tallies, stageOf(candidate).trial);
+  const { compared, differences } = sumTrialCounts(counts, null).shadow;
+  if (compared < PAYERS_MIN) return null;
+  const others = differences.filter(
+    ({ change }) => letsPay(change) !== letsPay(change.split(' -> ')[1] ?? ''),
+  );
+  const otherwise = others.reduce((sum, { count }) => sum + count, 0);
+  return { compared, otherwise, most: others[0]?.change ?? null };
+}
+
+/** Of `GET_NEW/rule`, as the trial words an answer. */
+function letsPay(answer: string): boolean {
+  return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isGrant(verdict));
+}
+
+function shadowSentence({ compared, otherwise, most }: ShadowFigures): string {
+  const mostly = most === null ? '' : `, most often ${most}`;
+  return `as a shadow it would have let or held back ${figure(otherwise)} of ${figure(compared)} otherwise${mostly}`;
+}
+
+function comparedSentence(platforms: readonly PlatformDifference[], shadow: ShadowFigures | null): string {
+  const sum = (of: (platform: PlatformDifference) => number) =>
+    platforms.reduce((total, platform) => total + of(platform), 0);
+  const payers = sum(({ letPay, heldBack }) => letPay + heldBack);
+  const seen = shadow === null ? '' : `; ${shadowSentence(shadow)}`;
+  if (payers === 0)
+    return `nobody asked for a verdict in the last day, so there is nothing to compare with${seen}`;
+  const others = sum(({ turned }) => turned.BLOCK + turned.WAIT + turned.let);
+  return `of ${figure(payers)} payers who asked in the last day it would let or hold back ${figure(others)} otherwise${seen}`;
+}
+
+function figure(count: number): string {
+  return count.toLocaleString('en-US');
+}

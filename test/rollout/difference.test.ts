@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { AccessKeys } from '../../src/access/access-keys.ts';
+import { Audit } from '../../src/access/audit.ts';
+import type { PlatformName } from '../../src/client/client-key.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { RolloutRefused, rollBack, rollOut } from '../../src/rollout/change-rollout.ts';
+import { Fleet } from '../../src/rollout/fleet.ts';
+import type { Goal } from '../../src/rollout/rollout.ts';
+import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import { ScoringService } from '../../src/service/scoring.ts';
+import { newPlatform } from '../state/clients.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { startQuietNode } from './quiet-node.ts';
+import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+
+const ACTIVE: Goal = { mode: 'active' };
+
+/** A rule before all others that holds back whoever asks for a bag of money. */
+const BLOCK_ALL = {
+  file: 'verdicts.yaml',
+  from: 'rules:',
+  to: `rules:
+  - name: everybody
+    description: A mistake
+    priority: 9999
+    conditions: { all: [{ fact: amount, operator: greaterThan, value: 0 }] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: "A mistake." } }`,
+};
+
+describeOnStores('what a version would have answered', (store) => {
+  let node: RolloutNode;
+  let fleet: Fleet;
+  let service: ScoringService;
+  const clock = Date.now;
+  const change = (acceptDifference = false) => ({
+    who: 'ann',
+    at: clock(),
+    reason: 'a test',
+    revision: null,
+    acceptDifference,
+  });
+
+  async function refusalOf(version: string, goal: Goal): Promise<string> {
+    try {
+      await toGoal(version, goal);
+    } catch (error) {
+      if (error instanceof RolloutRefused) return error.message;
+      throw error;
+    }
+    throw new Error('nothing was refused');
+  }
+
+  async function toGoal(version: string, goal: Goal, acceptDifference = false) {
+    if (!isRuleVersion(version)) throw new Error('no version');
+    return rollOut(fleet, node.rules, version, goal, change(acceptDifference));
+  }
+
+  /** Payers of a platform, each of whom asks once. */
+  async function payersAsk(platform: PlatformName, count: number): Promise<void> {
+    await new AccessKeys(store().documents, clock).issue(platform, ['verdict'], null);
+    for (let payer = 0; payer < count; payer += 1) {
+      const body = { sellPointKey: 'shop-1', method: 'card', amountRequested: '25.00', orderRef: 'order-1' };
+      const context = { requestId: 'r', idempotencyKey: null };
+      await service.verdict(platform, { ...body, clientIdKey: `payer-${payer}` }, context);
+    }
+  }
+
+  before(async () => {
+    const rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+    addVersion(rulesDir, 'p2.v12', [BLOCK_OTHERWISE]);
+    addVersion(rulesDir, 'p2.v13', [BLOCK_ALL]);
+    fleet = new Fleet(store());
+    node = await startQuietNode(fleet, rulesDir, clock);
+    service = new ScoringService({
+      store: store(),
+      ruleSource: node,
+      clock,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+    });
+  });
+  after(async () => {
+    await node?.stop();
+  });
+
+  it('has nothing to be compared with before anybody has asked', async () => {
+    const { compared } = await toGoal('p2.v11', ACTIVE);
+    expect(compared).to.equal(
+      'nobody asked for a verdict in the last day, so there is nothing to compare with',
+    );
+    await rollBack(fleet, node.rules.rulesDir, change());
+  });
+
+  it('is refused when it blocks whom no rule names, although nobody has asked yet', async () => {
+    expect(await refusalOf('p2.v12', ACTIVE)).to.equal(
+      'p2.v12 answers much otherwise than the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps',
+    );
+  });
+
+  it('is refused for more than 20 % with the figures of the platform that it would close', async () => {
+    const platform = newPlatform();
+    await payersAsk(platform, 24);
+    const figures = `it would BLOCK 24 of 24 recent payers of ${platform} that the active one let pay`;
+    expect(await refusalOf('p2.v13', ACTIVE)).to.contain(figures);
+    expect(await refusalOf('p2.v13', { mode: 'canary', percent: 21, guardPoints: null })).to.contain(figures);
+    const { compared } = await toGoal('p2.v13', { mode: 'canary', percent: 20, guardPoints: null });
+    expect(compared).to.equal(null);
+    await rollBack(fleet, node.rules.rulesDir, change());
+  });
+
+  it('becomes active when it answers alike, and says how many payers it was compared on', async () => {
+    const { compared } = await toGoal('p2.v11', ACTIVE);
+    expect(compared).to.equal('of 24 payers who asked in the last day it would let or hold back 0 otherwise');
+    await rollBack(fleet, node.rules.rulesDir, change());
+  });
+
+  it('becomes active all the same when the difference is accepted, which history and audit keep', async () => {
+    const { rollout } = await toGoal('p2.v13', ACTIVE, true);
+    const { acceptedDifference } = rollout.history.at(-1) ?? {};
+    expect(acceptedDifference).to.match(/^it would BLOCK 24 of 24 recent payers/);
+    const { entries } = await new Audit(store().auditLog, clock).read(null, 100);
+    expect(entries.at(-1)?.after).to.include({ active: 'p2.v13', acceptedDifference });
+    await rollBack(fleet, node.rules.rulesDir, change());
+  });
+});
