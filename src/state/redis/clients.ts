@@ -40,8 +40,6 @@ export interface RedisClientsParts {
   readonly decisions: RedisDecisions;
   /** How long decisions are found by their orders. */
   readonly decisionsHotMs: number;
-  /** How long a call may take, ms. */
-  readonly commandTimeoutMs: number;
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
@@ -99,7 +97,8 @@ export class RedisClients {
 
   async #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
     const { commands, calls } = this.#parts;
-    const terms = { validUntilMs: this.#validUntilMs(change.stamp), storesShape, limits: this.#limits };
+    const limitMs = calls.limitMsOn(stateKey(change.client.hash));
+    const terms = { validUntilMs: validUntilMs(change.stamp, limitMs), storesShape, limits: this.#limits };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(stateKey(change.client.hash))(() =>
@@ -129,11 +128,12 @@ export class RedisClients {
     }
     return false;
   }
+}
 
-  #validUntilMs({ storeTimeMs, arrivedMs }: Stamp): number {
-    const nowMs = storeTimeMs + (performance.now() - arrivedMs);
-    return Math.floor(nowMs + this.#parts.commandTimeoutMs - ANSWER_MARGIN_MS);
-  }
+/** By the store's clock: a commit that comes later is not applied, because its caller has been refused by then. */
+function validUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
+  const nowMs = storeTimeMs + (performance.now() - arrivedMs);
+  return Math.floor(nowMs + limitMs - ANSWER_MARGIN_MS);
 }
 
 /** Redis may have done what it was asked, and nobody heard: it neither refused, nor was it late or not asked at all. */

@@ -32,6 +32,7 @@ import { RedisClientHistory } from './client-history.ts';
 import { RedisClients } from './clients.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
 import { NodeCalls } from './connection/node-calls.ts';
+import { callLimitMs, RoundTrips, tokenLimitMs } from './connection/round-trips.ts';
 import type { RedisSecurity } from './connection/security.ts';
 import { parseRedisUrl } from './connection/url.ts';
 import { RedisDecisionSearch } from './decision-search.ts';
@@ -49,16 +50,11 @@ import { RedisSightings } from './sightings.ts';
 import { redisStoredTexts } from './stored-texts.ts';
 import { redisTallies } from './tallies.ts';
 
-/** A caller hears within this that the store did not answer, unless the store is opened with another limit. */
-const COMMAND_TIMEOUT_MS = 200;
-
-/** The rate limit has a fallback, so it waits less: this and COMMAND_TIMEOUT_MS together are what a caller waits. */
-const TOKEN_TIMEOUT_MS = 50;
-
 /** What a test or a simulation may bring of its own. */
 export interface RedisStoreOptions {
   /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
   readonly decisionsHotMs?: number;
+  /** A call may take this long, however short the way to the server is; by the way alone when absent. */
   readonly commandTimeoutMs?: number;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
@@ -112,7 +108,7 @@ class RedisStore implements Store {
     connection: RedisConnection,
     {
       decisionsHotMs = RETENTION.decisionMs,
-      commandTimeoutMs = COMMAND_TIMEOUT_MS,
+      commandTimeoutMs = 0,
       clock = exactSystemClock,
     }: RedisStoreOptions,
   ) {
@@ -120,9 +116,10 @@ class RedisStore implements Store {
     this.name = connection.name;
     this.#connection = connection;
     this.#commands = commands;
-    const calls = new NodeCalls(connection, commandTimeoutMs);
+    const roundTrips = new RoundTrips();
+    const calls = new NodeCalls(connection, roundTrips, (ms) => Math.max(commandTimeoutMs, callLimitMs(ms)));
     this.#calls = calls;
-    const tokenCalls = new NodeCalls(connection, TOKEN_TIMEOUT_MS);
+    const tokenCalls = new NodeCalls(connection, roundTrips, tokenLimitMs);
     const onDocuments: RunCall = (call) => calls.on(DOCUMENTS)(call);
     const versions = new Versions(redisVersions(commands, onDocuments));
     this.documents = redisDocuments(commands, onDocuments, versions);
@@ -143,7 +140,6 @@ class RedisStore implements Store {
       clocks,
       decisions,
       decisionsHotMs,
-      commandTimeoutMs,
     });
     this.#erasure = new ClientErasure(connection, calls.on, decisions);
     this.texts = redisStoredTexts(connection, calls, this.#erasure, versions);

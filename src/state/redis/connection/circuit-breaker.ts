@@ -27,6 +27,13 @@ interface Call {
   readonly reject: (error: StoreUnavailable) => void;
 }
 
+interface Listeners {
+  /** Is told of every call that failed by itself. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Is told how long each answer took, ms, that of a call given up too. */
+  readonly onAnswer?: (tookMs: number) => void;
+}
+
 /**
  * Gives up calls that one server does not answer in time. While one of them still waits the circuit is open:
  * new calls fail at once, so that nothing queues up behind a stopped server. It closes again as soon as the
@@ -34,7 +41,8 @@ interface Call {
  */
 export class CircuitBreaker {
   readonly #server: string;
-  readonly #limitMs: number;
+  readonly #limitMs: () => number;
+  readonly #onAnswer: (tookMs: number) => void;
   readonly #probe: () => Promise<unknown>;
   readonly #onFailure: (error: unknown) => void;
   /** In time still; in the order in which they started. */
@@ -47,17 +55,18 @@ export class CircuitBreaker {
   #probedMs = Number.NEGATIVE_INFINITY;
   #probing = false;
 
-  /** `onFailure` is told of every call that failed by itself. */
+  /** `limitMs` is asked whenever calls are looked at: it follows the way to the server. */
   constructor(
     server: string,
-    limitMs: number,
+    limitMs: () => number,
     probe: () => Promise<unknown>,
-    onFailure: (error: unknown) => void = () => {},
+    { onFailure = () => {}, onAnswer = () => {} }: Listeners = {},
   ) {
     this.#server = server;
     this.#limitMs = limitMs;
     this.#probe = probe;
     this.#onFailure = onFailure;
+    this.#onAnswer = onAnswer;
   }
 
   /** Runs one call; rejects with StoreUnavailable when it fails, is late, or the server is stalled. */
@@ -88,6 +97,7 @@ export class CircuitBreaker {
       try {
         call().then((value) => {
           this.#settle(waiting);
+          this.#onAnswer(performance.now() - waiting.startedMs);
           resolve(value);
         }, failed);
       } catch (error) {
@@ -108,11 +118,12 @@ export class CircuitBreaker {
 
   #sweep(): void {
     const now = performance.now();
+    const limitMs = this.#limitMs();
     this.#sweeps++;
     for (const call of this.#waiting) {
-      const inTime = now - call.startedMs < this.#limitMs;
+      const inTime = now - call.startedMs < limitMs;
       if (inTime || this.#sweeps - call.startedSweep < SWEEPS_MIN) break;
-      this.#giveUp(call, `${this.#server} did not answer within ${this.#limitMs} ms`);
+      this.#giveUp(call, `${this.#server} did not answer within ${Math.round(limitMs)} ms`);
     }
     if (this.stalled) {
       for (const call of this.#waiting) {

@@ -10,12 +10,12 @@ describe('the circuit breaker', () => {
   const never = () => new Promise<never>(() => {});
 
   it('gives back what the call gives', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     expect(await breaker.run(async () => 7)).to.equal(7);
   });
 
   it('turns every failure into StoreUnavailable and names the cause', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const cause = new Error('refused');
     const failure = await failureOf(breaker.run(() => Promise.reject(cause)));
     expect(failure)
@@ -25,7 +25,7 @@ describe('the circuit breaker', () => {
   });
 
   it('catches a call that throws before it starts', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const call = (): Promise<number> => {
       throw new Error('at once');
     };
@@ -33,7 +33,7 @@ describe('the circuit breaker', () => {
   });
 
   it('gives up a call after its limit and not before', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     watchStandstills();
     const started = performance.now();
     const failure = await failureOf(breaker.run(never));
@@ -44,7 +44,7 @@ describe('the circuit breaker', () => {
   });
 
   it('refuses new calls at once while an overdue one still waits, without starting them', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     await failureOf(breaker.run(never));
     let started = 0;
     const call = async () => {
@@ -56,7 +56,7 @@ describe('the circuit breaker', () => {
   });
 
   it('gives up what only reads once another call is overdue, and lets a change have all of its time', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const overdue = failureOf(breaker.run(never));
     await delay(LIMIT_MS / 2);
     const fates: string[] = [];
@@ -67,7 +67,7 @@ describe('the circuit breaker', () => {
   });
 
   it('lets calls through as soon as the late answer arrives', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const { promise, resolve } = Promise.withResolvers<string>();
     await failureOf(breaker.run(() => promise));
     expect(breaker.stalled).to.equal(true);
@@ -77,7 +77,7 @@ describe('the circuit breaker', () => {
   });
 
   it('lets calls through when the overdue call is rejected by a disconnect', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const { promise, reject } = Promise.withResolvers<string>();
     await failureOf(breaker.run(() => promise));
     reject(new Error('disconnected'));
@@ -92,7 +92,7 @@ describe('the circuit breaker', () => {
       probes += 1;
       if (away) throw new Error('still away');
     };
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, probe);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, probe);
     await failureOf(breaker.run(never));
     await delay(250);
     expect(breaker.stalled).to.equal(true);
@@ -103,7 +103,7 @@ describe('the circuit breaker', () => {
   });
 
   it('does not blame the server for a pause of this process', async () => {
-    const breaker = new CircuitBreaker('the server', LIMIT_MS, never);
+    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const { promise, resolve } = Promise.withResolvers<string>();
     const answer = breaker.run(() => promise);
     const until = performance.now() + 3 * LIMIT_MS;
