@@ -2,18 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
+import type { UnreadableEntry } from '../state/journal/text.ts';
 import type { Store } from '../state/store.ts';
-import {
-  ArchiveLog,
-  type ArchiveState,
-  type Commit,
-  codeOf,
-  namesIn,
-  type Segment,
-  syncFolder,
-} from './archive-log.ts';
+import { type ArchiveHome, FolderHome } from './archive-home.ts';
+import { type ArchiveState, type Commit, codeOf, namesIn, type Segment, syncFolder } from './archive-log.ts';
 import { type Duck, quote } from './duck.ts';
-import { readSetAside } from './set-aside.ts';
+import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
 import { TABLE_NAMES, type TableName } from './tables.ts';
 
 /** How much there is. */
@@ -43,18 +37,36 @@ export interface SegmentFilter {
  */
 export class Archive {
   readonly folder: string;
-  readonly #log: ArchiveLog;
+  readonly home: ArchiveHome;
   /** Segments of the last commit, which have both names. */
   #linked: readonly Segment[] = [];
 
-  constructor(folder: string) {
+  /** `home`: where the archive is kept when the folder only holds what was brought of it. */
+  constructor(folder: string, home: ArchiveHome = new FolderHome(folder)) {
     this.folder = folder;
-    this.#log = new ArchiveLog(folder);
+    this.home = home;
   }
 
-  /** What is in the archive now. */
+  /** What is in the archive, as it is known here. */
   read(): ArchiveState {
-    return this.#log.read();
+    return this.home.read();
+  }
+
+  /** Learns what is in the archive now; what was brought and is gone from it goes here, too. */
+  async refresh(): Promise<ArchiveState> {
+    const before = this.read();
+    await this.home.refresh();
+    const now = this.read();
+    if (this.home.isElsewhere && now !== before) this.#forget(before, now);
+    return now;
+  }
+
+  #forget(before: ArchiveState, now: ArchiveState): void {
+    if (before.version === 0) this.keepOnly(now);
+    for (const segment of before.segments.values())
+      if (!now.segments.has(segment.name)) this.#removeHere(segment);
+    const erasures = this.segments(now, { table: 'erasures' });
+    if (erasures.some(({ name }) => !before.segments.has(name))) this.endReading();
   }
 
   /** How much there is. */
@@ -64,7 +76,7 @@ export class Archive {
       segments: segments.size,
       bytes: [...segments.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
-      setAsideEntries: readSetAside(this.folder).length,
+      setAsideEntries: namesOfSetAside(this.folder).length,
     };
   }
 
@@ -74,28 +86,40 @@ export class Archive {
    */
   async reading<T>(work: (state: ArchiveState) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
-      const state = this.read();
+      const state = await this.refresh();
       try {
         return await work(state);
       } catch (cause) {
-        if (this.read().version === state.version) throw cause;
+        if ((await this.refresh()).version === state.version) throw cause;
         if (tries === READING_TRIES_MAX) throw new ArchiveRewritten(cause);
       }
     }
   }
 
   /** Commits and links the new segments to their places; throws CommitConflict when somebody was faster. */
-  commit(state: ArchiveState, commit: Commit): ArchiveState {
-    const next = this.#log.commit(state, commit);
+  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+    await this.home.keep(commit.add.flatMap((segment) => this.#staged(segment)));
+    const next = await this.home.commit(state, commit);
     for (const { name } of this.#linked)
       for (const kind of SEGMENT_FILES) removeFile(this.stagedPath(name, kind));
     for (const segment of commit.add) this.#settle(segment);
     this.#linked = commit.add;
-    for (const name of commit.remove) {
-      const gone = state.segments.get(name);
-      if (gone !== undefined) for (const kind of SEGMENT_FILES) removeFile(this.#placeOf(gone, kind));
-    }
+    const gone = commit.remove.flatMap((name) => state.segments.get(name) ?? []);
+    for (const segment of gone) this.#removeHere(segment);
+    await this.home.remove(gone.flatMap((segment) => this.#filesOf(segment)));
     return next;
+  }
+
+  /** The files of a segment that was just written. */
+  #staged(segment: Segment): readonly { readonly path: string; readonly from: string }[] {
+    return SEGMENT_FILES.map((kind) => ({
+      path: this.#fileOf(segment, kind),
+      from: this.stagedPath(segment.name, kind),
+    })).filter(({ from }) => existsSync(from));
+  }
+
+  #removeHere(segment: Segment): void {
+    for (const kind of SEGMENT_FILES) removeFile(this.#placeOf(segment, kind));
   }
 
   /**
@@ -103,13 +127,71 @@ export class Archive {
    * removes files that no commit names. Every other writer's next commit then fails, so what is removed here can never
    * be committed. Throws CommitConflict when somebody was faster.
    */
-  takeOver(commit: Commit): ArchiveState {
+  async takeOver(commit: Commit): Promise<ArchiveState> {
+    await this.home.finishCommits();
     const before = this.read();
     for (const segment of before.segments.values()) this.#settle(segment);
-    const state = this.commit(before, commit);
+    const strays = await this.#strays(before);
+    const state = await this.commit(before, commit);
     rmSync(this.staging(), { recursive: true, force: true });
     this.keepOnly(state);
+    await this.home.remove(strays);
     return state;
+  }
+
+  /**
+   * Removes files that no commit names from where they are kept: a writer that was cut off may have written them late.
+   * They go after a commit, which nobody who wrote them can then follow. False when there are none.
+   */
+  async sweep(commit: Commit): Promise<boolean> {
+    const strays = await this.#strays(this.read());
+    if (strays.length === 0) return false;
+    await this.commit(this.read(), commit);
+    await this.home.remove(strays);
+    return true;
+  }
+
+  async #strays(state: ArchiveState): Promise<readonly string[]> {
+    const kept = await this.home.sizes();
+    if (kept === null) return [];
+    const named = new Set([...state.segments.values()].flatMap((segment) => this.#filesOf(segment)));
+    return [...kept.keys()].filter((path) => !named.has(path));
+  }
+
+  /**
+   * Brings what of some segments cannot be read here yet, newest first as far as there is room. Gives the segments whose
+   * rows cannot be brought.
+   */
+  async bring(
+    segments: readonly Segment[],
+    kinds: readonly SegmentFile[] = ['parquet'],
+  ): Promise<readonly Segment[]> {
+    if (!this.home.isElsewhere) return [];
+    const files = segments
+      .filter(({ name }) => !existsSync(this.stagedPath(name)))
+      .flatMap((segment) =>
+        kinds.map((kind) => ({
+          path: this.#fileOf(segment, kind),
+          bytes: kind === 'parquet' ? segment.bytes : null,
+        })),
+      );
+    const missing = await this.home.bring(files);
+    return segments.filter((segment) => missing.has(this.#fileOf(segment, 'parquet')));
+  }
+
+  /** Keeps entries of the journal that cannot be read. */
+  async setAside(entries: readonly UnreadableEntry[]): Promise<void> {
+    await this.keepFiles(setAside(this.folder, entries));
+  }
+
+  /** Takes those of erased clients out again. */
+  async forgetSetAside(clientNumbers: ReadonlySet<string>): Promise<void> {
+    await this.home.remove(forgetSetAside(this.folder, clientNumbers));
+  }
+
+  /** Keeps files that lie in their places in the folder. */
+  async keepFiles(paths: readonly string[]): Promise<void> {
+    await this.home.keep(paths.map((path) => ({ path, from: join(this.folder, path) })));
   }
 
   /** Removes the files of segments that a state does not name. */
@@ -146,15 +228,16 @@ export class Archive {
     return join(this.staging(), `${name}.${kind}`);
   }
 
-  /** Makes the folder for files that are being written. */
   /** Throws where this process cannot write, as it would have to for a segment. */
-  tryWriting(): void {
+  async tryWriting(): Promise<void> {
     this.prepareStaging();
     const trial = join(this.staging(), `trial-${randomUUID()}`);
     writeFileSync(trial, '', { mode: 0o600 });
     rmSync(trial);
+    await this.home.tryWriting();
   }
 
+  /** Makes the folder for files that are being written. */
   prepareStaging(): void {
     makeOwnFolder(this.staging());
   }
@@ -178,20 +261,25 @@ export class Archive {
   }
 
   /** Segments whose files were cut off or are gone. Throws when they were replaced since the state was read. */
-  torn(state: ArchiveState): readonly Segment[] {
-    const torn = [...state.segments.values()].filter((segment) => !this.isWhole(segment));
-    if (torn.length > 0 && this.read().version !== state.version)
+  async torn(state: ArchiveState): Promise<readonly Segment[]> {
+    const sizes = await this.home.sizes();
+    const torn = [...state.segments.values()].filter((segment) =>
+      sizes === null ? !this.isWhole(segment) : sizes.get(this.#fileOf(segment, 'parquet')) !== segment.bytes,
+    );
+    if (torn.length > 0 && (await this.refresh()).version !== state.version)
       throw new Error('segments were replaced meanwhile');
     return torn;
   }
 
-  /** Whether a segment's file is as long as it was written. */
+  /** Whether a segment's file is as long as it was written; nobody knows that of one that was not brought. */
   isWhole(segment: Segment): boolean {
-    return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
+    const size = statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size;
+    return size === segment.bytes || (size === undefined && this.home.isElsewhere);
   }
 
   /** Whether every value of a segment can be read. */
   async canRead(duck: Duck, segment: Segment): Promise<boolean> {
+    if ((await this.bring([segment])).length > 0) return false;
     try {
       await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.source([segment])} AS one`);
       return true;
@@ -220,13 +308,22 @@ export class Archive {
     return `(${parts.map((part) => `SELECT * FROM ${part}`).join(' UNION ALL BY NAME ')})`;
   }
 
-  #placeOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
-    return join(this.folder, table, `platform=${platform}`, `day=${day}`, `${name}.${kind}`);
+  #placeOf(segment: Segment, kind: SegmentFile): string {
+    return join(this.folder, this.#fileOf(segment, kind));
+  }
+
+  #filesOf(segment: Segment): readonly string[] {
+    return SEGMENT_FILES.map((kind) => this.#fileOf(segment, kind));
+  }
+
+  #fileOf({ table, platform, day, name }: Segment, kind: SegmentFile): string {
+    return `${table}/platform=${platform}/day=${day}/${name}.${kind}`;
   }
 
   #settle(segment: Segment): void {
     const folder = dirname(this.#placeOf(segment, 'parquet'));
     if (existsSync(this.#placeOf(segment, 'parquet'))) return;
+    if (this.home.isElsewhere && !existsSync(this.stagedPath(segment.name))) return;
     makeOwnFolder(folder);
     for (const kind of SEGMENT_FILES) {
       try {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Registers } from '../state/store.ts';
+import { ID_FILE } from './archive-home.ts';
 
 /** Where a store notes the id of its archive. */
 export const ARCHIVE_REGISTER = 'archive';
@@ -12,6 +13,6 @@ export async function isArchivedElsewhere(
 ): Promise<boolean> {
   const claimed = await registers.read(ARCHIVE_REGISTER);
   if (claimed === null) return false;
-  const path = folder === null ? null : join(folder, 'archive-id');
+  const path = folder === null ? null : join(folder, ID_FILE);
   return path === null || !existsSync(path) || readFileSync(path, 'utf8').trim() !== claimed;
 }

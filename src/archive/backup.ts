@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, statSync } 
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
+import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
@@ -18,7 +19,6 @@ export interface BackupReport {
   readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
 }
 
-const ID_FILE = 'archive-id';
 const RULE_SETS_FOLDER = 'rule-sets';
 
 /**
@@ -30,7 +30,7 @@ export async function backUp(folder: string, target: string): Promise<BackupRepo
   requireFitting(folder, target);
   const [archive, backup] = [new Archive(folder), new Archive(target)];
   return archive.reading(async (state) => {
-    const torn = archive.torn(state);
+    const torn = await archive.torn(state);
     const whole = [...state.segments.values()].filter((segment) => !torn.includes(segment));
     const copied = whole.filter((segment) => copySegment(archive, backup, segment)).length;
     makeOwnFolder(target);

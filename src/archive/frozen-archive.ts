@@ -21,7 +21,7 @@ export function whileFrozen<T>(
   const archive = new Archive(folder);
   return archive.reading(async (state) => {
     if (state.version === 0) return work(folder, []);
-    let leftOut = archive.torn(state);
+    let leftOut = await archive.torn(state);
     for (;;) {
       const left = new Set(leftOut.map(({ name }) => name));
       const readable = [...state.segments].filter(([name]) => !left.has(name));

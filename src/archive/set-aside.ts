@@ -1,7 +1,9 @@
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientNumber } from '../client/client-key.ts';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import type { UnreadableEntry } from '../state/journal/text.ts';
+import { namesIn } from './archive-log.ts';
 
 /** An entry of the journal that could not be read, as it was kept. */
 export interface SetAside {
@@ -13,43 +15,38 @@ export interface SetAside {
   readonly text: string;
 }
 
-const FILE = 'set-aside.ndjson';
+/** What could not be read of the journal lies beside the archive, each in a file, for a version that can read it. */
+export const SET_ASIDE_FOLDER = 'set-aside';
 
-/** What could not be read of the journal lies in a file of its own in the archive's folder, for a version that can read it. */
 export function readSetAside(folder: string): readonly SetAside[] {
-  let text: string;
-  try {
-    text = readFileSync(join(folder, FILE), 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return namesOfSetAside(folder).map((name) =>
+    JSON.parse(readFileSync(join(folder, SET_ASIDE_FOLDER, name), 'utf8')),
+  );
 }
 
-/** Once each, however often a step is repeated. */
-export function setAside(folder: string, entries: readonly UnreadableEntry[]): void {
-  if (entries.length === 0) return;
-  const known = new Set(readSetAside(folder).map(({ place }) => place));
-  const lines = entries
-    .map(({ place: { partition, ms, seq }, clientHash, why, text }): SetAside => {
-      const number = clientHash === '' ? {} : { clientNumber: clientNumber(clientHash) };
-      return { place: `${partition}/${ms}-${seq}`, ...number, why, text };
-    })
-    .filter(({ place }) => !known.has(place))
-    .map((entry) => `${JSON.stringify(entry)}\n`);
-  appendFileSync(join(folder, FILE), lines.join(''), { mode: 0o600, flush: true });
+export function namesOfSetAside(folder: string): readonly string[] {
+  return namesIn(join(folder, SET_ASIDE_FOLDER)).filter((name) => name.endsWith('.json'));
 }
 
-/** Erased clients leave nothing behind. */
-export function forgetSetAside(folder: string, clientNumbers: ReadonlySet<string>): void {
-  const all = readSetAside(folder);
-  const kept = all.filter((entry) => !clientNumbers.has(entry.clientNumber ?? ''));
-  if (kept.length === all.length) return;
-  const draft = join(folder, `.${FILE}`);
-  writeFileSync(draft, kept.map((entry) => `${JSON.stringify(entry)}\n`).join(''), {
-    mode: 0o600,
-    flush: true,
+/** Once each, however often a step is repeated; gives the files below the archive's folder. */
+export function setAside(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
+  return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
+    const number = clientHash === '' ? {} : { clientNumber: clientNumber(clientHash) };
+    const entry: SetAside = { place: `${partition}/${ms}-${seq}`, ...number, why, text };
+    const path = `${SET_ASIDE_FOLDER}/${partition}-${ms}-${seq}.json`;
+    makeOwnFolder(join(folder, SET_ASIDE_FOLDER));
+    if (!existsSync(join(folder, path)))
+      writeFileSync(join(folder, path), JSON.stringify(entry), { mode: 0o600, flush: true });
+    return path;
   });
-  renameSync(draft, join(folder, FILE));
+}
+
+/** Erased clients leave nothing behind; gives the files that are gone. */
+export function forgetSetAside(folder: string, clientNumbers: ReadonlySet<string>): readonly string[] {
+  const entries = readSetAside(folder);
+  const gone = namesOfSetAside(folder)
+    .filter((_, index) => clientNumbers.has(entries[index]?.clientNumber ?? ''))
+    .map((name) => `${SET_ASIDE_FOLDER}/${name}`);
+  for (const path of gone) unlinkSync(join(folder, path));
+  return gone;
 }

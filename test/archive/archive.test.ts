@@ -12,36 +12,36 @@ describe('the folder of an archive', () => {
     archive = new Archive(temporaryDirectory());
   });
 
-  it('keeps each path that it gave out until its version has passed', () => {
+  it('keeps each path that it gave out until its version has passed', async () => {
     const segment = written(archive, 's-1');
     const reader = new Archive(archive.folder);
-    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
     const path = reader.pathOf(segment);
     const staged = reader.stagedPath('s-1');
     expect([readFileSync(path, 'utf8'), readFileSync(staged, 'utf8')]).to.deep.equal(['rows', 'rows']);
-    archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-2')] });
+    await archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-2')] });
     expect([existsSync(path), existsSync(staged)]).to.deep.equal([true, false]);
   });
 
-  it('finds a segment whose writer was killed before it had its place, and gives it one', () => {
+  it('finds a segment whose writer was killed before it had its place, and gives it one', async () => {
     const segment = written(archive, 's-1');
     const log = new ArchiveLog(archive.folder);
     log.commit(log.read(), { ...NOTHING, add: [segment] });
     expect(archive.pathOf(segment)).to.equal(archive.stagedPath('s-1'));
-    archive.takeOver(NOTHING);
+    await archive.takeOver(NOTHING);
     expect(archive.pathOf(segment)).not.to.equal(archive.stagedPath('s-1'));
     expect(readFileSync(archive.pathOf(segment), 'utf8')).to.equal('rows');
     expect(existsSync(archive.staging())).to.equal(false);
   });
 
-  it('removes what no commit names once another writer takes over', () => {
+  it('removes what no commit names once another writer takes over', async () => {
     written(archive, 'never-committed');
     const segment = written(archive, 's-1');
-    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
     const [settled, before] = [archive.pathOf(segment), archive.read().version];
     const forgotten = settled.replace('s-1', 's-0');
     writeFileSync(forgotten, 'rows');
-    const next = new Archive(archive.folder).takeOver(NOTHING);
+    const next = await new Archive(archive.folder).takeOver(NOTHING);
     expect(next.version).to.equal(before + 1);
     expect([existsSync(settled), existsSync(forgotten), existsSync(archive.staging())]).to.deep.equal([
       true,
@@ -52,13 +52,13 @@ describe('the folder of an archive', () => {
 
   it('repeats work on what a commit took away, and no other', async () => {
     const segment = written(archive, 's-1');
-    archive.commit(archive.read(), { ...NOTHING, add: [segment] });
+    await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
     const writer = new Archive(archive.folder);
-    writer.takeOver(NOTHING);
+    await writer.takeOver(NOTHING);
     const seen: number[] = [];
     const rows = await archive.reading(async (state) => {
       seen.push(state.segments.size);
-      if (seen.length === 1) writer.commit(writer.read(), { ...NOTHING, remove: ['s-1'] });
+      if (seen.length === 1) await writer.commit(writer.read(), { ...NOTHING, remove: ['s-1'] });
       return [...state.segments.values()].map((each) => readFileSync(archive.pathOf(each), 'utf8'));
     });
     expect([seen, rows]).to.deep.equal([[1, 0], []]);
@@ -71,7 +71,7 @@ describe('the folder of an archive', () => {
     const failure = await archive
       .reading(async (state) => {
         tries++;
-        archive.commit(state, NOTHING);
+        await archive.commit(state, NOTHING);
         throw new Error('gone');
       })
       .catch((error: Error) => error.message);
@@ -81,8 +81,11 @@ describe('the folder of an archive', () => {
     );
   });
 
-  it('counts what it holds', () => {
-    archive.commit(archive.read(), { ...NOTHING, add: [written(archive, 's-1'), written(archive, 's-2')] });
+  it('counts what it holds', async () => {
+    await archive.commit(archive.read(), {
+      ...NOTHING,
+      add: [written(archive, 's-1'), written(archive, 's-2')],
+    });
     rmSync(archive.staging(), { recursive: true });
     expect(archive.contents()).to.deep.equal({
       segments: 2,

@@ -155,7 +155,7 @@ describe('a segment whose file was cut off', () => {
       `${path()} was cut off or is gone. The backup has it from before: copy it back into the archive.\n`,
     ]);
     copyFileSync(join(backup, path()), join(place.archive.folder, path()));
-    expect(new Archive(place.archive.folder).torn(place.archive.read())).to.deep.equal([]);
+    expect(await new Archive(place.archive.folder).torn(place.archive.read())).to.deep.equal([]);
     expect((await archive('backup', backup)).exitCode).to.equal(0);
   });
 

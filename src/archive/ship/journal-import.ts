@@ -39,7 +39,7 @@ export async function importJournal(
     if (lines === 0) throw new JournalFileError(1, 'the file has no complete line; this is not a journal');
     const add = await intake.segments();
     const gap = await gapBySeq(archive, duck, add);
-    archive.commit(archive.read(), {
+    await archive.commit(archive.read(), {
       by: 'import',
       at: 0,
       add,

@@ -4,7 +4,6 @@ import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
 import { type ArchiveRow, rowsOf } from '../rows.ts';
-import { forgetSetAside, setAside } from '../set-aside.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import type { Lease } from './lease.ts';
@@ -79,13 +78,14 @@ export class Shipper {
     const { store, archive, lease, name, clock } = this.#parts;
     try {
       // First of all: a node that cannot write must not keep the lease from those that can.
-      await claimArchive(store.registers, archive.folder);
-      archive.tryWriting();
+      await claimArchive(store.registers, archive.home);
+      await archive.tryWriting();
       if (!(await lease.hold())) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
-      if (!this.#leads) archive.takeOver(this.#commit({}));
+      await archive.refresh();
+      if (!this.#leads) await archive.takeOver(this.#commit({}));
       this.#leads = true;
       const state = archive.read();
       const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
@@ -118,8 +118,8 @@ export class Shipper {
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
-      archive.commit(state, this.#commit(shipped));
-      forgetSetAside(archive.folder, new Set(erasures.map(({ clientNumber }) => clientNumber)));
+      await archive.commit(state, this.#commit(shipped));
+      await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       if (erasures.length > 0) archive.endReading();
       if (cursor !== null) await store.trimJournal(cursor, kept);
       return { did: 'shipped', entries, more };
@@ -142,7 +142,7 @@ export class Shipper {
     let entries = 0;
     for (let page = first; ; ) {
       this.#keepRuleSets(page);
-      setAside(this.#parts.archive.folder, page.unreadable ?? []);
+      await this.#parts.archive.setAside(page.unreadable ?? []);
       drafts.add(rowsOfPage(page));
       entries += page.entries.length;
       const { cursor } = page;
@@ -191,12 +191,12 @@ export class Shipper {
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);
     if (old.length > 0) {
-      archive.commit(state, this.#commit({ remove: old }));
+      await archive.commit(state, this.#commit({ remove: old }));
       return true;
     }
     const rewriting = await this.#rewriter.next(state, now);
     if (rewriting === null) return false;
-    archive.commit(state, this.#commit(rewriting));
+    await archive.commit(state, this.#commit(rewriting));
     return true;
   }
 

@@ -78,7 +78,7 @@ async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   });
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
-  const torn = await archive.reading(async (now) => archive.torn(now));
+  const torn = await archive.reading((now) => archive.torn(now));
   const setAside = readSetAside(folder).map(({ place, why }) => ({ place, why }));
   const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
   return {

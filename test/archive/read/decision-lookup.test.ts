@@ -187,7 +187,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     const segments = place.archive.segments(state, { table: 'decisions', platform });
     const merged = await new SegmentWriter(place.archive, place.duck).merge(segments);
     const remove = segments.map(({ name }) => name);
-    place.archive.commit(state, { by: 'test', at: T0, add: merged === null ? [] : [merged], remove });
+    await place.archive.commit(state, { by: 'test', at: T0, add: merged === null ? [] : [merged], remove });
     expect((await asked).decisions).to.deep.equal(decisions);
   });
 

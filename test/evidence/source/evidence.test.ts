@@ -134,7 +134,7 @@ describe('evidence', () => {
     mkdirSync(join(folder, 'log'));
     const archive = new Archive(folder);
     const gap = { from: JULY, to: JULY + HOUR, entries: 12 };
-    archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [], gap });
+    await archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [], gap });
     const ask = all({ kind: 'archive', folder });
     const gapsOf = (some: EvidenceAsk) => withEvidence(some, async ({ span }) => span.gaps);
     expect(await gapsOf(ask)).to.deep.equal([gap]);
@@ -185,7 +185,7 @@ describe('evidence', () => {
     let tries = 0;
     const decisions = await withEvidence(ask, async ({ duck }) => {
       tries++;
-      removeAll(archive);
+      await removeAll(archive);
       return (await duck.rows('SELECT * FROM decisions')).length;
     });
     expect([tries, decisions]).to.deep.equal([1, 5]);
@@ -197,7 +197,7 @@ describe('evidence', () => {
     const decisions = await withEvidence(ask, async ({ duck }) => {
       seen.push(...archive.read().segments.keys());
       if (archive.read().segments.size > 0) {
-        removeAll(archive);
+        await removeAll(archive);
         archive.endReading();
       }
       return (await duck.rows('SELECT * FROM decisions')).length;
@@ -230,9 +230,9 @@ async function ownArchive(): Promise<{ readonly archive: Archive; readonly ask: 
   return { archive: new Archive(place.folder), ask: all(place) };
 }
 
-function removeAll(archive: Archive): void {
+async function removeAll(archive: Archive): Promise<void> {
   const state = archive.read();
-  archive.commit(state, { by: 'test', at: JULY, add: [], remove: [...state.segments.keys()] });
+  await archive.commit(state, { by: 'test', at: JULY, add: [], remove: [...state.segments.keys()] });
 }
 
 /** The rows with their columns in one order. */

@@ -45,13 +45,13 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
           rowOf({ ...entry, place: { partition: partitionHolding(entry), ms: entry.at, seq: 0 } }),
         ),
       );
-      commit(archive, await writer.write(drafts));
+      await commit(archive, await writer.write(drafts));
       drafts.remove();
     }
     for (let parts = mergeOf(archive); parts !== null; parts = mergeOf(archive)) {
       onProgress(`archive: merging ${parts.length} segments of ${parts[0]?.table}`);
       const merged = await writer.merge(parts);
-      commit(archive, merged === null ? [] : [merged], parts);
+      await commit(archive, merged === null ? [] : [merged], parts);
     }
   });
   return archive;
@@ -74,7 +74,7 @@ export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archi
         const made = await writer.copy(select, { ...original, day: dayOf(original.from + copy * DAY_MS) });
         if (made !== null) copies.push(made);
       }
-      commit(archive, copies);
+      await commit(archive, copies);
     }
   });
   return archive;
@@ -104,7 +104,11 @@ async function writing(archive: Archive, work: (writer: SegmentWriter) => Promis
   }
 }
 
-function commit(archive: Archive, add: readonly Segment[], gone: readonly Segment[] = []): void {
+async function commit(
+  archive: Archive,
+  add: readonly Segment[],
+  gone: readonly Segment[] = [],
+): Promise<void> {
   const remove = gone.map(({ name }) => name);
-  archive.commit(archive.read(), { by: 'bench', at: MIDNIGHT, add, remove });
+  await archive.commit(archive.read(), { by: 'bench', at: MIDNIGHT, add, remove });
 }

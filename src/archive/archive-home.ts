@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
+import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
+
+/** A file of the archive. */
+export interface ArchiveFile {
+  /** Below the archive's folder, with `/` between names. */
+  readonly path: string;
+  /** As long as it was written; null where nobody noted that. */
+  readonly bytes: number | null;
+}
+
+/** A file that is to be kept, and where it lies on this machine. */
+export interface FileToKeep {
+  readonly path: string;
+  readonly from: string;
+}
+
+/**
+ * Where an archive is kept for good. What is read of it lies in a folder of this machine, which is the archive itself
+ * or holds what was brought of it.
+ */
+export interface ArchiveHome {
+  /** For people: the folder, or an address. */
+  readonly name: string;
+  /** Whether files have to be brought before they can be read. */
+  readonly isElsewhere: boolean;
+  /** The contents as they are known here. */
+  read(): ArchiveState;
+  /** Learns what was committed meanwhile. Throws StoreUnavailable. */
+  refresh(): Promise<void>;
+  /** Completes the commit that a killed writer had almost made. */
+  finishCommits(): Promise<void>;
+  /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
+  commit(state: ArchiveState, commit: Commit): Promise<ArchiveState>;
+  /** Of the archive, whoever asks and from wherever; null where there is none yet. */
+  id(): Promise<string | null>;
+  giveId(id: string): Promise<void>;
+  /** Throws where nothing can be written. */
+  tryWriting(): Promise<void>;
+  keep(files: readonly FileToKeep[]): Promise<void>;
+  /** Gives the paths of those that cannot be brought. */
+  bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>>;
+  /** The lengths of all segment files that are kept, by their paths; null where the folder tells. */
+  sizes(): Promise<ReadonlyMap<string, number> | null>;
+  remove(paths: readonly string[]): Promise<void>;
+}
+
+/** An archive in a folder, which all its nodes share. */
+export class FolderHome implements ArchiveHome {
+  readonly name: string;
+  readonly isElsewhere = false;
+  readonly #log: ArchiveLog;
+
+  constructor(folder: string) {
+    this.name = folder;
+    this.#log = new ArchiveLog(folder);
+  }
+
+  read(): ArchiveState {
+    return this.#log.read();
+  }
+
+  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+    return this.#log.commit(state, commit);
+  }
+
+  /** Made with the folder. */
+  async id(): Promise<string> {
+    const path = join(this.name, ID_FILE);
+    if (!existsSync(path)) await this.giveId(randomUUID());
+    return readFileSync(path, 'utf8').trim();
+  }
+
+  async giveId(id: string): Promise<void> {
+    makeOwnFolder(this.name);
+    const draft = join(this.name, `.${randomUUID()}`);
+    writeFileSync(draft, id, { mode: 0o600 });
+    try {
+      linkSync(draft, join(this.name, ID_FILE));
+    } catch {
+      // Another process has just made it.
+    } finally {
+      rmSync(draft);
+    }
+  }
+
+  async bring(): Promise<ReadonlySet<string>> {
+    return NONE;
+  }
+
+  async sizes(): Promise<null> {
+    return null;
+  }
+
+  // What is read, written or removed in the folder is so for good.
+  async refresh(): Promise<void> {}
+  async finishCommits(): Promise<void> {}
+  async tryWriting(): Promise<void> {}
+  async keep(): Promise<void> {}
+  async remove(): Promise<void> {}
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Tells archives apart. */
+export const ID_FILE = 'archive-id';
