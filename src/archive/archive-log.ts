@@ -27,6 +27,9 @@ export interface Segment {
   /** Time of the oldest and of the newest row, epoch ms. */
   readonly from: number;
   readonly to: number;
+  /** Of the row whose entry came first and last in the journal, `JOURNAL_TICK_SQL`. */
+  readonly firstTick: number;
+  readonly lastTick: number;
   /**
    * The numbers of clients who were erased while the file could not be read. Nothing of them is read from it, also when
    * it is put back; rewritten without them it is another segment. Absent: nobody.
@@ -66,6 +69,8 @@ export interface ArchiveState {
   readonly segments: ReadonlyMap<string, Segment>;
   /** Oldest first. */
   readonly gaps: readonly ArchiveGap[];
+  /** Of each gap, in their order, the cursor that it lies behind. */
+  readonly gapCursors: readonly (string | null)[];
 }
 
 /** Another writer committed first: the loser reads the log again before it writes anything else. */
@@ -78,7 +83,14 @@ export class ArchiveDamaged extends Error {
   override readonly name = 'ArchiveDamaged';
 }
 
-const EMPTY: ArchiveState = { version: 0, cursor: null, shippedAt: null, segments: new Map(), gaps: [] };
+const EMPTY: ArchiveState = {
+  version: 0,
+  cursor: null,
+  shippedAt: null,
+  segments: new Map(),
+  gaps: [],
+  gapCursors: [],
+};
 
 /** A reader that starts reads at most this many commits. */
 const SNAPSHOT_COMMITS = 64;
@@ -241,7 +253,8 @@ function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): A
     cursor: cursor === undefined ? state.cursor : cursor,
     shippedAt: cursor === undefined ? state.shippedAt : at,
     segments,
-    gaps: gap === undefined ? state.gaps : [...state.gaps, gap].slice(-GAPS_MAX),
+    gaps: [...state.gaps, ...(gap === undefined ? [] : [gap])].slice(-GAPS_MAX),
+    gapCursors: [...state.gapCursors, ...(gap === undefined ? [] : [state.cursor])].slice(-GAPS_MAX),
   };
 }
 

@@ -1,17 +1,22 @@
 import { clientKey, decisionId } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { JournalEntry, Placed } from '../state/journal/entry.ts';
+import type { JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
 import { verdictEntry } from '../state/journal/text.ts';
 import type { DuckRow } from './duck.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 
-/** The journal entry that a row keeps; null for a row that is none (of an erasure). Throws RowDamaged. */
+/** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
 export function entryOf(table: TableName, row: DuckRow): Placed<JournalEntry> | null {
-  const entry = unplacedEntryOf(table, row);
-  return entry === null ? null : { ...entry, place: PLACE.read(row) };
+  const entry = recordOf(table, row);
+  return entry.kind === 'erasure' ? null : entry;
 }
 
-function unplacedEntryOf(table: TableName, row: DuckRow): JournalEntry | null {
+/** What the journal told that a row keeps. Throws RowDamaged. */
+export function recordOf(table: TableName, row: DuckRow): Placed<JournalRecord> {
+  return { ...unplacedOf(table, row), place: PLACE.read(row) };
+}
+
+function unplacedOf(table: TableName, row: DuckRow): JournalRecord {
   switch (table) {
     case 'decisions':
       return verdictEntry(decisionOf(row));
@@ -20,8 +25,10 @@ function unplacedEntryOf(table: TableName, row: DuckRow): JournalEntry | null {
     case 'bindings':
     case 'overrides':
       return RECORDS[table].read(row);
-    case 'erasures':
-      return null;
+    case 'erasures': {
+      const { kind, at, platform, clientNumber } = RECORDS.erasures.read(row);
+      return { kind, at, platform, clientNumber };
+    }
     default:
       return table satisfies never;
   }

@@ -1,5 +1,5 @@
 import { clientKey, clientNumber } from '../client/client-key.ts';
-import type { JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
 import type { Cells, RowCell } from './record-columns.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 
@@ -33,6 +33,18 @@ export function rowOf(entry: Placed<JournalEntry>): ArchiveRow {
   const cells: Cells = { client_hash: clientNumber(clientKey(platform, clientIdKey).hash) };
   PLACE.write(place, cells);
   return { table: writeCells(entry, cells), platform, at, cells };
+}
+
+/** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
+export function tombstoneOf(
+  erasure: Placed<ErasureEntry>,
+  rowsRemoved: ReadonlyMap<string, number>,
+): ArchiveRow {
+  const { platform, at, place, clientNumber } = erasure;
+  const cells: Cells = {};
+  PLACE.write(place, cells);
+  RECORDS.erasures.write({ ...erasure, rowsRemoved: rowsRemoved.get(clientNumber) ?? 0 }, cells);
+  return { table: 'erasures', platform, at, cells };
 }
 
 /** Gives the table that the cells belong to. */

@@ -1,9 +1,9 @@
-import { tenant } from '../client/client-key.ts';
 import { RecordedDecisionSchema } from '../decision/decision.ts';
-import { count, epochMs, shape } from '../shapes.ts';
+import { count, shape } from '../shapes.ts';
 import {
   BindingEntrySchema,
   EntryPlaceSchema,
+  ErasureEntrySchema,
   OutcomeEntrySchema,
   OverrideEntrySchema,
   ScoreEntrySchema,
@@ -36,6 +36,9 @@ export const PLACE = new RecordColumns(EntryPlaceSchema, {
 /** SQL: in which order a client did what it did within a millisecond. */
 export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
 
+/** SQL: when the journal took a row's entry, by its own clock; without one (SQLite) the number of the entry. */
+export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
+
 /** The records of which rows are made, and those of their columns that are not called as their members. */
 export const RECORDS = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
@@ -57,13 +60,13 @@ export const RECORDS = {
     who: 'changed_by',
   }),
   erasures: new RecordColumns(
-    shape('A client was erased: what is left of that, without anything about the client', {
-      platform: tenant('The tenant'),
-      erasedAt: epochMs('When the platform asked for it'),
+    shape('A client was erased', {
+      ...ErasureEntrySchema.properties,
       rowsRemoved: count(
         'Rows of all tables that were taken out of the archive; none of files that could not be read then',
       ),
     }),
+    { at: 'erased_at' },
   ),
 } as const;
 
@@ -103,10 +106,11 @@ export const TABLES = {
     columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.overrides.columns],
   },
   erasures: {
-    description: 'A client was erased: what is left of that, without anything about the client',
+    description:
+      'A client was erased: its number, by which whoever keeps rows elsewhere removes them, and nothing else of it',
     time: 'erased_at',
     order: ['erased_at'],
-    columns: RECORDS.erasures.columns,
+    columns: [...PLACE.columns, ...RECORDS.erasures.columns],
   },
 } as const satisfies Record<string, Table>;
 

@@ -11,6 +11,7 @@ import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
+import type { JournalCursors } from './journal/cursor.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
 import type { UnreadableEntry } from './journal/text.ts';
 import type { ListLog } from './lists/list-log.ts';
@@ -82,6 +83,9 @@ export interface Store {
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
+  /** How cursors of the journal are written. */
+  readonly cursors: JournalCursors;
+
   /** How many entries the journal holds, shipped or not, about. */
   journalLength(): Promise<number>;
 
@@ -96,7 +100,7 @@ export interface Store {
    * Erasures that the journal tells and that trimJournal was not yet told of, in any order: what is kept elsewhere may
    * still hold these clients. About the newest RETENTION.unshippedErasures.
    */
-  unshippedErasures(): Promise<readonly ErasureEntry[]>;
+  unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]>;
 
   /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;

@@ -64,5 +64,16 @@ function commit(parts: object) {
 }
 
 function segment(name: string): Segment {
-  return { table: 'decisions', platform: 'shop', day: '2026-11-01', name, rows: 1, bytes: 1, from: 1, to: 2 };
+  return {
+    table: 'decisions',
+    platform: 'shop',
+    day: '2026-11-01',
+    name,
+    rows: 1,
+    bytes: 1,
+    from: 1,
+    to: 2,
+    firstTick: 1,
+    lastTick: 2,
+  };
 }

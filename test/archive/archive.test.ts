@@ -100,6 +100,6 @@ describe('the folder of an archive', () => {
 function written(archive: Archive, name: string): Segment {
   archive.prepareStaging();
   writeFileSync(archive.stagedPath(name), 'rows');
-  const when = { day: '2026-11-21', from: 0, to: 0 };
+  const when = { day: '2026-11-21', from: 0, to: 0, firstTick: 0, lastTick: 0 };
   return { table: 'outcomes', platform: 'shop', ...when, name, rows: 1, bytes: 4 };
 }

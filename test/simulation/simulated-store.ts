@@ -8,7 +8,8 @@ import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/
 import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
-import type { ErasureEntry } from '../../src/state/journal/entry.ts';
+import { NUMBER_CURSORS } from '../../src/state/journal/cursor.ts';
+import type { ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
 import type { ListLog, ListRecord } from '../../src/state/lists/list-log.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
@@ -134,6 +135,8 @@ export class SimulatedStore implements Store {
     return findInPages(nextPage, filter, limit);
   }
 
+  readonly cursors = NUMBER_CURSORS;
+
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
     return this.#carry(() => {
       const entries = this.#clients.journal(Number(after ?? 0), limit);
@@ -153,7 +156,7 @@ export class SimulatedStore implements Store {
     this.#clients.forgetErasures(this.#shippedEntries);
   }
 
-  unshippedErasures(): Promise<readonly ErasureEntry[]> {
+  unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]> {
     return this.#carry(() =>
       this.#clients
         .journal(this.#shippedEntries, Number.MAX_SAFE_INTEGER)

@@ -11,6 +11,15 @@ type Rewriting = Pick<Commit, 'add' | 'remove'>;
 /** So much later a file is tried again that has its length and cannot be read, ms; one that has not shows at once. */
 const TRY_AGAIN_MS = 600_000;
 
+/** A client's number and a count of rows. */
+type ClientRows = readonly [string, number];
+
+function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [client, rows] of counts) sums.set(client, rows + (sums.get(client) ?? 0));
+  return sums;
+}
+
 /**
  * Writes segments anew: without clients who were erased, and many small ones as one. A file that cannot be read harms
  * only itself. Whom it is to be without is noted on its segment, and it is rewritten once it can be read again.
@@ -28,39 +37,41 @@ export class SegmentRewriter {
     this.#writer = writer;
   }
 
-  /** The segments of a platform without some clients, and how many rows are gone as far as they could be read. */
+  /** The segments of a platform without some clients, and how many rows of each are gone as far as they could be read. */
   async withoutClients(
     state: ArchiveState,
     platform: string,
     clients: ErasedClients,
-  ): Promise<Rewriting & { readonly rowsRemoved: number }> {
+  ): Promise<Rewriting & { readonly rowsRemoved: ReadonlyMap<string, number> }> {
     const add: Segment[] = [];
     const remove: string[] = [];
-    let rowsRemoved = 0;
+    const removed: ClientRows[] = [];
     const isErased = `client_hash IN (${clients.join(', ')})`;
     for (const table of TABLE_NAMES.filter(isAboutClients)) {
       for (const segment of this.#archive.segments(state, { table, platform })) {
         const left = await this.#leftOf(segment, isErased);
-        if (left === segment) continue;
+        if (left === 'nothing to remove') continue;
         if (left === 'unreadable') {
           add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
           continue;
         }
-        if (left !== null) add.push(left);
+        if (left.segment !== null) add.push(left.segment);
         remove.push(segment.name);
-        rowsRemoved += segment.rows - (left?.rows ?? 0);
+        removed.push(...left.removed);
       }
     }
-    return { add, remove, rowsRemoved };
+    return { add, remove, rowsRemoved: sumsOf(removed) };
   }
 
-  /** What a segment is without some rows: itself when it has none of them, null when it has no others. */
-  async #leftOf(segment: Segment, isErased: string): Promise<Segment | null | 'unreadable'> {
+  /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
+  async #leftOf(segment: Segment, isErased: string) {
     try {
-      const [row = {}] = await this.#duck.rows(
-        `SELECT count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased}`,
+      const rows = await this.#duck.rows(
+        `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );
-      return numberOf(row['n']) === 0 ? segment : await this.#writer.merge([segment], isErased);
+      if (rows.length === 0) return 'nothing to remove';
+      const removed = rows.map(({ client, n }): ClientRows => [String(client), numberOf(n) ?? 0]);
+      return { segment: await this.#writer.merge([segment], isErased), removed };
     } catch (error) {
       // What can be read could not be written, to a full disk for one: the step is to be done again.
       if (await this.#archive.canRead(this.#duck, segment)) throw error;

@@ -5,7 +5,7 @@ import type { Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
 import type { Column, ColumnType } from '../record-columns.ts';
-import { TABLES } from '../tables.ts';
+import { JOURNAL_TICK_SQL, TABLES } from '../tables.ts';
 import { commonDay } from './compaction.ts';
 import type { RowDraft, RowDrafts } from './row-drafts.ts';
 
@@ -62,7 +62,8 @@ export class SegmentWriter {
       throw error;
     }
     const [row = {}] = await this.#duck.rows(
-      `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest FROM read_parquet(${quote(path)})`,
+      `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest,
+        min(${JOURNAL_TICK_SQL}) AS first, max(${JOURNAL_TICK_SQL}) AS last FROM read_parquet(${quote(path)})`,
     );
     const rows = numberOf(row['n']) ?? 0;
     if (rows === 0) {
@@ -71,8 +72,9 @@ export class SegmentWriter {
     }
     if (place.table === 'decisions') await this.#writeOrders(name);
     syncFile(path);
-    const from = numberOf(row['oldest']) ?? 0;
-    return { ...place, name, rows, bytes: statSync(path).size, from, to: numberOf(row['newest']) ?? from };
+    const [from, firstTick] = [numberOf(row['oldest']) ?? 0, numberOf(row['first']) ?? 0];
+    const [to, lastTick] = [numberOf(row['newest']) ?? from, numberOf(row['last']) ?? firstTick];
+    return { ...place, name, rows, bytes: statSync(path).size, from, to, firstTick, lastTick };
   }
 
   async #writeOrders(name: string): Promise<void> {

@@ -1,9 +1,10 @@
-import type { ErasureEntry } from '../../state/journal/entry.ts';
+import { isBehind } from '../../state/journal/cursor.ts';
+import type { ErasureEntry, Placed } from '../../state/journal/entry.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
-import { type ArchiveRow, rowsOf } from '../rows.ts';
+import { type ArchiveRow, rowsOf, tombstoneOf } from '../rows.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import type { Lease } from './lease.ts';
@@ -113,8 +114,8 @@ export class Shipper {
     const rewritten = await this.#withoutErased(state, erasures);
     const drafts = new RowDrafts(archive);
     try {
-      drafts.add(rewritten.tombstones);
       const { cursor, entries, more } = await this.#draft(drafts, first);
+      drafts.add(this.#tombstones(erasures, cursor, rewritten.rowsRemoved));
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
@@ -129,7 +130,7 @@ export class Shipper {
   }
 
   /** Also those whose entries the journal lost before anybody shipped them. */
-  async #erasuresAfter({ cursor }: ArchiveState): Promise<readonly ErasureEntry[]> {
+  async #erasuresAfter({ cursor }: ArchiveState): Promise<readonly Placed<ErasureEntry>[]> {
     const { store, kept } = this.#parts;
     // A writer that was killed after its commit did not say what it had shipped.
     if (cursor !== null) await store.trimJournal(cursor, kept);
@@ -166,21 +167,32 @@ export class Shipper {
     for (const [digest, version] of versions) this.#parts.ruleSets.keep(version, digest);
   }
 
-  /** What a commit changes so that nothing of erased clients is left, and that they were erased. */
-  async #withoutErased(state: ArchiveState, erasures: readonly ErasureEntry[]) {
+  /** A row of each erasure up to a cursor: what comes behind it is shipped with its own page. */
+  #tombstones(
+    erasures: readonly Placed<ErasureEntry>[],
+    cursor: string | null,
+    rowsRemoved: ReadonlyMap<string, number>,
+  ): readonly ArchiveRow[] {
+    const shipped = this.#parts.store.cursors.read(cursor);
+    const byPlace = new Map(erasures.map((erasure) => [JSON.stringify(erasure.place), erasure]));
+    return [...byPlace.values()]
+      .filter(({ place }) => isBehind(shipped, place))
+      .map((erasure) => tombstoneOf(erasure, rowsRemoved));
+  }
+
+  /** What a commit changes so that nothing of erased clients is left, and how many rows of each are gone. */
+  async #withoutErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[]) {
     const add: Segment[] = [];
     const remove: string[] = [];
-    const tombstones: ArchiveRow[] = [];
+    const rowsRemoved = new Map<string, number>();
     for (const [platform, some] of Map.groupBy(erasures, (erasure) => erasure.platform)) {
-      const clients = some.map(({ clientNumber }) => clientNumber);
-      const rewritten = await this.#rewriter.withoutClients(state, platform, clients);
+      const clients = new Set(some.map(({ clientNumber }) => clientNumber));
+      const rewritten = await this.#rewriter.withoutClients(state, platform, [...clients]);
       add.push(...rewritten.add);
       remove.push(...rewritten.remove);
-      const at = Math.max(...some.map((erasure) => erasure.at));
-      const cells = { platform, erased_at: at, rows_removed: rewritten.rowsRemoved };
-      tombstones.push({ table: 'erasures', platform, at, cells });
+      for (const [client, rows] of rewritten.rowsRemoved) rowsRemoved.set(client, rows);
     }
-    return { add, remove, tombstones };
+    return { add, remove, rowsRemoved };
   }
 
   /** Takes out what is past its retention, or rewrites some segments; false when there is nothing to do. */

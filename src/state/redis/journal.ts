@@ -139,16 +139,21 @@ export class RedisJournal {
   }
 
   /** Erasures that nobody has shipped. */
-  async unshippedErasures(): Promise<readonly ErasureEntry[]> {
+  async unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]> {
     const waiting = await Promise.all(
-      PARTITIONS.map((partition) => {
+      PARTITIONS.map(async (partition, number) => {
         const key = unshippedErasuresKey(partition);
-        return this.#parts.runOn(key)(() =>
+        const erasures = await this.#parts.runOn(key)(() =>
           checked('ZRANGE', this.#parts.commands.zRange(key, 0, -1), Array.isArray),
         );
+        return erasures.map((erasure) => {
+          const end = erasure.indexOf(' ');
+          const place = { partition: number, ...parsePlace(erasure.slice(0, end)) };
+          return { ...parseErasure(erasure.slice(end + 1)), place };
+        });
       }),
     );
-    return waiting.flat().map((erasure) => parseErasure(erasure.slice(erasure.indexOf(' ') + 1)));
+    return waiting.flat();
   }
 
   /** What the partitions lost behind the places; null when nothing. */

@@ -8,7 +8,8 @@ import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import type { ErasureEntry } from '../journal/entry.ts';
+import { PARTITION_CURSORS } from '../journal/cursor.ts';
+import type { ErasureEntry, Placed } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
@@ -204,6 +205,8 @@ class RedisStore implements Store {
     return this.#search.find(platform, filter, limit);
   }
 
+  readonly cursors = PARTITION_CURSORS;
+
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
     return this.#journal.read(after, limit);
   }
@@ -216,7 +219,7 @@ class RedisStore implements Store {
     return this.#journal.trim(through, kept);
   }
 
-  unshippedErasures(): Promise<readonly ErasureEntry[]> {
+  unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]> {
     return this.#journal.unshippedErasures();
   }
 

@@ -1,3 +1,5 @@
+import { NUMBER_CURSORS } from '../journal/cursor.ts';
+import type { EntryPlace } from '../journal/entry.ts';
 import {
   gapWith,
   parseJournalText,
@@ -19,9 +21,7 @@ import { storedRecord } from './stored-record.ts';
 
 /** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
 export function positionOf(cursor: string | null): number {
-  if (cursor === null) return 0;
-  if (/^\d{1,16}$/.test(cursor)) return Number(cursor);
-  throw new UnknownCursor();
+  return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
 }
 
 /** Entries after a cursor; throws UnknownCursor. */
@@ -50,6 +50,11 @@ export async function readJournalPage(
   };
 }
 
+/** The place of the entry at a position. */
+export function placeOf(position: unknown): EntryPlace {
+  return { partition: 0, ms: 0, seq: Number(position) };
+}
+
 /** What rows of the journal tell with the records of their verdicts. */
 export async function wholeEntries(
   reader: RecordReader,
@@ -57,7 +62,7 @@ export async function wholeEntries(
 ): Promise<readonly ReadEntry[]> {
   const entries: ReadEntry[] = [];
   for (const row of rows) {
-    const place = { partition: 0, ms: 0, seq: Number(row['position']) };
+    const place = placeOf(row['position']);
     const text = String(row['entry']);
     const stored = { place, text, clientHash: String(row['client'] ?? '') };
     entries.push(

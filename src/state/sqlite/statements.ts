@@ -95,7 +95,7 @@ function decisionStatements(sql: Prepare) {
 function journalStatements(sql: Prepare) {
   return {
     putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
-    unshippedErasures: sql('SELECT entry FROM unshipped_erasures'),
+    unshippedErasures: sql('SELECT position, entry FROM unshipped_erasures'),
     putUnshippedErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
     forgetErasureEntries: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM unshipped_erasures WHERE position <= ?)',

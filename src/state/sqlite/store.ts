@@ -8,7 +8,8 @@ import { AuditLog } from '../audit-log.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
-import type { ErasureEntry } from '../journal/entry.ts';
+import { NUMBER_CURSORS } from '../journal/cursor.ts';
+import type { ErasureEntry, Placed } from '../journal/entry.ts';
 import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../lists/list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
@@ -41,7 +42,7 @@ import { GroupCommit, type Patience } from './file/group-commit.ts';
 import { LogSync } from './file/log-sync.ts';
 import { openSqliteFile, sqlitePath } from './file/open-file.ts';
 import { sqliteCall } from './file/sqlite-call.ts';
-import { positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
+import { placeOf, positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
 import { sqliteListLog } from './list-log.ts';
 import { SqliteRetention } from './retention.ts';
 import { countSightings, isNoted, noteSightings } from './sightings.ts';
@@ -201,6 +202,8 @@ class SqliteStore implements Store {
     );
   }
 
+  readonly cursors = NUMBER_CURSORS;
+
   async readJournal(after: string | null, limit: number): Promise<JournalPage> {
     return this.#run(() => readJournalPage(this.#sql, this.#reader, after, limit));
   }
@@ -216,9 +219,12 @@ class SqliteStore implements Store {
       );
   }
 
-  async unshippedErasures(): Promise<readonly ErasureEntry[]> {
+  async unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]> {
     return this.#run(async () =>
-      this.#sql.unshippedErasures.all().map(({ entry }) => parseErasure(String(entry))),
+      this.#sql.unshippedErasures.all().map(({ position, entry }) => ({
+        ...parseErasure(String(entry)),
+        place: placeOf(position),
+      })),
     );
   }
 

@@ -60,5 +60,16 @@ describe('which segments become one', () => {
 });
 
 function segment(name: string, day: string, rows: number): Segment {
-  return { table: 'decisions', platform: 'shop', day, name, rows, bytes: 1, from: 0, to: 0 };
+  return {
+    table: 'decisions',
+    platform: 'shop',
+    day,
+    name,
+    rows,
+    bytes: 1,
+    from: 0,
+    to: 0,
+    firstTick: 0,
+    lastTick: 0,
+  };
 }

@@ -8,7 +8,7 @@ import { AnotherArchive } from '../../../src/archive/ship/claim.ts';
 import { Lease, leaseHolder } from '../../../src/archive/ship/lease.ts';
 import { shippingTroubles } from '../../../src/archive/ship/shipping-troubles.ts';
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
-import type { ClientKey } from '../../../src/client/client-key.ts';
+import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';
 import type { JournalEntry, JournalRecord } from '../../../src/state/journal/entry.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
@@ -82,7 +82,16 @@ describeOnStores('shipping the journal', (store) => {
     expect(await numbersOf(place, other)).to.deep.equal([1]);
     const [tombstone] = await rowsOf(place, 'erasures', `platform = '${platform}'`);
     expect(tombstone?.['rows_removed']).to.equal(1n);
-    expect(JSON.stringify(Object.keys(tombstone ?? {}))).to.equal('["platform","erased_at","rows_removed"]');
+    expect(Object.keys(tombstone ?? {})).to.deep.equal([
+      'journal_partition',
+      'journal_ms',
+      'journal_seq',
+      'erased_at',
+      'platform',
+      'client_number',
+      'rows_removed',
+    ]);
+    expect(tombstone?.['client_number']).to.equal(clientNumber(client.hash));
   });
 
   it('takes an erased client out although the journal lost that it was erased', async () => {
@@ -92,6 +101,8 @@ describeOnStores('shipping the journal', (store) => {
     await store().erase(erased);
     await place.shipAll(place.shipper({ store: forgetfulJournal(store()) }));
     expect(await numbersOf(place, erased)).to.deep.equal([]);
+    const told = await rowsOf(place, 'erasures', `client_number = '${clientNumber(erased.hash)}'`);
+    expect(told.map((row) => [row['platform'], row['rows_removed']])).to.deep.equal([[erased.platform, 1n]]);
     expect(await numbersOf(place, other)).to.deep.equal([1]);
   });
 
