@@ -1,7 +1,6 @@
-import { isJsonObject } from '../files/json-object.ts';
 import type { TObject, TSchema } from '../json-schema.ts';
 import { momentOf, type Shape } from '../shapes.ts';
-import { type DuckRow, flagOf, numberOf, textOf } from './duck.ts';
+import { type DuckRow, flagOf, numberOf, quoteName, textOf } from './duck.ts';
 
 /** A column as Parquet keeps it and as people read it. */
 export interface Column {
@@ -22,10 +21,25 @@ type ScalarType =
 
 export type ColumnType = ScalarType | `${ScalarType}[]`;
 
-/** What a cell is written from; times are epoch ms. */
-export type RowCell = string | number | boolean | null | readonly (string | number)[];
+/** A row on its way into the archive: its records as they are, under names of their own, and single cells. */
+export type Cells = Record<string, unknown>;
 
-export type Cells = Record<string, RowCell>;
+/** The types of the columns of facts, by their labels. */
+export type FactTypes = ReadonlyMap<string, ColumnType>;
+
+/** How the engine takes a record out of a line of JSON. */
+export interface JsonSource {
+  /** Where the line has the record, and as what the engine reads it. */
+  readonly cell: string;
+  readonly type: string;
+  readonly columns: readonly JsonColumn[];
+}
+
+/** A column and the SQL that gives it. */
+export interface JsonColumn {
+  readonly name: string;
+  readonly sql: string;
+}
 
 /** A row of the archive is not what was put into it; the message names the column. */
 export class RowDamaged extends Error {
@@ -41,23 +55,32 @@ export type ColumnNames = Readonly<Record<string, string | null>>;
 /**
  * The columns of a record, made from its list of members: `sellPointKey` is kept as `sell_point_key`, the members of
  * an object behind its name, a list of objects as a list for each member, facts in columns of their own. An absent
- * member is null.
+ * member is null. The engine makes the columns: to copy some eighty cells a decision costs more than all else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly Column[];
   readonly #members: Field;
+  readonly #cell: string;
 
-  constructor(schema: S, names: ColumnNames = {}) {
+  /** `cell` tells the record apart from others of the same row. */
+  constructor(schema: S, names: ColumnNames = {}, cell = 'record') {
+    this.#cell = cell;
     this.#members = objectField(schema, { names, path: '', prefix: '' });
     this.columns = this.#members.columns;
   }
 
-  /** Adds the cells of a record. */
+  /** Adds the record to a row. */
   write(record: Shape<S>, cells: Cells): void {
-    this.#members.write(record, cells);
+    cells[this.#cell] = record;
   }
 
-  /** The record that was written so. Throws RowDamaged. */
+  /** How its columns are made of what `write` added. */
+  source(facts: FactTypes): JsonSource {
+    const { type = 'JSON', columns } = this.#members.source(this.#cell, facts);
+    return { cell: this.#cell, type, columns };
+  }
+
+  /** The record of a row of the archive. Throws RowDamaged. */
   read(row: DuckRow): Shape<S> {
     const record = this.#members.read(row);
     if (this.#isWhole(record)) return record;
@@ -86,8 +109,15 @@ interface Described {
 /** How one member is kept. What it reads is null where the row has nothing. */
 interface Field {
   readonly columns: readonly Column[];
-  readonly write: (value: unknown, cells: Cells) => void;
+  /** `path` is SQL for the member. */
+  readonly source: (path: string, facts: FactTypes) => FieldSource;
   readonly read: (row: DuckRow) => unknown;
+}
+
+interface FieldSource {
+  /** The engine's type of the member in JSON; absent where nothing is read of it. */
+  readonly type?: string;
+  readonly columns: readonly JsonColumn[];
 }
 
 interface Place {
@@ -104,9 +134,15 @@ function objectField({ properties = {}, required = [] }: Described, place: Place
   const first = members.find(({ presence, field }) => presence === 'always' && field.columns.length > 0);
   return {
     columns: members.flatMap(({ field }) => field.columns),
-    write: (value, cells) => {
-      const given = isJsonObject(value) ? value : {};
-      for (const { member, field } of members) field.write(given[member], cells);
+    source: (path, facts) => {
+      const sources = members.map(({ member, field }) => ({
+        member,
+        ...field.source(`${path}.${quoteName(member)}`, facts),
+      }));
+      return {
+        ...structOf(sources.flatMap(({ member, type }) => (type === undefined ? [] : [[member, type]]))),
+        columns: sources.flatMap(({ columns }) => columns),
+      };
     },
     read: (row) => {
       if (place.path !== '' && first?.field.read(row) === null) return null;
@@ -120,6 +156,12 @@ function objectField({ properties = {}, required = [] }: Described, place: Place
       return record;
     },
   };
+}
+
+/** DuckDB's type of an object with these members; nothing where there are none. */
+function structOf(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
+  if (members.length === 0) return {};
+  return { type: `STRUCT(${members.map(([name, type]) => `${quoteName(name)} ${type}`).join(', ')})` };
 }
 
 type Presence = 'always' | 'nullable' | 'optional';
@@ -146,16 +188,18 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
 
 /** What tells shapes apart is the same in every row. */
 function constantField(value: unknown): Field {
-  return { columns: [], write: () => undefined, read: () => value };
+  return { columns: [], source: () => ({ columns: [] }), read: () => value };
 }
 
 const FACTS: Field = {
   columns: [],
-  write: (value, cells) => {
-    if (!isJsonObject(value)) return;
-    // Forty facts a decision: a list of pairs in between would cost more than all the rest.
-    for (const label in value) cells[factColumn(label)] = cellOf(value[label]);
-  },
+  source: (path, facts) => ({
+    ...structOf([...facts]),
+    columns: [...facts.keys()].map((label) => ({
+      name: factColumn(label),
+      sql: `${path}.${quoteName(label)}`,
+    })),
+  }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
     for (const column in row) {
@@ -176,11 +220,13 @@ function listField(properties: Readonly<Record<string, Described>>, column: stri
   }));
   return {
     columns: members.map(({ name, type, description }) => ({ name, type: `${type}[]`, description })),
-    write: (value, cells) => {
-      const items = Array.isArray(value) ? value.filter(isJsonObject) : null;
-      for (const { member, name } of members)
-        cells[name] = items === null ? null : cellOf(items.map((item) => item[member]));
-    },
+    source: (path) => ({
+      type: `${structOf(members.map(({ member, type }) => [member, type])).type}[]`,
+      columns: members.map(({ member, name }) => ({
+        name,
+        sql: `list_transform(${path}, lambda item: item.${quoteName(member)})`,
+      })),
+    }),
     read: (row) => {
       const lists = members.map(({ member, name }) => ({ member, items: itemsOf(row[name]) }));
       const [first = null] = lists.map(({ items }) => items);
@@ -198,9 +244,10 @@ function scalarField(schema: Described, name: string): Field {
   const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern) : null;
   return {
     columns: [{ name, type, description: describe(schema) }],
-    write: (value, cells) => {
-      cells[name] = cellOf(value);
-    },
+    source: (path) =>
+      type === 'TIMESTAMP_MS'
+        ? { type: 'BIGINT', columns: [{ name, sql: `make_timestamp_ms(${path})::TIMESTAMP_MS` }] }
+        : { type, columns: [{ name, sql: path }] },
     read: (row) => {
       const value = cellValue(row[name], type);
       if (value === null) return null;
@@ -233,17 +280,6 @@ function scalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
 
 function describe(schema: Described): string {
   return momentOf(schema) ?? String(schema.description);
-}
-
-function cellOf(value: unknown): RowCell {
-  switch (typeof value) {
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return value;
-    default:
-      return Array.isArray(value) ? value : null;
-  }
 }
 
 function cellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {

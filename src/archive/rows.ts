@@ -1,6 +1,7 @@
 import { clientKey, clientNumber } from '../client/client-key.ts';
+import type { Decision } from '../decision/decision.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
-import type { Cells, RowCell } from './record-columns.ts';
+import type { Cells } from './record-columns.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 
 /** One row on its way into a segment. */
@@ -9,7 +10,9 @@ export interface ArchiveRow {
   readonly platform: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly cells: Readonly<Record<string, RowCell>>;
+  readonly cells: Readonly<Cells>;
+  /** Of a decision. */
+  readonly facts?: Decision['facts'];
 }
 
 /**
@@ -32,7 +35,8 @@ export function rowOf(entry: Placed<JournalEntry>): ArchiveRow {
   const { platform, clientIdKey, at, place } = entry;
   const cells: Cells = { client_hash: clientNumber(clientKey(platform, clientIdKey).hash) };
   PLACE.write(place, cells);
-  return { table: writeCells(entry, cells), platform, at, cells };
+  const facts = entry.kind === 'verdict' ? { facts: entry.decision.facts } : {};
+  return { table: writeCells(entry, cells), platform, at, cells, ...facts };
 }
 
 /** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */

@@ -20,18 +20,18 @@ export interface Table {
   readonly columns: readonly Column[];
 }
 
-const CLIENT_HASH: Column = {
+export const CLIENT_HASH: Column = {
   name: 'client_hash',
   type: 'UBIGINT',
   description: 'The first 64 bits of the sha256 of platform, "/" and client_id_key',
 };
 
 /** The place of a row's entry in the journal. */
-export const PLACE = new RecordColumns(EntryPlaceSchema, {
-  partition: 'journal_partition',
-  ms: 'journal_ms',
-  seq: 'journal_seq',
-});
+export const PLACE = new RecordColumns(
+  EntryPlaceSchema,
+  { partition: 'journal_partition', ms: 'journal_ms', seq: 'journal_seq' },
+  'place',
+);
 
 /** SQL: in which order a client did what it did within a millisecond. */
 export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';

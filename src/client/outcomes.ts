@@ -71,15 +71,15 @@ export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrde
   return recent.find((order) => order.token === token) ?? null;
 }
 
-/** The order that had to make room for another (`changed`), or that other where it is too old to be remembered itself. */
+/** Orders that a change took from the newest, the order that it was about (`changed`) included where it is not one. */
 export function displacedOrders(
   before: OutcomeTally,
   after: OutcomeTally,
   changed: RecentOrder,
 ): readonly RecentOrder[] {
-  const [oldest = changed] = before.recent;
-  const candidates = oldest.token === changed.token ? [changed] : [oldest, changed];
-  return candidates.filter((order) => placeOf(after.recent, order) === -1);
+  const kept = new Set(after.recent.map(({ token }) => token));
+  const candidates = [...before.recent.filter(({ token }) => token !== changed.token), changed];
+  return candidates.filter(({ token }) => !kept.has(token));
 }
 
 /** Whether outcomes are counted of orders that are not remembered singly. */

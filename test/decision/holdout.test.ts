@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { rowOf } from '../../src/archive/rows.ts';
 import { runCases } from '../../src/authoring/cases/cases.ts';
 import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
@@ -13,6 +12,7 @@ import { ListMembership, type SharedLists } from '../../src/decision/lists/share
 import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { keptDecision } from '../archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
 import { startService } from '../service/running-service.ts';
@@ -159,18 +159,9 @@ describe('a holdout', () => {
     expect((await explain(RULES, without)).reproduced).to.equal(false);
   });
 
-  it('is kept by the archive in columns of its own', () => {
+  it('is kept by the archive in columns of its own', async () => {
     const decision = decide(chained(RULES, () => true));
-    const { platform, clientIdKey, at } = decision;
-    const { cells } = rowOf({
-      kind: 'verdict',
-      platform,
-      clientIdKey,
-      at,
-      place: { partition: 0, ms: 0, seq: 1 },
-      decision,
-    });
-    expect(cells).to.deep.include({ holdout_rule: [CHAIN], holdout_share: [0.1] });
+    expect(await keptDecision(decision)).to.deep.include({ holdout_rule: [CHAIN], holdout_share: [0.1] });
   });
 
   it('can be set by a case, which says who is held out', () => {

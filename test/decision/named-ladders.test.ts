@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { rowOf } from '../../src/archive/rows.ts';
 import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';
@@ -8,6 +7,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { keptDecision } from '../archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
 
@@ -211,22 +211,13 @@ describe('a ladder that a rule names', () => {
     }
   });
 
-  it('is kept by the archive', () => {
+  it('is kept by the archive', async () => {
     const [, decision] = ask(RULES, [
       [0, 'transfer'],
       [1, 'transfer'],
     ]);
     if (decision === undefined) throw new Error('there are two decisions');
-    const { platform, clientIdKey, at } = decision;
-    const { cells } = rowOf({
-      kind: 'verdict',
-      platform,
-      clientIdKey,
-      at,
-      place: { partition: 0, ms: 0, seq: 1 },
-      decision,
-    });
-    expect(cells).to.deep.include({ ladder: 'patient', wait_floor_ms: null });
+    expect(await keptDecision(decision)).to.deep.include({ ladder: 'patient', wait_floor_ms: null });
   });
 
   it('is told by a diff, level by level and rule by rule', () => {

@@ -14,7 +14,7 @@ const ROWS_AT_ONCE_MAX = 50_000;
 type Erasures = ReadonlyMap<string, number>;
 
 /**
- * Makes an archive of an exported journal in an empty folder, in memory that does not grow with the file. A line's
+ * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file. A line's
  * number is its entry's place, because the lines of a client follow each other as its entries did. Gives whether
  * the last line has no end and was left out. Throws JournalFileError when the file is no journal.
  */
@@ -27,7 +27,7 @@ export async function importJournal(
   const erasures = erasuresIn(path);
   const duck = await Duck.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
   try {
-    const intake = new Intake(archive, new SegmentWriter(archive, duck));
+    const intake = new Intake(archive, new SegmentWriter(archive, duck, true));
     let [lines, torn] = [0, false];
     for (const page of journalPages(path)) {
       await intake.add(rowsIn(page.lines, erasures));

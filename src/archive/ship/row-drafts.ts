@@ -3,22 +3,21 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
-import type { Column, ColumnType, RowCell } from '../record-columns.ts';
+import type { ColumnType, FactTypes } from '../record-columns.ts';
 import type { ArchiveRow } from '../rows.ts';
-import { TABLES } from '../tables.ts';
 
 /** Rows of one table, platform and day, as lines of JSON in a file. */
 export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
   readonly path: string;
   readonly rows: number;
-  readonly columns: readonly Column[];
+  /** Of the facts that some row has. */
+  readonly facts: FactTypes;
 }
 
 /** A draft that still takes rows. */
-interface OpenDraft extends Omit<RowDraft, 'columns' | 'rows'> {
+interface OpenDraft extends RowDraft {
   rows: number;
-  /** Of facts; the table's own columns are known. */
-  readonly factTypes: Map<string, ColumnType>;
+  readonly facts: Map<string, ColumnType>;
 }
 
 /**
@@ -47,18 +46,12 @@ export class RowDrafts {
         mode: 0o600,
       });
       draft.rows += group.length;
-      if (draft.table === 'decisions') noteFacts(draft, group);
+      noteFacts(draft, group);
     }
   }
 
   all(): readonly RowDraft[] {
-    return [...this.#drafts.values()].map(({ factTypes, ...draft }) => ({
-      ...draft,
-      columns: [
-        ...TABLES[draft.table].columns,
-        ...[...factTypes].map(([name, type]) => ({ name, type, description: '' })),
-      ],
-    }));
+    return [...this.#drafts.values()];
   }
 
   /** Removes the files. */
@@ -72,7 +65,7 @@ export class RowDrafts {
     const { table, platform, at } = first;
     this.#archive.prepareStaging();
     const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
-    const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, factTypes: new Map() };
+    const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, facts: new Map() };
     this.#drafts.set(name, draft);
     return draft;
   }
@@ -88,21 +81,22 @@ export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-function noteFacts({ factTypes }: OpenDraft, rows: readonly ArchiveRow[]): void {
-  for (const { cells } of rows)
-    for (const [name, cell] of Object.entries(cells))
-      if (!OWN_COLUMNS.has(name)) factTypes.set(name, widest(factTypes.get(name), cell));
+function noteFacts({ facts: types }: OpenDraft, rows: readonly ArchiveRow[]): void {
+  for (const { facts = {} } of rows)
+    for (const label in facts) {
+      const before = types.get(label);
+      const type = widest(before, facts[label]);
+      if (type !== before) types.set(label, type);
+    }
 }
 
-const OWN_COLUMNS: ReadonlySet<string> = new Set(TABLES.decisions.columns.map(({ name }) => name));
-
 /** Whole numbers are kept as such until the first that is not whole. */
-function widest(before: ColumnType | undefined, cell: RowCell): ColumnType {
-  switch (typeof cell) {
+function widest(before: ColumnType | undefined, value: unknown): ColumnType {
+  switch (typeof value) {
     case 'boolean':
       return 'BOOLEAN';
     case 'number':
-      return before === 'DOUBLE' || !Number.isSafeInteger(cell) ? 'DOUBLE' : 'BIGINT';
+      return before === 'DOUBLE' || !Number.isSafeInteger(value) ? 'DOUBLE' : 'BIGINT';
     default:
       return 'VARCHAR';
   }

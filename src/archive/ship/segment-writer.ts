@@ -4,8 +4,8 @@ import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
-import type { Column, ColumnType } from '../record-columns.ts';
-import { JOURNAL_TICK_SQL, TABLES } from '../tables.ts';
+import { factColumn } from '../record-columns.ts';
+import { CLIENT_HASH, JOURNAL_TICK_SQL, PLACE, RECORDS, TABLES } from '../tables.ts';
 import { commonDay } from './compaction.ts';
 import type { RowDraft, RowDrafts } from './row-drafts.ts';
 
@@ -16,10 +16,13 @@ const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BL
 export class SegmentWriter {
   readonly #archive: Archive;
   readonly #duck: Duck;
+  readonly #isTemporary: boolean;
 
-  constructor(archive: Archive, duck: Duck) {
+  /** A temporary archive does not outlast the process, so nothing waits for the disk. */
+  constructor(archive: Archive, duck: Duck, isTemporary = false) {
     this.#archive = archive;
     this.#duck = duck;
+    this.#isTemporary = isTemporary;
   }
 
   /** A segment of each draft. */
@@ -42,10 +45,11 @@ export class SegmentWriter {
     return this.copy(select, { table, platform, day });
   }
 
-  async #writeDraft({ path, rows, columns, ...place }: RowDraft): Promise<Segment> {
-    const segment = await this.copy(selectFrom(path, columns), place);
+  async #writeDraft(draft: RowDraft): Promise<Segment> {
+    const { table, platform, day, rows } = draft;
+    const segment = await this.copy(selectFrom(draft), { table, platform, day });
     if (segment?.rows === rows) return segment;
-    throw new Error(`a segment of ${place.table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
+    throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
   /** One segment with the rows that a SELECT gives; null when it gives none. */
@@ -71,7 +75,7 @@ export class SegmentWriter {
       return null;
     }
     if (place.table === 'decisions') await this.#writeOrders(name);
-    syncFile(path);
+    this.#finish(path);
     const [from, firstTick] = [numberOf(row['oldest']) ?? 0, numberOf(row['first']) ?? 0];
     const [to, lastTick] = [numberOf(row['newest']) ?? from, numberOf(row['last']) ?? firstTick];
     return { ...place, name, rows, bytes: statSync(path).size, from, to, firstTick, lastTick };
@@ -84,32 +88,30 @@ export class SegmentWriter {
       for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
     const path = this.#archive.stagedPath(name, 'orders');
     writeFileSync(path, OrderFilter.of(numbers).bytes, { mode: 0o600 });
-    syncFile(path);
+    this.#finish(path);
+  }
+
+  /** What was written before this returns outlasts a loss of power, and is for this user alone. */
+  #finish(path: string): void {
+    const file = openSync(path, 'r+');
+    try {
+      fchmodSync(file, 0o600);
+      if (!this.#isTemporary) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
   }
 }
 
-/** What was written before this returns outlasts a loss of power, and is for this user alone. */
-function syncFile(path: string): void {
-  const file = openSync(path, 'r+');
-  try {
-    fchmodSync(file, 0o600);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function selectFrom(draft: string, columns: readonly Column[]): string {
-  const read = columns.map(({ name, type }) => `${quote(name)}: ${quote(onTheWay(type))}`).join(', ');
-  const select = columns.map(({ name, type }) =>
-    type === 'TIMESTAMP_MS'
-      ? `make_timestamp_ms(${quoteName(name)})::TIMESTAMP_MS AS ${quoteName(name)}`
-      : quoteName(name),
+function selectFrom({ table, path, facts }: RowDraft): string {
+  const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
+  const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
+  const own = TABLES[table].columns.map(({ name }) => name);
+  const select = [...own, ...[...facts.keys()].map(factColumn)].map(
+    (name) => `${made.get(name) ?? CLIENT_HASH.name} AS ${quoteName(name)}`,
   );
+  const cells = [{ cell: CLIENT_HASH.name, type: CLIENT_HASH.type }, ...sources];
+  const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
   return `SELECT ${select.join(', ')}
-    FROM read_json(${quote(draft)}, format = 'newline_delimited', columns = {${read}})`;
-}
-
-function onTheWay(type: ColumnType): string {
-  return type === 'TIMESTAMP_MS' ? 'BIGINT' : type;
+    FROM read_json(${quote(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
 }

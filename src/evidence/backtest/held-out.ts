@@ -1,7 +1,6 @@
 import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { columnsOf } from '../source/views.ts';
 import type { LifeAnswer } from './lives.ts';
 
 /** How often a rule matched and was skipped, because its client is held out of it. */
@@ -71,7 +70,6 @@ export class HeldOutTallies {
 
 /** Whom the recorded decisions held out. */
 export async function recordedHoldouts(duck: Duck): Promise<readonly HeldOutCount[]> {
-  if (!(await columnsOf(duck, 'decisions')).includes('holdout_rule')) return [];
   const rows = await duck.rows(`
     SELECT rule, any_value(share) AS share, count(*) AS decisions, count(DISTINCT client_hash) AS clients
     FROM (SELECT unnest(holdout_rule) AS rule, unnest(holdout_share)::DOUBLE AS share, client_hash

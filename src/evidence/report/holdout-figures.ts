@@ -6,7 +6,6 @@ import { amountSum } from '../source/amount-sum.ts';
 import { clusterOf } from '../source/client-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
-import { columnsOf } from '../source/views.ts';
 import type { OrderTally } from './order-tally.ts';
 import type { HoldoutReport, ReportOrders } from './rule-report.ts';
 
@@ -17,7 +16,7 @@ export async function holdoutFigures(
 ): Promise<ReadonlyMap<string, HeldOrders>> {
   const shares = [...holdoutShares(rules)];
   const tallies = new Map(shares.map(([rule, share]) => [rule, new HeldOrders(share)]));
-  if (shares.length > 0 && (await columnsOf(duck, 'decisions')).includes('holdout_rule'))
+  if (shares.length > 0)
     for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);
   return tallies;
 }

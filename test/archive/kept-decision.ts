@@ -1,0 +1,21 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckRow } from '../../src/archive/duck.ts';
+import { importJournal } from '../../src/archive/ship/journal-import.ts';
+import type { Decision } from '../../src/decision/decision.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { ArchivedStore } from './archived-store.ts';
+
+/** The row that an archive keeps of a decision. */
+export async function keptDecision(decision: Decision): Promise<DuckRow> {
+  const { at, platform, clientIdKey } = decision;
+  const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
+  writeFileSync(journal, `${JSON.stringify({ kind: 'verdict', at, platform, clientIdKey, decision })}\n`);
+  await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
+  const place = await ArchivedStore.open(undefined, folder);
+  const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+  const [row] = await place.duck.rows(`SELECT * FROM ${place.archive.source(segments)}`);
+  await place.close();
+  if (row === undefined) throw new Error('the archive has no decision');
+  return row;
+}
