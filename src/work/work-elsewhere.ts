@@ -8,6 +8,8 @@ export interface Elsewhere extends Place {
   readonly cpuMs?: number;
   /** By the clock; 12 times `cpuMs` when left out, for work that waits for a core, or for a disk that hangs. */
   readonly timeMs?: number;
+  /** Work that tells of its progress has to do so this often; one that does not hangs, and is ended. */
+  readonly silenceMs?: number;
   /** A thread or process that has nothing to do for so long is ended, and its memory given back. */
   readonly idleMs?: number;
   /** One work at a time when left out, and the others wait. */
@@ -84,7 +86,9 @@ export class WorkElsewhere<Its extends Works> {
   async #run<Result, Progress>(order: Order, { signal, onProgress }: Waiting<Progress>): Promise<Result> {
     const farEnd = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const silence = this.#watchSilence(reject);
     const hear = (word: Word<Result, Progress>) => {
+      silence?.refresh();
       if ('progress' in word) onProgress?.(word.progress);
       else if ('result' in word) resolve(word.result);
       else reject(new ThrownElsewhere(word.thrown));
@@ -115,6 +119,7 @@ export class WorkElsewhere<Its extends Works> {
       throw error;
     } finally {
       stopWatching();
+      clearTimeout(silence);
       signal?.removeEventListener('abort', abort);
       farEnd.events.off('message', hear).off('error', fail).off('exit', exit);
     }
@@ -135,6 +140,14 @@ export class WorkElsewhere<Its extends Works> {
       clearInterval(look);
       clearTimeout(limit);
     };
+  }
+
+  /** Refuses what says nothing for too long; each word begins the time anew. */
+  #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
+    const { silenceMs } = this.#where;
+    if (silenceMs === undefined) return undefined;
+    const hangs = () => reject(new LimitExceeded(`it told nothing for ${silenceMs / 1000} s`));
+    return setTimeout(hangs, silenceMs).unref();
   }
 
   #tooMuchMemory(): Error {

@@ -24,6 +24,13 @@ const works = {
   },
   'stand still': (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
   'never end': () => new Promise<void>(() => {}),
+  'tell and stop': async (times: number, { progress }: Watch<number>) => {
+    for (let time = 1; time <= times; time++) {
+      progress(time);
+      await sleep(800);
+    }
+    process.kill(process.pid, 'SIGSTOP');
+  },
   'tidy up when asked': async (_task: null, { progress, signal }: Watch<'begun'>) => {
     progress('begun');
     while (!signal.aborted) await sleep(10);

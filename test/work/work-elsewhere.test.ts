@@ -109,6 +109,15 @@ describe('work elsewhere', () => {
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });
 
+  it('in a process that stands still is given up once nothing was told of for too long, and the next is done elsewhere', async () => {
+    const elsewhere = start({ where: 'process', silenceMs: 3000, memoryMiB: 64 });
+    const told: number[] = [];
+    await elsewhere.run('add', new Set([1]));
+    const gaveUp = await failure(elsewhere.run('tell and stop', 5, { onProgress: (n) => told.push(n) }));
+    expect([String(gaveUp), told]).to.deep.equal(['LimitExceeded: it told nothing for 3 s', [1, 2, 3, 4, 5]]);
+    expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
+  });
+
   it('as a servant stops when it is asked to, and has the last word', async () => {
     const servant = start({ where: 'process', memoryMiB: 64, isServant: true });
     const stopping = new AbortController();

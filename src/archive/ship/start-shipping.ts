@@ -19,18 +19,25 @@ const PLACE = { where: 'process', memoryMiB: 512, youngMemoryMiB: 4, isServant: 
 /** The service has its start behind it by then. */
 const START_DELAY_MS = 3_000;
 
+/** Longer than the longest step, a merge of large segments on a slow disk; each step is reported. */
+const SILENCE_MS = 300_000;
+
 /** A process that dies is started again after this time. */
 const RESTART_MS = 5_000;
 
 /**
  * Ships in a process of its own, which gives way: neither the thread that answers callers nor the threads that help it
- * wait for any of it.
+ * wait for any of it. One that dies, or hangs for `silenceMs`, is replaced.
  */
-export function startShipping(config: ShippingConfig, onTrouble: (message: string) => void): Shipping {
+export function startShipping(
+  config: ShippingConfig,
+  onTrouble: (message: string) => void,
+  silenceMs = SILENCE_MS,
+): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, PLACE);
+  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs });
   const onProgress = (next: ShippingReport) => {
     if (next.trouble !== null && next.trouble !== report.trouble)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
@@ -44,6 +51,7 @@ export function startShipping(config: ShippingConfig, onTrouble: (message: strin
         await elsewhere.run('ship', config, { onProgress, signal });
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
+        report = { ...report, leads: false, trouble: why };
         if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${why}`);
       }
     }
