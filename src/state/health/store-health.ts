@@ -15,6 +15,8 @@ export interface ServerHealth {
   readonly server: string;
   /** Why the clients that it keeps get 503; null when writes work. */
   readonly failure: string | null;
+  /** Another node reaches this server and all others: what is wrong is between this node and the server. */
+  readonly onlyHere?: true;
   readonly warnings: readonly StoreWarning[];
   /** Of the memory that it may use, 0 to 1; absent where nothing bounds it, or where it does not tell. */
   readonly memoryUsedShare?: number;
@@ -23,15 +25,16 @@ export interface ServerHealth {
 /** How the store was, server by server: one, or each master of a cluster. */
 export type StoreHealth = readonly ServerHealth[];
 
-/** Whether there are clients who can be served. */
+/** Whether requests are better off here than at another node. */
 export function servesClients(health: StoreHealth): boolean {
-  return health.some(({ failure }) => failure === null);
+  return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
 
 /** What does not work, and what is not as it should be, each in one sentence. */
 export function healthTexts(health: StoreHealth): readonly string[] {
-  return health.flatMap(({ server, failure, warnings }) => [
+  return health.flatMap(({ server, failure, onlyHere, warnings }) => [
     ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
+    ...(onlyHere ? [`Another node reaches ${server}: see to the network of this one.`] : []),
     ...warnings.map(({ text }) => text),
   ]);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
 import {
   failureText,
@@ -8,14 +9,19 @@ import {
 import { StoreUnavailable } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
+import { BadReply, wholeOf } from './connection/reply.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { brokenPromises, memoryUsedShare, tooOld } from './promises.ts';
 import { RedisScript } from './script.ts';
 
-const probeScript = new RedisScript('probe-1.lua');
+const PROBE = 'probe-1.lua';
+const probeScript = new RedisScript(PROBE);
 
-/** A probe leaves its key behind; it is gone soon after the last one. */
-const PROBE_KEPT_MS = 60_000;
+/** What a node told of the servers counts for so long, and so does the key that a probe leaves behind. */
+const TOLD_FOR_MS = 30_000;
+
+/** A node that told so much later that it reaches every server has looked at the one that fails here, too. */
+const LOOKED_LATER_MS = 2000;
 
 /** Settings are changed by people, so they are looked at once a minute, however often health is asked for. */
 const SETTINGS_AGE_MS_MAX = 55_000;
@@ -25,14 +31,31 @@ interface KnownSettings {
   readonly readMs: number;
 }
 
+type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
+
+/** What a node saw when it last looked at all servers. */
+interface Word {
+  /** By a server's clock, epoch ms. */
+  readonly atMs: number;
+  /** How many it could not reach. */
+  readonly unreached: number;
+}
+
 /** Tries every server by itself: one that hangs says nothing about the others. */
 export class RedisHealth {
   readonly #connection: RedisConnection;
-  readonly #calls: NodeCalls;
+  readonly #calls: Calls;
   readonly #clocks: NodeClocks;
   readonly #settings = new Map<string, KnownSettings>();
+  /** How this process is known to others. */
+  readonly #name = randomUUID();
+  /** The time, as some server told it last; epoch ms. */
+  #nowMs = 0;
+  /** Since when a server cannot be reached from here, by the clock of those that can; epoch ms. */
+  readonly #failingSince = new Map<string, number>();
+  #looked: Word = { atMs: 0, unreached: 0 };
 
-  constructor(connection: RedisConnection, calls: NodeCalls, clocks: NodeClocks) {
+  constructor(connection: RedisConnection, calls: Calls, clocks: NodeClocks) {
     this.#connection = connection;
     this.#calls = calls;
     this.#clocks = clocks;
@@ -47,14 +70,33 @@ export class RedisHealth {
     }
   }
 
-  check(): Promise<StoreHealth> {
-    return Promise.all(this.#connection.nodes().map((node) => this.#check(node)));
+  async check(): Promise<StoreHealth> {
+    const words: Word[] = [];
+    const health = await Promise.all(this.#connection.nodes().map((node) => this.#check(node, words)));
+    this.#noteLook(health);
+    return health.map((one) => (this.#isAwayForThisNodeAlone(one, words) ? { ...one, onlyHere: true } : one));
   }
 
-  async #check(node: string): Promise<ServerHealth> {
+  #noteLook(health: StoreHealth): void {
+    for (const { server, failure } of health) {
+      if (failure === null) this.#failingSince.delete(server);
+      else if (!this.#failingSince.has(server)) this.#failingSince.set(server, this.#nowMs);
+    }
+    this.#looked = { atMs: this.#nowMs, unreached: health.filter(({ failure }) => failure !== null).length };
+  }
+
+  /** Never on all nodes at once: one that reaches every server has to say so. */
+  #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly Word[]): boolean {
+    const sinceMs = this.#failingSince.get(server);
+    if (sinceMs === undefined) return false;
+    return words.some(({ atMs, unreached }) => unreached === 0 && atMs > sinceMs + LOOKED_LATER_MS);
+  }
+
+  /** Adds to `words` what other nodes told that server. */
+  async #check(node: string, words: Word[]): Promise<ServerHealth> {
     const server = `Redis at ${node}`;
     try {
-      await this.#probe(node);
+      words.push(...(await this.#probe(node)));
     } catch (error) {
       return { server, failure: failureText(error), warnings: [] };
     }
@@ -68,14 +110,16 @@ export class RedisHealth {
     };
   }
 
-  async #probe(node: string): Promise<void> {
+  async #probe(node: string): Promise<readonly Word[]> {
     const key = this.#connection.keyOn(node);
-    if (key === null) return;
-    await this.#calls.on(key)(() =>
-      this.#clocks.timed(key, () =>
-        probeScript.run(this.#connection.commands, [key], [String(PROBE_KEPT_MS)]),
-      ),
+    if (key === null) return [];
+    const { atMs, unreached } = this.#looked;
+    const args = [TOLD_FOR_MS, this.#name, atMs, unreached].map(String);
+    const [time, ...words] = await this.#calls.on(key)(() =>
+      this.#clocks.timed(key, () => probeScript.run(this.#connection.commands, [key], args)),
     );
+    this.#nowMs = Math.max(this.#nowMs, wholeOf(PROBE, time));
+    return words.map(wordOf);
   }
 
   /** Null when the server does not give it: a managed one may forbid INFO. */
@@ -97,4 +141,10 @@ export class RedisHealth {
     const text = `The clock of this node is ${seconds} s ${side} that of Redis at ${node}; the store's clock decides. Set both by NTP.`;
     return [{ kind: 'clock', text }];
   }
+}
+
+function wordOf(text: unknown): Word {
+  const [, atMs, unreached] = /^(\d+):(\d+)$/.exec(String(text)) ?? [];
+  if (atMs === undefined) throw new BadReply(PROBE, text);
+  return { atMs: Number(atMs), unreached: Number(unreached) };
 }

@@ -24,7 +24,7 @@ const NOW = String(Date.now());
 const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   'compare-and-set-1.lua': { keys: [k1], args: ['0', '', 'next'], numbers: [1] },
   'forget-client-4.lua': { keys: [k1, k2, k3, k4], args: ['', 'shop', 'entry', '5'], numbers: [4] },
-  'probe-1.lua': { keys: [k1], args: ['1000'], numbers: [1] },
+  'probe-1.lua': { keys: [k1], args: ['1000', 'node', '0', '0'], numbers: [1, 3, 4] },
   'sightings.lua': {
     keys: [k1, k2],
     args: [NOW, '1', 'a', '1000', '5', '1', '500', 'b', '1000', '5', '2', '500', '600'],

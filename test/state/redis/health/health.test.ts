@@ -1,10 +1,18 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { exactSystemClock } from '../../../../src/clock.ts';
 import { healthTexts, type StoreHealth, servesClients } from '../../../../src/state/health/store-health.ts';
+import { connectRedis, type RedisConnection } from '../../../../src/state/redis/connection/connection.ts';
+import { NodeCalls } from '../../../../src/state/redis/connection/node-calls.ts';
+import { RoundTrips } from '../../../../src/state/redis/connection/round-trips.ts';
+import { parseRedisUrl } from '../../../../src/state/redis/connection/url.ts';
+import { RedisHealth } from '../../../../src/state/redis/health.ts';
+import { NodeClocks } from '../../../../src/state/redis/node-clocks.ts';
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
-import type { Store } from '../../../../src/state/store.ts';
+import type { RunCall } from '../../../../src/state/run-call.ts';
+import { type Store, StoreUnavailable } from '../../../../src/state/store.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,
@@ -166,6 +174,93 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
     await until('a replica took over', async () => failing(await store.check()).length === 0, 30_000);
   });
 });
+
+describeWithServer(
+  'redis-server',
+  'the health of a Redis Cluster of which one node reaches two masters only',
+  () => {
+    let servers: RedisServers;
+    const nodes: CutOff[] = [];
+    before(async () => {
+      servers = await startCluster(NO_FAILOVER_MS);
+    });
+    beforeEach(async () => {
+      nodes.push(await CutOff.open(servers.url), await CutOff.open(servers.url));
+    });
+    afterEach(async () => {
+      for (const node of nodes.splice(0)) await node.close();
+    });
+    after(() => servers.stop());
+
+    it('is bad there as soon as another node has seen all of them later, and good again when it reaches them', async () => {
+      const [cut, well] = both();
+      const master = cut.cutOff(0);
+      expect(servesClients(await cut.health.check())).to.equal(true);
+      await well.health.check();
+      expect(servesClients(await cut.health.check())).to.equal(true);
+      await until('the other one has looked later', async () => {
+        await well.health.check();
+        return !servesClients(await cut.health.check());
+      });
+      expect(healthTexts(await cut.health.check()).slice(0, 2)).to.deep.equal([
+        `The clients on ${master} get 503: it is cut off.`,
+        `Another node reaches ${master}: see to the network of this one.`,
+      ]);
+      expect(servesClients(await well.health.check())).to.equal(true);
+      cut.cutOff(null);
+      expect(servesClients(await cut.health.check())).to.equal(true);
+    });
+
+    it('is good on all nodes where none reaches all masters, because somebody has to serve', async () => {
+      const [one, other] = both();
+      one.cutOff(0);
+      other.cutOff(1);
+      const seen: boolean[] = [];
+      for (let look = 0; look < 8; look++) {
+        for (const { health } of nodes) seen.push(servesClients(await health.check()));
+        await sleep(500);
+      }
+      expect(new Set(seen)).to.deep.equal(new Set([true]));
+    });
+
+    function both(): readonly [CutOff, CutOff] {
+      const [one, other] = nodes;
+      if (one === undefined || other === undefined) throw new Error('two nodes are started');
+      return [one, other];
+    }
+  },
+);
+
+/** How a node sees the servers whose way to one of them can be cut. */
+class CutOff {
+  readonly health: RedisHealth;
+  readonly #connection: RedisConnection;
+  #cut: string | null = null;
+
+  static async open(url: string): Promise<CutOff> {
+    return new CutOff(await connectRedis(parseRedisUrl(url), IGNORED));
+  }
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    const calls = new NodeCalls(connection, new RoundTrips(), () => 5000);
+    const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onNode(node));
+    const on = (key: string) => onNode(connection.nodeOf(key));
+    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock));
+  }
+
+  /** Cuts the way to one server, by its number; gives its name. */
+  cutOff(number: number | null): string {
+    this.#cut = number === null ? null : (this.#connection.nodes()[number] ?? null);
+    return `Redis at ${this.#cut}`;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+const cutOff: RunCall = () => Promise.reject(new StoreUnavailable('it is cut off'));
 
 describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
   it('is that of the master', async () => {
