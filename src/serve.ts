@@ -156,13 +156,10 @@ function startNode(
 const FOLLOWING = 'following the rollout';
 
 /** What decides from now on, and who made it so. */
-function followed({ revision, active, candidate, history }: Rollout): object {
+function followed({ revision, active, candidates, history }: Rollout): object {
   const { action, who, reason } = history.at(-1) ?? {};
-  const trial =
-    candidate === null
-      ? {}
-      : { candidate: candidate.version, mode: candidate.mode, percent: candidate.percent };
-  return { revision, active: active.version, digest: active.digest, ...trial, action, who, reason };
+  const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
+  return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
 }
 
 /** The one line that tells an operator what is running. */

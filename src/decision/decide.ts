@@ -100,6 +100,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     ruleVersion: rules.version,
     digest: rules.digest,
     arm: request.arm,
+    ...(request.draw === undefined ? {} : { draw: request.draw }),
     ...answerFields(concluded, state, at),
     isBot: assessment.isBot,
     clientGroup: assessment.clientGroup,

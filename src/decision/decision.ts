@@ -21,6 +21,15 @@ import { HeldOutSchema } from './holdout.ts';
 /** Which rule set of a rollout decided. */
 export type Arm = 'active' | 'candidate';
 
+/** What a client was drawn into while several versions decide, each for a share of the clients. */
+const DrawSchema = shape('Of a trial: what the client was drawn into', {
+  version: Type.Unsafe<RuleVersion>(ruleVersion),
+  percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
+  since: epochMs('Since when the shares of the trial are these'),
+});
+
+export type Draw = Shape<typeof DrawSchema>;
+
 export const isBot = yesNo('Bot flag');
 
 /** The name that a decision carries as its rule when no rule matched. */
@@ -58,6 +67,7 @@ const RECORDED = {
     { active: 'the version that decides for all others', candidate: 'the one on trial' },
     'Which rule set of a rollout decided',
   ),
+  draw: Type.Optional(DrawSchema),
   verdict,
   waitSeconds: Type.Optional(waitSeconds),
   ladder: Type.Optional(

@@ -1,7 +1,7 @@
 import { isbot } from 'isbot';
 import { ScoreHintsSchema } from '../client/hints.ts';
 import { nullable, type Shape, shape, word } from '../shapes.ts';
-import type { Arm } from './decision.ts';
+import type { Arm, Draw } from './decision.ts';
 import { networkKeys, networkOf } from './network.ts';
 import type { ScoreBody, VerdictBody } from './request-bodies.ts';
 
@@ -33,6 +33,8 @@ export interface AskedVerdict extends PaymentRequest {
 export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
+  /** Absent while nothing is drawn. */
+  readonly draw?: Draw;
 }
 
 /**
@@ -79,7 +81,7 @@ function deviceOf({ fingerprint, ip }: ScoreBody, pseudonym: Pseudonym) {
 }
 
 /** A verdict body with what the decision record says about its origin. */
-export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm): VerdictRequest {
+export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, draw?: Draw): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,
     method: body.method,
@@ -88,5 +90,6 @@ export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm): 
     orderRef: body.orderRef,
     requestId,
     arm,
+    ...(draw === undefined ? {} : { draw }),
   };
 }

@@ -3,7 +3,7 @@ import type { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
 import type { NodeReport } from '../rollout/fleet.ts';
-import { noTrialCounts, sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
+import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
 import { type StoreHealth, WARNING_KINDS } from '../state/health/store-health.ts';
 import { addGauge } from './gauge.ts';
 
@@ -40,19 +40,19 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
     registry,
     'scoring_shadow_compared',
     'Verdicts that the shadow decided, too, in this trial',
-    (gauge) => gauge.set(figuresOf(report()).shadow.compared),
+    (gauge) => gauge.set(sumOf(report(), ({ shadow }) => shadow.compared)),
   );
   addGauge(
     registry,
     'scoring_shadow_different',
     'Verdicts that the shadow would have answered otherwise',
-    (gauge) => gauge.set(figuresOf(report()).shadow.different),
+    (gauge) => gauge.set(sumOf(report(), ({ shadow }) => shadow.different)),
   );
   addGauge(
     registry,
     'scoring_candidate_errors',
     'Decisions in this trial for which the candidate threw',
-    (gauge) => gauge.set(figuresOf(report()).candidateErrors),
+    (gauge) => gauge.set(sumOf(report(), ({ candidateErrors }) => candidateErrors)),
   );
 }
 
@@ -176,6 +176,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
 }
 
 /** What this node saw of its trial, on all platforms. */
-function figuresOf({ counts }: NodeReport): TrialFigures {
-  return sumTrialCounts(counts ?? noTrialCounts(''), null);
+/** Over the trials of all candidates. */
+function sumOf({ counts }: NodeReport, of: (figures: TrialFigures) => number): number {
+  return counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
 }

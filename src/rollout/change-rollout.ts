@@ -5,11 +5,13 @@ import type { Decision } from '../decision/decision.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
-import { differenceOf } from './difference.ts';
+import { type Difference, differenceOf } from './difference.ts';
+import { totalOf } from './draw.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
+  type Candidate,
   type Goal,
   previousActive,
   type Rollout,
@@ -35,7 +37,7 @@ export const RolloutStatusSchema = named(
     rollout: nullable(RolloutSchema),
     unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
     nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
-    trial: nullable(TrialSchema),
+    trials: list(TrialSchema, 'Of each candidate'),
     previous: nullable(versionRef('Where a rollback leads when nothing is on trial; null: nowhere')),
   }),
 );
@@ -71,20 +73,15 @@ export interface Viewer {
 export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: Viewer): Promise<RolloutStatus> {
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
   const rollout = stored?.rollout ?? null;
-  const candidate = rollout?.candidate ?? null;
+  const view = async (of: Rollout, candidate: Candidate) => {
+    const counts = await sharedCounts(fleet.tallies, stageOf(candidate).trial);
+    return viewOfTrial(of, candidate, counts, platform, decisionOf);
+  };
   return {
     rollout,
     unreadable: stored !== null && rollout === null,
     nodes: platform === null ? nodes : null,
-    trial:
-      candidate === null
-        ? null
-        : await viewOfTrial(
-            candidate,
-            await sharedCounts(fleet.tallies, stageOf(candidate).trial),
-            platform,
-            decisionOf,
-          ),
+    trials: rollout === null ? [] : await Promise.all(rollout.candidates.map((one) => view(rollout, one))),
     previous: rollout === null ? null : previousActive(rollout),
   };
 }
@@ -97,12 +94,13 @@ export interface AskedChange extends RolloutChange {
   readonly acceptDifference?: boolean;
 }
 
-/** What a version may decide for without a look at how it would have answered. */
+/** What versions on trial may decide for together without a look at how they would have answered. */
 const LITTLE_PERCENT = 20;
 
 /** Whether a version is to decide for so many that a mistake in it would be felt by most. */
 export function isFar(goal: Goal): boolean {
-  return goal.mode === 'active' || (goal.mode === 'canary' && goal.percent > LITTLE_PERCENT);
+  if (goal.mode !== 'canary') return goal.mode === 'active';
+  return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
@@ -113,62 +111,121 @@ export async function rollOut(
   goal: Goal,
   { revision, acceptDifference = false, ...change }: AskedChange,
 ): Promise<FollowReport> {
-  // Somebody may have made or released it a moment ago, past this node.
-  await isTakenUp(() => rules.isAsOnDisk(version));
-  const ruleSet = rules.get(version);
-  if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
-  if (goal.mode !== 'shadow' && !ruleSet.released) {
-    throw new RolloutRefused(
-      `${version} is a draft, which may only be shadowed; run "rules release ${version}" first`,
-    );
-  }
+  const to = await eligible(rules, version, goal);
+  const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];
+  const also = await Promise.all(
+    shares.map(async (one) => ({ ...(await eligible(rules, one.version, goal)), percent: one.percent })),
+  );
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) throw new RolloutRefused(UNREADABLE);
   requireRevision(rollout, revision);
-  const { active } = rollout;
-  if (active.version === version) throw new RolloutRefused(`${version} is active already`);
-  const to = { version, digest: ruleSet.digest };
-  await requireOnEveryNode(fleet, to);
-  const difference = isFar(goal)
-    ? await differenceOf(fleet, ruleSet, rules.withDigest(active.digest), rollout.candidate, change.at)
-    : null;
-  const much = difference?.much.join('; ') ?? '';
-  if (much !== '' && !acceptDifference) throw new RolloutRefused(tooDifferent(version, much));
-  const made = much === '' ? change : { ...change, acceptedDifference: much };
-  const report = await write(fleet, stored, advance(rollout, to, goal, made), difference?.compared);
-  if (goal.mode !== 'shadow') forgetRolledBack(join(rules.rulesDir, version));
+  const all = [to, ...also];
+  const isActive = all.some((one) => one.version === rollout.active.version);
+  if (isActive) throw new RolloutRefused(`${rollout.active.version} is active already`);
+  for (const one of all) await requireOnEveryNode(fleet, one);
+  const differences = isFar(goal) ? await differencesOf(fleet, rules, rollout, all, change.at) : [];
+  const accepted = acceptedOf(differences, acceptDifference);
+  const made = accepted === '' ? change : { ...change, acceptedDifference: accepted };
+  const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
+  const compared = differences.map((one) => one.compared).join('; ');
+  const report = await write(
+    fleet,
+    stored,
+    advance(rollout, to, wanted, made),
+    compared === '' ? null : compared,
+  );
+  if (goal.mode !== 'shadow') for (const one of all) forgetRolledBack(join(rules.rulesDir, one.version));
   return report;
 }
 
-function tooDifferent(version: RuleVersion, much: string): string {
-  return `${version} answers much otherwise than the active version: ${much}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`;
+async function differencesOf(
+  fleet: Fleet,
+  rules: LoadedRules,
+  { active, candidates }: Rollout,
+  versions: readonly VersionRef[],
+  at: number,
+): Promise<readonly (Difference & Pick<VersionRef, 'version'>)[]> {
+  const found: (Difference & Pick<VersionRef, 'version'>)[] = [];
+  for (const { version, digest } of versions) {
+    const ruleSet = rules.withDigest(digest);
+    const candidate = candidates.find((one) => one.version === version) ?? null;
+    if (ruleSet !== null)
+      found.push({
+        version,
+        ...(await differenceOf(fleet, ruleSet, rules.withDigest(active.digest), candidate, at)),
+      });
+  }
+  return found;
+}
+
+/** What makes versions much another policy; empty when nothing does. Throws RolloutRefused unless that is accepted. */
+function acceptedOf(
+  differences: Awaited<ReturnType<typeof differencesOf>>,
+  acceptDifference: boolean,
+): string {
+  const others = differences.filter(({ much }) => much.length > 0);
+  if (others.length > 0 && !acceptDifference) {
+    const each = others.map(
+      ({ version, much }) => `${version} answers much otherwise than the active version: ${much.join('; ')}`,
+    );
+    throw new RolloutRefused(
+      `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`,
+    );
+  }
+  return others.flatMap(({ much }) => much).join('; ');
+}
+
+/** A version as it lies on this node's disk, if it may be brought to the goal. */
+async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
+  // Somebody may have made or released it a moment ago, past this node.
+  await isTakenUp(() => rules.isAsOnDisk(version));
+  const ruleSet = rules.get(version);
+  if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
+  if (mode === 'shadow' || ruleSet.released) return { version, digest: ruleSet.digest };
+  throw new RolloutRefused(
+    `${version} is a draft, which may only be shadowed; run "rules release ${version}" first`,
+  );
 }
 
 const UNREADABLE =
   'what the store holds as the rollout cannot be read; the nodes continue with what they have; "rules rollback" rewrites it from them, and then a version can be rolled out';
 
 /**
- * Takes the candidate back, or without one returns to the version before. A stored rollout that cannot be
- * read is rewritten from what the nodes follow, without a candidate. The version that was taken back is
+ * Takes one candidate back, or with null all of them; without any, returns to the version before. A stored rollout
+ * that cannot be read is rewritten from what the nodes follow, without candidates. A version that was taken back is
  * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
  */
 export async function rollBack(
   fleet: Fleet,
   rulesDir: string,
   { revision, ...change }: AskedChange,
+  version: RuleVersion | null = null,
 ): Promise<FollowReport> {
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
   requireRevision(rollout, revision);
-  const next = takeBack(rollout, change);
-  if (next === null) throw new RolloutRefused('there is no candidate and no earlier version to return to');
-  if (rollout.candidate === null) await requireOnEveryNode(fleet, next.active);
+  const { active, candidates } = rollout;
+  const next = takeBack(rollout, change, { version });
+  if (next === null)
+    throw new RolloutRefused(
+      version === null
+        ? 'there is no candidate and no earlier version to return to'
+        : `${version} is not on trial; ${onTrialText(candidates)}`,
+    );
+  if (candidates.length === 0) await requireOnEveryNode(fleet, next.active);
   const report = await write(fleet, stored, next);
-  const back = rollout.candidate ?? rollout.active;
-  if (rollout.candidate?.mode !== 'shadow') noteRolledBack(join(rulesDir, back.version), change);
+  const deciding = candidates.length === 0 ? [active] : candidates.filter(({ mode }) => mode === 'canary');
+  for (const back of deciding)
+    if (version === null || back.version === version) noteRolledBack(join(rulesDir, back.version), change);
   return report;
+}
+
+function onTrialText(candidates: readonly Candidate[]): string {
+  if (candidates.length === 0)
+    return 'nothing is; "rules rollback" without a version returns to the one before';
+  return `on trial: ${candidates.map(({ version }) => version).join(', ')}`;
 }
 
 function requireRevision({ revision, history }: Rollout, seen: number | null): void {

@@ -49,8 +49,8 @@ export type NodeVersion = NodeView['versions'][number];
 
 /** What a process knows of itself; what it counted, it tells the store. */
 export interface NodeReport extends NodeView {
-  /** Of the trial, since the process follows it. */
-  readonly counts: TrialCounts | null;
+  /** Of the trial of each candidate, since the process follows it. */
+  readonly counts: readonly TrialCounts[];
 }
 
 const REGISTER = 'rollout';
@@ -180,10 +180,7 @@ export function joinReports(own: NodeView, all: readonly NodeView[]): NodeView {
 }
 
 /** The short form of a rollout: which versions decide, and for whom. */
-function whatDecides({ revision, active, candidate }: Rollout) {
-  const trial =
-    candidate === null
-      ? null
-      : { version: candidate.version, mode: candidate.mode, percent: candidate.percent };
-  return { revision, active: active.version, candidate: trial };
+function whatDecides({ revision, active, candidates }: Rollout) {
+  const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
+  return { revision, active: active.version, candidates: trials };
 }

@@ -1,14 +1,16 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
+import type { Arm, Draw } from '../decision/decision.ts';
 import { noteRolledBack } from '../rules/folder/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import type { ClientFate } from './arm-counts.ts';
+import { drawOf } from './draw.ts';
 import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
-import { type Candidate, inCanary, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, type Rollout, takeBack } from './rollout.ts';
 import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from './rule-source.ts';
 import { stageOf } from './stage.ts';
 import { remember, startingRollout } from './starting-rollout.ts';
@@ -18,6 +20,7 @@ import {
   countFate,
   countShadow,
   sumTrialCounts,
+  type TrialCounts,
 } from './trial-counts.ts';
 import { sharedCounts, TrialTally } from './trial-tally.ts';
 import { breachOf } from './trial-view.ts';
@@ -45,7 +48,8 @@ const LOOK_MS = 750;
 interface LoadedRollout {
   readonly rollout: Rollout;
   readonly active: RuleSet;
-  readonly candidate: { readonly rules: RuleSet; readonly trial: Candidate } | null;
+  /** In the order of the rollout. */
+  readonly candidates: readonly RuleSet[];
 }
 
 /** One node's part in the rollout: follows the shared pointer, reports itself, runs the guard. */
@@ -58,7 +62,8 @@ export class RolloutNode implements RuleSource {
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
-  #tally: TrialTally | null = null;
+  /** Of each candidate, in the order of the rollout. */
+  #tallies: readonly TrialTally[] = [];
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -105,20 +110,20 @@ export class RolloutNode implements RuleSource {
   }
 
   choose(client: ClientKey): RuleChoice {
-    const { active, candidate } = this.#following;
-    if (candidate === null) return { rules: active, arm: 'active' };
-    const { rules, trial } = candidate;
-    if (trial.mode === 'shadow') return { rules: active, arm: 'active', shadow: rules };
-    return inCanary(trial, client.hash)
-      ? { rules, arm: 'candidate', fallback: active }
-      : { rules: active, arm: 'active' };
+    const { rollout, active, candidates } = this.#following;
+    const [first] = rollout.candidates;
+    if (first?.mode === 'shadow') return { rules: active, arm: 'active', shadow: candidates[0] ?? active };
+    const drawn = drawOf(rollout, client.hash);
+    if (drawn === null) return { rules: active, arm: 'active' };
+    const { draw, candidate } = drawn;
+    const rules = candidate === null ? undefined : candidates[rollout.candidates.indexOf(candidate)];
+    if (rules === undefined) return { rules: active, arm: 'active', draw };
+    return { rules, arm: 'candidate', draw, fallback: active };
   }
 
-  observe({ decision, shadowed, drawn, lastVerdictAt }: VerdictSeen): void {
-    const trial = this.#following.candidate?.trial;
-    if (trial === undefined) return;
-    const firstIn = (lastVerdictAt ?? 0) < stageOf(trial).since ? drawn : null;
-    this.#tally?.count((counts) => {
+  observe({ decision, shadowed, lastVerdictAt }: VerdictSeen): void {
+    this.#countFor(decision.draw ?? null, (counts, arm, since) => {
+      const firstIn = (lastVerdictAt ?? 0) < since ? arm : null;
       const counted = countDecision(counts, decision, firstIn);
       if (shadowed === undefined) return counted;
       if (shadowed === null) return countCandidateError(counted, decision.platform);
@@ -128,17 +133,30 @@ export class RolloutNode implements RuleSource {
 
   /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
   observeOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
-    const trial = this.#following.candidate?.trial;
-    if (trial?.mode !== 'canary') return;
-    const { since } = stageOf(trial);
-    if ((lastVerdictAt ?? 0) < since) return;
-    const arm = inCanary(trial, client.hash) ? 'candidate' : 'active';
-    const fates = [fateSince(before, since), fateSince(after, since)] as const;
-    this.#tally?.count((counts) => countFate(counts, client.platform, arm, fates));
+    const drawn = drawOf(this.#following.rollout, client.hash);
+    if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
+    this.#countFor(drawn.draw, (counts, arm, since) => {
+      const fates = [fateSince(before, since), fateSince(after, since)] as const;
+      return countFate(counts, client.platform, arm, fates);
+    });
   }
 
-  candidateFailed(error: unknown): void {
-    this.#tally?.count((counts) => countCandidateError(counts, null));
+  /** Counts in the trials that a client is compared in: one of the active version's in all of them. */
+  #countFor(draw: Draw | null, counted: (counts: TrialCounts, arm: Arm, since: number) => TrialCounts): void {
+    const { active, candidates } = this.#following.rollout;
+    for (const [place, candidate] of candidates.entries()) {
+      // What was drawn before this stage is none of its draws.
+      if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
+      const isActive = draw === null || draw.version === active.version;
+      if (!isActive && draw.version !== candidate.version) continue;
+      const arm = isActive ? 'active' : 'candidate';
+      this.#tallies[place]?.count((counts) => counted(counts, arm, stageOf(candidate).since));
+    }
+  }
+
+  candidateFailed(version: RuleVersion, error: unknown): void {
+    const place = this.#following.rollout.candidates.findIndex((one) => one.version === version);
+    this.#tallies[place]?.count((counts) => countCandidateError(counts, null));
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
@@ -147,7 +165,7 @@ export class RolloutNode implements RuleSource {
   }
 
   report(): NodeReport {
-    return { ...this.#view(), counts: this.#tally?.counts ?? null };
+    return { ...this.#view(), counts: this.#tallies.map(({ counts }) => counts) };
   }
 
   #view(): NodeView {
@@ -184,7 +202,7 @@ export class RolloutNode implements RuleSource {
     try {
       const stored = await this.#parts.fleet.follow();
       if (stored !== null) this.#mindPointer(stored.rollout);
-      await this.#tally?.send(this.#parts.fleet.tallies);
+      await this.#sendTallies();
       if (!this.#peers.leads) return;
       await this.#parts.fleet.report(joinReports(this.#view(), await this.#reports('')));
       await this.#mindGuard();
@@ -200,13 +218,17 @@ export class RolloutNode implements RuleSource {
     await this.#looking;
     await this.rules.close();
     await this.#refreshing;
-    await this.#tally?.send(this.#parts.fleet.tallies).catch((error: unknown) => {
+    await this.#sendTallies().catch((error: unknown) => {
       this.#parts.onTrouble('what was counted last of the trial is lost', error);
     });
     if (!this.#peers.leads) return;
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
     });
+  }
+
+  async #sendTallies(): Promise<void> {
+    for (const tally of this.#tallies) await tally.send(this.#parts.fleet.tallies);
   }
 
   async #refresh(): Promise<void> {
@@ -240,25 +262,31 @@ export class RolloutNode implements RuleSource {
 
   #follow(following: LoadedRollout): void {
     this.#trouble = null;
-    const trial = following.candidate?.trial;
-    const key = trial === undefined ? null : stageOf(trial).trial;
-    if (key === null) this.#tally = null;
-    else if (this.#tally?.counts.trial !== key) this.#tally = new TrialTally(key);
+    const keys = following.rollout.candidates.map((one) => stageOf(one).trial);
+    this.#tallies = keys.map(
+      (key) => this.#tallies.find(({ counts }) => counts.trial === key) ?? new TrialTally(key),
+    );
     this.#following = following;
     const trouble = remember(this.#parts.dataDir, following.rollout);
     if (trouble !== null) this.#parts.onTrouble(trouble);
   }
 
-  /** Every node looks; the compare-and-set lets one of them take the canary back. */
+  /** Every node looks; the compare-and-set lets one of them take a canary back. The others stay. */
   async #mindGuard(): Promise<void> {
-    const candidate = this.#following.candidate?.trial;
-    if (candidate?.mode !== 'canary' || candidate.guardPoints === null) return;
+    for (const candidate of this.#following.rollout.candidates) await this.#mindCandidate(candidate);
+  }
+
+  async #mindCandidate(candidate: Candidate): Promise<void> {
+    if (candidate.mode !== 'canary' || candidate.guardPoints === null) return;
+    const { rollout } = this.#following;
     const counts = await sharedCounts(this.#parts.fleet.tallies, stageOf(candidate).trial);
-    const breach = breachOf(candidate, sumTrialCounts(counts, null).arms);
+    const breach = breachOf(rollout, candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
-    if (breach === null || stored?.rollout?.candidate?.trial !== candidate.trial) return;
+    const stage = stageOf(candidate).trial;
+    const isOnTrial = stored?.rollout?.candidates.some((one) => stageOf(one).trial === stage) ?? false;
+    if (breach === null || !isOnTrial || !stored?.rollout) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
-    const without = takeBack(stored.rollout, change, 'guard');
+    const without = takeBack(stored.rollout, change, { action: 'guard', version: candidate.version });
     if (without === null || !(await this.#parts.fleet.write(stored, without))) return;
     noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
     this.#turnTo(without);
@@ -270,13 +298,15 @@ const UNREADABLE =
 
 /** The rule sets that a rollout names, or why this node cannot follow it. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
-  const { active, candidate } = rollout;
-  const activeRules = rules.withDigest(active.digest);
-  if (activeRules === null) return missing(active.version, active.digest, rules);
-  if (candidate === null) return { rollout, active: activeRules, candidate: null };
-  const candidateRules = rules.withDigest(candidate.digest);
-  if (candidateRules === null) return missing(candidate.version, candidate.digest, rules);
-  return { rollout, active: activeRules, candidate: { rules: candidateRules, trial: candidate } };
+  const active = rules.withDigest(rollout.active.digest);
+  if (active === null) return missing(rollout.active.version, rollout.active.digest, rules);
+  const candidates: RuleSet[] = [];
+  for (const { version, digest } of rollout.candidates) {
+    const candidate = rules.withDigest(digest);
+    if (candidate === null) return missing(version, digest, rules);
+    candidates.push(candidate);
+  }
+  return { rollout, active, candidates };
 }
 
 function missing(version: string, digest: string, rules: LoadedRules): string {

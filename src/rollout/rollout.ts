@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
 import { Type } from '../json-schema.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
@@ -14,6 +13,7 @@ import {
   shape,
   word,
 } from '../shapes.ts';
+import { dealt } from './draw.ts';
 
 /** A version as it lay on disk when somebody chose it. */
 const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: word('Over its files') };
@@ -22,15 +22,26 @@ export const versionRef = (description: string) => shape(description, VERSION);
 
 export type VersionRef = Shape<ReturnType<typeof versionRef>>;
 
+const DRAWN = {
+  ...VERSION,
+  percent: percent('Of the clients'),
+  slices: list(
+    shape('From one place in the draw to another, in percent', {
+      from: percent('The first'),
+      to: percent('Behind the last'),
+    }),
+    'Which clients; none of a shadow',
+  ),
+};
+
 /** A version on trial beside the active one. */
 const CandidateSchema = shape('A version on trial', {
-  ...VERSION,
+  ...DRAWN,
   mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
-  percent: percent('Of the clients'),
   /** Makes one trial's clients others than the next one's; kept while the percent of a trial changes. */
-  trial: word('Names the trial'),
-  since: epochMs('Start of the trial'),
-  stageSince: epochMs('Since when it decides for this percent, beside this active version'),
+  trial: word('Names the trial; the candidates of one draw share it'),
+  since: epochMs('Since when it is on trial'),
+  stageSince: epochMs('Since when the shares of all candidates are these, beside this active version'),
   guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
 });
 
@@ -56,6 +67,12 @@ const RolloutEntrySchema = shape('One change', {
   to: VERSION.version,
   digest: word('Over the files of `to`'),
   percent: Type.Optional(percent('Only of a canary')),
+  also: Type.Optional(
+    list(
+      shape('Another candidate', { version: VERSION.version, percent: percent('Of the clients') }),
+      'Beside `to`',
+    ),
+  ),
   reason: word('Why'),
   acceptedDifference: Type.Optional(
     word('What made it much another policy than the active one, which whoever did it accepted'),
@@ -72,7 +89,14 @@ export const RolloutSchema = named(
   shape('Which version decides', {
     revision: Type.Integer({ minimum: 1, description: 'One more for every change' }),
     active: versionRef('The version that decides'),
-    candidate: nullable(CandidateSchema),
+    candidates: list(
+      CandidateSchema,
+      'The versions on trial: one shadow, or one or several canaries in one draw',
+    ),
+    ended: list(
+      shape('A candidate that was taken back', DRAWN),
+      'Their clients are decided by the active version, and compared with nobody until shares change',
+    ),
     history: list(RolloutEntrySchema, 'Newest last'),
   }),
 );
@@ -87,11 +111,14 @@ export function parseRollout(text: string): Rollout | null {
 
 function isRollout(value: unknown): value is Rollout {
   if (!isJsonObject(value)) return false;
-  const { revision, active, candidate, history } = value;
+  const { revision, active, candidates, ended, history } = value;
   return (
     Number.isSafeInteger(revision) &&
     isVersionRef(active) &&
-    (candidate === null || (isVersionRef(candidate) && isTrial(candidate))) &&
+    Array.isArray(candidates) &&
+    candidates.every((one) => isDrawn(one) && isTrial(one)) &&
+    Array.isArray(ended) &&
+    ended.every(isDrawn) &&
     Array.isArray(history) &&
     history.every(
       (entry) =>
@@ -109,11 +136,18 @@ function isVersionRef(value: unknown): value is VersionRef {
   );
 }
 
+function isDrawn(value: unknown): value is VersionRef & object {
+  if (!isVersionRef(value)) return false;
+  const { percent, slices }: Partial<Record<keyof Candidate, unknown>> = value;
+  const isSlice = (one: unknown) =>
+    isJsonObject(one) && typeof one['from'] === 'number' && typeof one['to'] === 'number';
+  return typeof percent === 'number' && Array.isArray(slices) && slices.every(isSlice);
+}
+
 function isTrial(value: object): boolean {
-  const { mode, percent, trial, since, stageSince, guardPoints }: Partial<Record<keyof Candidate, unknown>> =
-    value;
+  const { mode, trial, since, stageSince, guardPoints }: Partial<Record<keyof Candidate, unknown>> = value;
   const guarded = guardPoints === null || typeof guardPoints === 'number';
-  const numbers = [percent, since, stageSince].every((value) => typeof value === 'number');
+  const numbers = [since, stageSince].every((value) => typeof value === 'number');
   return (mode === 'shadow' || mode === 'canary') && typeof trial === 'string' && numbers && guarded;
 }
 
@@ -126,10 +160,21 @@ export interface RolloutChange {
   readonly acceptedDifference?: string;
 }
 
-/** What a rollout may be told to do with a version. */
-export type Goal =
+/** A version and the percent of the clients that it is to decide for. */
+export interface Share {
+  readonly version: RuleVersion;
+  readonly percent: number;
+}
+
+/** What a rollout may be told to do with a version; `also` are the other candidates of the draw. */
+export type Goal<Also extends Share = Share> =
   | { readonly mode: 'shadow' }
-  | { readonly mode: 'canary'; readonly percent: number; readonly guardPoints: number | null }
+  | {
+      readonly mode: 'canary';
+      readonly percent: number;
+      readonly guardPoints: number | null;
+      readonly also?: readonly Also[];
+    }
   | { readonly mode: 'active' };
 
 const KEPT_HISTORY = 200;
@@ -144,46 +189,70 @@ export function firstRollout({ version, digest }: VersionRef, at: number): Rollo
     digest,
     reason: 'first start',
   } as const;
-  return { revision: 1, active: { version, digest }, candidate: null, history: [entry] };
+  return { revision: 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
 }
 
 /** The rollout with a version brought to the goal. */
-export function advance(rollout: Rollout, to: VersionRef, goal: Goal, change: RolloutChange): Rollout {
+export function advance(
+  rollout: Rollout,
+  to: VersionRef,
+  goal: Goal<Share & VersionRef>,
+  change: RolloutChange,
+): Rollout {
   switch (goal.mode) {
-    case 'shadow':
-      return next(
+    case 'shadow': {
+      const how = { mode: 'shadow', guardPoints: null } as const;
+      const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
+      return next(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
+    }
+    case 'canary': {
+      const { percent, guardPoints, also = [] } = goal;
+      const candidates = onTrial(
         rollout,
-        { candidate: trial(rollout, to, { mode: 'shadow', percent: 0, guardPoints: null }, change) },
-        'shadow',
-        to,
+        [{ ...to, percent }, ...also],
+        { mode: 'canary', guardPoints },
         change,
       );
-    case 'canary': {
-      const { percent, guardPoints } = goal;
-      const candidate = trial(rollout, to, { mode: 'canary', percent, guardPoints }, change);
-      return next(rollout, { candidate }, 'canary', to, change, percent);
+      const beside = also.map((one) => ({ version: one.version, percent: one.percent }));
+      const step = { action: 'canary', to, percent, ...(also.length === 0 ? {} : { also: beside }) } as const;
+      const [first] = candidates;
+      const ended = first?.stageSince === change.at ? [] : rollout.ended;
+      return next(rollout, { candidates, ended }, [step], change);
     }
     case 'active': {
       const active = { version: to.version, digest: to.digest };
-      const other = rollout.candidate?.version === to.version ? null : rollout.candidate;
-      // It is compared with another version from now on.
-      const candidate = other === null ? null : { ...other, stageSince: change.at };
-      return next(rollout, { active, candidate }, 'active', to, change);
+      // The others are compared with another version from now on.
+      const candidates = without(rollout.candidates, to.version).map((other) => ({
+        ...other,
+        stageSince: change.at,
+      }));
+      return next(rollout, { active, candidates, ended: [] }, [{ action: 'active', to }], change);
     }
     default:
       return goal satisfies never;
   }
 }
 
-/** The candidate taken back; without one, the version that was active before. Null when there is neither. */
+/**
+ * A candidate taken back, or with null all of them; without any, the version that was active before. Null when there is
+ * nothing to take back. The trial of the others continues with the same clients.
+ */
 export function takeBack(
   rollout: Rollout,
   change: RolloutChange,
-  action: 'rollback' | 'guard' = 'rollback',
+  { action = 'rollback', version = null }: { action?: 'rollback' | 'guard'; version?: string | null } = {},
 ): Rollout | null {
-  if (rollout.candidate !== null) return next(rollout, { candidate: null }, action, rollout.active, change);
-  const before = previousActive(rollout);
-  return before === null ? null : next(rollout, { active: before }, action, before, change);
+  const { active, candidates } = rollout;
+  const back = candidates.filter((one) => version === null || one.version === version);
+  if (back.length > 0) {
+    const left = candidates.filter((one) => !back.includes(one));
+    const drawn = back.map(({ version, digest, percent, slices }) => ({ version, digest, percent, slices }));
+    const ended = left.length === 0 ? [] : [...rollout.ended, ...drawn];
+    const steps = back.map((one) => ({ action, from: one.version, to: active }));
+    return next(rollout, { candidates: left, ended }, steps, change);
+  }
+  const before = version === null ? previousActive(rollout) : null;
+  return before === null ? null : next(rollout, { active: before }, [{ action, to: before }], change);
 }
 
 /**
@@ -193,7 +262,7 @@ export function takeBack(
 export function repaired(revision: number, active: VersionRef, { who, at, reason }: RolloutChange): Rollout {
   const { version, digest } = active;
   const entry = { at, who, action: 'repair', from: null, to: version, digest, reason } as const;
-  return { revision: revision + 1, active: { version, digest }, candidate: null, history: [entry] };
+  return { revision: revision + 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
 }
 
 /** The version that was active before, but for those that were taken back since: a second rollback brings none of them in again. */
@@ -210,7 +279,7 @@ export function previousActive({ active, history }: Rollout): VersionRef | null 
   return without(standing, active.version).at(-1) ?? null;
 }
 
-function without(versions: readonly VersionRef[], version: string): readonly VersionRef[] {
+function without<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
   return versions.filter((one) => one.version !== version);
 }
 
@@ -220,59 +289,61 @@ function placeOf(versions: readonly VersionRef[], version: string): number {
   return place === -1 ? versions.length : place;
 }
 
-/**
- * Whether a client belongs to the canary. The same client always gets the same answer within a trial,
- * and who is in at 10 % is in at 20 %.
- */
-export function inCanary({ trial, percent }: Candidate, clientHash: string): boolean {
-  const bucket = Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32;
-  return bucket * 100 < percent;
+/** The candidates of one draw from now on: who is in stays in, and one stage begins for all when a share changes. */
+function onTrial(
+  { candidates }: Rollout,
+  wanted: readonly (Share & VersionRef)[],
+  { mode, guardPoints }: Pick<Candidate, 'mode' | 'guardPoints'>,
+  { at }: RolloutChange,
+): readonly Candidate[] {
+  const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
+  const isSame = (place: number, one: Candidate) =>
+    before[place]?.mode === mode && before[place]?.percent === one.percent;
+  const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
+  const slices = dealt(
+    wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
+  );
+  const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
+    const since = before[place]?.mode === mode ? before[place].since : at;
+    const drawn = { version, digest, percent, slices: slices[place] ?? [] };
+    return { ...drawn, mode, trial, since, stageSince: at, guardPoints };
+  });
+  const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
+  return goesOn
+    ? begun.map((one, place) => ({ ...one, stageSince: before[place]?.stageSince ?? at }))
+    : begun;
 }
 
-function trial(
-  { candidate }: Rollout,
-  { version, digest }: VersionRef,
-  how: Pick<Candidate, 'mode' | 'percent' | 'guardPoints'>,
-  { at }: RolloutChange,
-): Candidate {
-  const goesOn = candidate?.version === version && candidate.digest === digest;
-  const sameMode = goesOn && candidate.mode === how.mode;
-  return {
-    version,
-    digest,
-    ...how,
-    trial: goesOn ? candidate.trial : `${version}@${at}`,
-    since: sameMode ? candidate.since : at,
-    stageSince: sameMode && candidate.percent === how.percent ? candidate.stageSince : at,
-  };
-}
+/** One of the changes that make a new revision. */
+type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
+  readonly to: VersionRef;
+  readonly from?: RuleVersion;
+};
 
 function next(
   rollout: Rollout,
-  parts: Partial<Pick<Rollout, 'active' | 'candidate'>>,
-  action: RolloutAction,
-  to: VersionRef,
+  parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
+  steps: readonly Step[],
   { who, at, reason, acceptedDifference }: RolloutChange,
-  percent?: number,
 ): Rollout {
-  const entry: RolloutEntry = {
-    at,
-    who,
-    action,
-    from:
-      rollout.candidate !== null && (action === 'rollback' || action === 'guard')
-        ? rollout.candidate.version
-        : rollout.active.version,
-    to: to.version,
-    digest: to.digest,
-    ...(percent === undefined ? {} : { percent }),
-    reason,
-    ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
-  };
+  const entries = steps.map(
+    ({ action, from = rollout.active.version, to, percent, also }): RolloutEntry => ({
+      at,
+      who,
+      action,
+      from,
+      to: to.version,
+      digest: to.digest,
+      ...(percent === undefined ? {} : { percent }),
+      ...(also === undefined ? {} : { also }),
+      reason,
+      ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
+    }),
+  );
   return {
     ...rollout,
     ...parts,
     revision: rollout.revision + 1,
-    history: [...rollout.history, entry].slice(-KEPT_HISTORY),
+    history: [...rollout.history, ...entries].slice(-KEPT_HISTORY),
   };
 }

@@ -1,11 +1,13 @@
 import type { ClientKey } from '../client/client-key.ts';
-import type { Arm, Decision } from '../decision/decision.ts';
-import type { RuleSet } from '../rules/rule-set.ts';
+import type { Arm, Decision, Draw } from '../decision/decision.ts';
+import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
 /** The rule sets of one request: chosen once, kept to its end. */
 export interface RuleChoice {
   readonly rules: RuleSet;
   readonly arm: Arm;
+  /** While several versions decide; recorded with the decision, whichever version comes to give it. */
+  readonly draw?: Draw;
   /** Of the candidate arm: the active rules, which step in when the candidate throws. */
   readonly fallback?: RuleSet;
   /** Decides the same verdict on a copy, to be compared. */
@@ -27,8 +29,6 @@ export interface VerdictSeen {
   readonly decision: Decision;
   /** What it would have been in the shadow; null: the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** The arm that its client was drawn into, also where the candidate threw and the active version decided. */
-  readonly drawn: Arm;
   /** When the client had asked before, epoch ms; null: never. */
   readonly lastVerdictAt: number | null;
 }
@@ -55,7 +55,7 @@ export interface RuleSource {
   /** What became of an order of a client was reported. */
   observeOutcome(outcome: OutcomeSeen): void;
   /** The candidate threw, and the active rules decided. */
-  candidateFailed(error: unknown): void;
+  candidateFailed(version: RuleVersion, error: unknown): void;
   /** The loaded rule set behind a decision; null when it is not on this node. */
   ruleSetOf(version: string, digest: string): RuleSet | null;
 }

@@ -1,11 +1,13 @@
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
+import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { shareInterval } from '../statistics/share-interval.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
+import { activePercent } from './draw.ts';
 import { COMPARED_SHARES, guardBreach } from './guard.ts';
-import type { Candidate } from './rollout.ts';
+import type { Candidate, Rollout } from './rollout.ts';
 import { sumTrialCounts, type TrialCounts, type TrialFigures } from './trial-counts.ts';
 
 const interval = nullable(
@@ -33,7 +35,8 @@ export type ClientShare = Shape<typeof ClientShareSchema>;
 /** What was seen of a trial, for people. */
 export const TrialSchema = named(
   'TrialCounts',
-  shape('What was seen of a trial since it began', {
+  shape('What was seen of the trial of a candidate', {
+    version: Type.Unsafe<RuleVersion>(ruleVersion),
     trial: word('Names the trial'),
     arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
     shares: list(ClientShareSchema, 'Of a canary'),
@@ -65,6 +68,7 @@ export type TrialView = Shape<typeof TrialSchema>;
  * decisions behind sample orders; those that are gone are left out.
  */
 export async function viewOfTrial(
+  rollout: Rollout,
   candidate: Candidate,
   counts: TrialCounts,
   platform: PlatformName | null,
@@ -80,20 +84,27 @@ export async function viewOfTrial(
     }),
   );
   return {
+    version: candidate.version,
     trial,
     arms,
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
-    breach: platform === null ? breachOf(candidate, arms) : null,
+    breach: platform === null ? breachOf(rollout, candidate, arms) : null,
     shadow: { ...shadow, differences },
     candidateErrors,
   };
 }
 
 /** Why the guard of this candidate takes it back; null when it does not, or there is no guard. */
-export function breachOf({ guardPoints, percent }: Candidate, arms: TrialFigures['arms']): string | null {
+export function breachOf(
+  rollout: Rollout,
+  { guardPoints, percent }: Candidate,
+  arms: TrialFigures['arms'],
+): string | null {
   if (guardPoints === null) return null;
+  // Only clients of these two are compared, so this is their chance to be the candidate's.
+  const chance = percent / (percent + activePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
-  return guardBreach(clients, percent, guardPoints);
+  return guardBreach(clients, chance * 100, guardPoints);
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

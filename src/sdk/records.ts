@@ -125,6 +125,11 @@ export interface Decision {
   readonly ruleVersion: string;
   readonly digest: string;
   readonly arm: 'active' | 'candidate';
+  readonly draw?: {
+    readonly version: string;
+    readonly percent: number;
+    readonly since: number;
+  };
   readonly verdict: VerdictCommand;
   readonly waitSeconds?: number;
   readonly ladder?: string;
@@ -420,6 +425,8 @@ export interface Override {
 }
 
 export interface RollbackRequest {
+  /** The one candidate to take back; absent: all of them */
+  readonly version?: string | undefined;
   /** Why, for the history */
   readonly reason: string;
   /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
@@ -433,16 +440,29 @@ export interface Rollout {
     readonly version: string;
     readonly digest: string;
   };
-  readonly candidate: {
+  readonly candidates: readonly {
     readonly version: string;
     readonly digest: string;
-    readonly mode: 'shadow' | 'canary';
     readonly percent: number;
+    readonly slices: readonly {
+      readonly from: number;
+      readonly to: number;
+    }[];
+    readonly mode: 'shadow' | 'canary';
     readonly trial: string;
     readonly since: number;
     readonly stageSince: number;
     readonly guardPoints: number | null;
-  } | null;
+  }[];
+  readonly ended: readonly {
+    readonly version: string;
+    readonly digest: string;
+    readonly percent: number;
+    readonly slices: readonly {
+      readonly from: number;
+      readonly to: number;
+    }[];
+  }[];
   readonly history: readonly {
     readonly at: number;
     readonly who: string;
@@ -451,6 +471,10 @@ export interface Rollout {
     readonly to: string;
     readonly digest: string;
     readonly percent?: number;
+    readonly also?: readonly {
+      readonly version: string;
+      readonly percent: number;
+    }[];
     readonly reason: string;
     readonly acceptedDifference?: string;
   }[];
@@ -465,6 +489,14 @@ export interface RolloutRequest {
   readonly guard?: number | undefined;
   /** True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures */
   readonly acceptDifference?: boolean | undefined;
+  /** Candidates beside `version`, in one draw with it: no client is in two of them */
+  readonly also?:
+    | readonly {
+        /** Another candidate */
+        readonly version: string;
+        readonly percent: number;
+      }[]
+    | undefined;
   /** Why, for the history */
   readonly reason: string;
   /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */
@@ -476,7 +508,7 @@ export interface RolloutStatus {
   readonly rollout: Rollout | null;
   readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[] | null;
-  readonly trial: TrialCounts | null;
+  readonly trials: readonly TrialCounts[];
   readonly previous: {
     readonly version: string;
     readonly digest: string;
@@ -569,8 +601,9 @@ export interface SharedLists {
   readonly isStale: boolean;
 }
 
-/** What was seen of a trial since it began */
+/** What was seen of the trial of a candidate */
 export interface TrialCounts {
+  readonly version: string;
   readonly trial: string;
   readonly arms: {
     readonly active: {

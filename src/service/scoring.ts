@@ -256,10 +256,10 @@ export class ScoringService {
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
-      decideVerdict(rules, standing, verdictRequest(body, requestId, arm));
+      decideVerdict(rules, standing, verdictRequest(body, requestId, arm, choice.draw));
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const { lastVerdictAt } = standing.state;
-    return { ...result, rules, shadowed: decideByShadow(choice, decideBy), drawn: choice.arm, lastVerdictAt };
+    return { ...result, rules, shadowed: decideByShadow(choice, decideBy), lastVerdictAt };
   }
 
   #note(verdicts: Verdicts | null): void {

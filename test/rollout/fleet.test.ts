@@ -9,7 +9,7 @@ import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
-import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
-import { addVersion, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+import { addVersion, BLOCK_OTHERWISE, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
 
 const [FIRST_VERSION = null] = ['p2.v10'].filter(isRuleVersion);
 
@@ -55,7 +55,7 @@ class TestFleet {
 
   async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
     if (!isRuleVersion(version)) throw new Error('no version');
-    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision };
+    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
     return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), version, goal, change);
   }
 
@@ -78,13 +78,9 @@ class TestFleet {
     return rolloutStatus(await this.fleet(), { platform: null, decisionOf: async () => null });
   }
 
-  async rollBack(revision: number | null = null) {
-    return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', {
-      who: 'ann',
-      at: Date.now(),
-      reason: 'a test',
-      revision,
-    });
+  async rollBack(revision: number | null = null, version: RuleVersion | null = null) {
+    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision };
+    return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', change, version);
   }
 
   /** Every node takes up its folders and reports. */
@@ -99,6 +95,11 @@ class TestFleet {
     for (const node of this.nodes) await node.stop();
     for (const store of this.#stores) await store.close();
   }
+}
+
+function versionOf(text: string): RuleVersion {
+  if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
+  return text;
 }
 
 async function refusal(change: Promise<unknown>): Promise<string> {
@@ -302,14 +303,102 @@ function describeFleet(open: () => Promise<Store>): void {
   it('keeps what was counted of a trial when its nodes restart', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'canary', percent: 10, guardPoints: null });
-    const decision = decisionFor(newClient(), 1, 'order-1');
-    const seen = { decision, shadowed: undefined, drawn: 'active', lastVerdictAt: null } as const;
+    const client = newClient();
+    const draw = fleet.nodes.map((node) => node.choose(client).draw)[0];
+    if (draw === undefined) throw new Error('nothing was drawn');
+    const decision = { ...decisionFor(client, 1, 'order-1'), draw };
+    const seen = { decision, shadowed: undefined, lastVerdictAt: null };
     for (const node of fleet.nodes) node.observe(seen);
     for (const node of fleet.nodes) await node.stop();
     const restarted = await fleet.start(rulesDir);
     restarted.observe(seen);
     await restarted.look();
-    expect((await fleet.status()).trial?.arms.active).to.deep.include({ verdicts: 3 });
+    expect((await fleet.status()).trials[0]?.arms.active).to.deep.include({ verdicts: 3 });
+  });
+
+  describe('with several canaries', () => {
+    /** Two nodes with p2.v11 at 40 % and p2.v12 at 30 % of the clients, under a guard. */
+    async function twoCanaries(): Promise<string> {
+      const rulesDir = await twoNodes({ draft: false });
+      addVersion(rulesDir, 'p2.v12', [BLOCK_OTHERWISE]);
+      await fleet.look();
+      const also = [{ version: versionOf('p2.v12'), percent: 30 }];
+      await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'canary', percent: 40, guardPoints: 5, also });
+      return rulesDir;
+    }
+
+    /** A client asks a node for the first time; p2.v12 blocks it. */
+    function ask(node: RolloutNode): string {
+      const client = newClient();
+      const { draw, rules, arm } = node.choose(client);
+      if (draw === undefined) throw new Error('nothing was drawn');
+      const verdict = rules.version === 'p2.v12' ? 'BLOCK' : 'GET_NEW';
+      const decision = { ...decisionFor(client, 1, 'order'), draw, arm, verdict } as const;
+      node.observe({ decision, shadowed: undefined, lastVerdictAt: null });
+      return draw.version;
+    }
+
+    const clientsOf = async () =>
+      (await fleet.status()).trials.map(({ version, arms }) => [
+        version,
+        arms.active.clients.seen,
+        arms.candidate.clients.seen,
+      ]);
+
+    it('count each beside the active version, over both nodes and a restart', async () => {
+      const rulesDir = await twoCanaries();
+      const drawn = [...fleet.nodes, ...fleet.nodes, ...fleet.nodes].map(ask);
+      const of = (version: string) => drawn.filter((one) => one === version).length;
+      for (const node of fleet.nodes) await node.stop();
+      await fleet.start(rulesDir);
+      expect(await clientsOf()).to.deep.equal([
+        ['p2.v11', of('p2.v10'), of('p2.v11')],
+        ['p2.v12', of('p2.v10'), of('p2.v12')],
+      ]);
+    });
+
+    it('lose the one that strays to the guard, and nothing else', async () => {
+      await twoCanaries();
+      const [first, second] = fleet.nodes;
+      if (first === undefined || second === undefined) throw new Error('there are no two nodes');
+      for (let round = 0; round < 100; round++) for (const node of fleet.nodes) ask(node);
+      await second.look();
+      const [before] = await clientsOf();
+      await first.look();
+      const { rollout, trials } = await fleet.status();
+      expect(rollout?.candidates.map(({ version }) => version)).to.deep.equal(['p2.v11']);
+      expect(rollout?.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12' });
+      expect(trials[0]?.arms.candidate.clients.seen).to.be.at.least(Number(before?.[2]));
+      await second.look();
+      const drawn = Array.from({ length: 50 }, () => ask(second));
+      expect(new Set(drawn)).to.include('p2.v12');
+      const taken = newClient();
+      expect(['p2.v10', 'p2.v11']).to.include(second.choose(taken).rules.version);
+    });
+
+    it('are refused together when a node lacks one of them, or it is a draft', async () => {
+      const rulesDir = await twoNodes({ draft: false });
+      const also = [{ version: versionOf('p2.v12'), percent: 30 }];
+      const goal = { mode: 'canary', percent: 40, guardPoints: null, also } as const;
+      expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', goal))).to.match(/^there is no rule set p2.v12/);
+      addVersion(rulesDir, 'p2.v12', [], { draft: true });
+      expect(await refusal(fleet.rollOut(rulesDir, 'p2.v11', goal))).to.match(/^p2.v12 is a draft/);
+      const alone = rulesDirectory();
+      for (const version of ['p2.v11', 'p2.v12']) addVersion(alone, version, [LONGER_FIRST_WAIT]);
+      expect(await refusal(fleet.rollOut(alone, 'p2.v11', goal))).to.match(/NODE/);
+      expect((await fleet.status()).rollout?.candidates).to.deep.equal([]);
+    });
+
+    it('are taken back by name', async () => {
+      await twoCanaries();
+      expect(await refusal(fleet.rollBack(null, versionOf('p2.v13')))).to.equal(
+        'p2.v13 is not on trial; on trial: p2.v11, p2.v12',
+      );
+      await fleet.rollBack(null, versionOf('p2.v11'));
+      expect((await fleet.status()).rollout?.candidates.map(({ version }) => version)).to.deep.equal([
+        'p2.v12',
+      ]);
+    });
   });
 
   it('goes on when what is stored as the rollout is damaged, says so, and a rollback repairs it', async () => {
@@ -329,7 +418,7 @@ function describeFleet(open: () => Promise<Store>): void {
       /^what the store holds as the rollout cannot be read; .* "rules rollback" rewrites it/,
     );
     const { rollout, following } = await fleet.rollBack();
-    expect(rollout).to.deep.include({ candidate: null });
+    expect(rollout).to.deep.include({ candidates: [] });
     expect(rollout.active.version).to.equal('p2.v11');
     expect(rollout.history.map(({ action, who }) => ({ action, who }))).to.deep.equal([
       { action: 'repair', who: 'ann' },
@@ -358,8 +447,12 @@ function describeFleet(open: () => Promise<Store>): void {
       ['ann', 'rollout', 'a test'],
     ]);
     expect(noted[1]).to.deep.include({
-      before: { revision: 1, active: 'p2.v10', candidate: null },
-      after: { revision: 2, active: 'p2.v10', candidate: { version: 'p2.v11', mode: 'canary', percent: 10 } },
+      before: { revision: 1, active: 'p2.v10', candidates: [] },
+      after: {
+        revision: 2,
+        active: 'p2.v10',
+        candidates: [{ version: 'p2.v11', mode: 'canary', percent: 10 }],
+      },
     });
   });
 

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { drawOf } from '../../src/rollout/draw.ts';
 import {
   advance,
   type Candidate,
   firstRollout,
-  inCanary,
+  parseRollout,
   previousActive,
   type Rollout,
   takeBack,
@@ -32,8 +33,8 @@ const by = (reason: string, at = 2000) => ({ who: 'ann', at, reason });
 const canary = (percent: number, guardPoints: number | null = null) =>
   ({ mode: 'canary', percent, guardPoints }) as const;
 
-function candidateOf({ candidate }: Rollout): Candidate {
-  if (candidate === null) throw new Error('there is no candidate');
+function candidateOf({ candidates: [candidate] }: Rollout): Candidate {
+  if (candidate === undefined) throw new Error('there is no candidate');
   return candidate;
 }
 
@@ -42,7 +43,8 @@ describe('a rollout', () => {
     expect(START).to.deep.equal({
       revision: 1,
       active: V10,
-      candidate: null,
+      candidates: [],
+      ended: [],
       history: [
         {
           at: 1000,
@@ -81,13 +83,13 @@ describe('a rollout', () => {
   it('makes a candidate active and ends its trial', () => {
     const next = advance(advance(START, V11, canary(10), by('try')), V11, { mode: 'active' }, by('go'));
     expect(next.active).to.deep.equal(V11);
-    expect(next.candidate).to.equal(null);
+    expect(next.candidates).to.deep.equal([]);
   });
 
   it('takes a candidate back first', () => {
     const next = takeBack(advance(START, V11, canary(10), by('try')), by('no'));
     expect(next?.active).to.deep.equal(V10);
-    expect(next?.candidate).to.equal(null);
+    expect(next?.candidates).to.deep.equal([]);
     expect(next?.history.at(-1)).to.include({
       action: 'rollback',
       from: 'p2.v11',
@@ -142,7 +144,8 @@ describe('a rollout', () => {
 });
 
 describe('a canary', () => {
-  const at = (percent: number) => candidateOf(advance(START, V11, canary(percent), by('try')));
+  const at = (percent: number) => advance(START, V11, canary(percent), by('try'));
+  const inCanary = (rollout: Rollout, client: string) => drawOf(rollout, client)?.candidate != null;
   const anyClient = fc.string({ minLength: 22, maxLength: 22 });
 
   it('keeps every client that is in when its percentage grows', () => {
@@ -191,5 +194,121 @@ describe('a canary', () => {
     if (without === null) throw new Error('nothing was taken back');
     const second = advance(without, V11, canary(10), by('try again', 9000));
     expect(candidateOf(second).trial).not.to.equal(candidateOf(first).trial);
+  });
+});
+
+describe('several canaries', () => {
+  const V12 = { version: version('p2.v12'), digest: 'digest-12' };
+  const V13 = { version: version('p2.v13'), digest: 'digest-13' };
+  const clients = Array.from({ length: 4000 }, (_, index) => `client-${index}`);
+  const both = (percent: number, also: readonly [typeof V12, number][], rollout = START, at = 2000) =>
+    advance(
+      rollout,
+      V11,
+      { ...canary(percent, 5), also: also.map(([ref, of]) => ({ ...ref, percent: of })) },
+      by('compare', at),
+    );
+  const armOf = (rollout: Rollout, client: string) => drawOf(rollout, client)?.draw.version ?? null;
+
+  it('share one draw: each client is in one arm, and the record says the chance of that', () => {
+    const rollout = both(20, [[V12, 30]]);
+    const shares = ['p2.v10', 'p2.v11', 'p2.v12'].map((name) => {
+      const drawn = clients.filter((client) => armOf(rollout, client) === name);
+      const [first = ''] = drawn;
+      return [drawOf(rollout, first)?.draw, Math.round((drawn.length / clients.length) * 20) * 5];
+    });
+    expect(shares).to.deep.equal([
+      [{ version: 'p2.v10', percent: 50, since: 2000 }, 50],
+      [{ version: 'p2.v11', percent: 20, since: 2000 }, 20],
+      [{ version: 'p2.v12', percent: 30, since: 2000 }, 30],
+    ]);
+  });
+
+  it('keep their clients whichever of them grows', () => {
+    const share = fc.integer({ min: 1, max: 49 });
+    const grown = fc.tuple(share, share, share, share).map(([a, b, c, d]) => ({
+      before: [Math.min(a, b), Math.min(c, d)] as const,
+      after: [Math.max(a, b), Math.max(c, d)] as const,
+    }));
+    fc.assert(
+      fc.property(grown, fc.constantFrom(...clients), ({ before, after }, client) => {
+        const first = both(before[0], [[V12, before[1]]]);
+        const second = both(after[0], [[V12, after[1]]], first, 3000);
+        const arm = armOf(first, client);
+        return arm === 'p2.v10' || armOf(second, client) === arm;
+      }),
+    );
+  });
+
+  it('make room for a third, and for one that grows into what another gives up', () => {
+    const three = both(
+      10,
+      [
+        [V12, 10],
+        [V13, 10],
+      ],
+      both(80, [[V12, 10]]),
+      3000,
+    );
+    expect(three.candidates.map(({ slices }) => slices)).to.deep.equal([
+      [{ from: 0, to: 10 }],
+      [{ from: 80, to: 90 }],
+      [{ from: 10, to: 20 }],
+    ]);
+    const swapped = both(10, [[V12, 80]], both(80, [[V12, 10]]), 3000);
+    expect(
+      swapped.candidates.map(({ percent, slices }) => [
+        percent,
+        slices.reduce((sum, { from, to }) => sum + to - from, 0),
+      ]),
+    ).to.deep.equal([
+      [10, 10],
+      [80, 80],
+    ]);
+  });
+
+  it('stay as they are when one of them is taken back: its clients go to nobody who is compared', () => {
+    const before = both(20, [[V12, 30]]);
+    const after = takeBack(before, by('bad', 4000), { action: 'guard', version: 'p2.v12' });
+    if (after === null) throw new Error('nothing was taken back');
+    expect(after.candidates).to.deep.equal([candidateOf(before)]);
+    expect(after.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12', to: 'p2.v10', reason: 'bad' });
+    for (const client of clients) {
+      expect(drawOf(after, client)?.draw).to.deep.equal(drawOf(before, client)?.draw);
+      if (armOf(before, client) === 'p2.v12') expect(drawOf(after, client)?.candidate).to.equal(null);
+    }
+  });
+
+  it('give the clients of one that was taken back away when a share changes, in another stage', () => {
+    const after = takeBack(both(20, [[V12, 30]]), by('bad', 4000), { version: 'p2.v12' });
+    const grown = both(25, [], after ?? START, 5000);
+    expect(grown.ended).to.deep.equal([]);
+    expect(candidateOf(grown)).to.include({ stageSince: 5000, since: 2000 });
+    expect(candidateOf(grown).slices).to.deep.equal([
+      { from: 0, to: 20 },
+      { from: 20, to: 25 },
+    ]);
+  });
+
+  it('are taken back together when none is named, each with a line in the history', () => {
+    const after = takeBack(both(20, [[V12, 30]]), by('no', 4000));
+    expect(after?.candidates).to.deep.equal([]);
+    expect(after?.ended).to.deep.equal([]);
+    expect(after?.history.slice(-2).map(({ from, to }) => `${from} -> ${to}`)).to.deep.equal([
+      'p2.v11 -> p2.v10',
+      'p2.v12 -> p2.v10',
+    ]);
+  });
+
+  it('leave the others on trial, counted from zero, when one is made active', () => {
+    const after = advance(both(20, [[V12, 30]]), V11, { mode: 'active' }, by('go', 5000));
+    expect(after.active).to.deep.equal(V11);
+    expect(candidateOf(after)).to.include({ version: 'p2.v12', percent: 30, stageSince: 5000 });
+  });
+
+  it('are read back from what is stored, and damage is not', () => {
+    const rollout = both(20, [[V12, 30]]);
+    expect(parseRollout(JSON.stringify(rollout))).to.deep.equal(rollout);
+    expect(parseRollout(JSON.stringify({ ...rollout, ended: [{ version: 'p2.v12' }] }))).to.equal(null);
   });
 });

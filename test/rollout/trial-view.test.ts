@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { NO_COUNTS } from '../../src/rollout/arm-counts.ts';
-import type { Candidate } from '../../src/rollout/rollout.ts';
+import { type Candidate, firstRollout, type Rollout } from '../../src/rollout/rollout.ts';
 import { stageOf } from '../../src/rollout/stage.ts';
 import type { TrialCounts, TrialFigures } from '../../src/rollout/trial-counts.ts';
 import { viewOfTrial } from '../../src/rollout/trial-view.ts';
@@ -14,7 +14,13 @@ const { version, digest } = currentRules();
 const CANDIDATE: Candidate = {
   ...{ version, digest, mode: 'shadow', percent: 0, trial: 'a trial', since: 1, stageSince: 1 },
   guardPoints: null,
+  slices: [],
 };
+
+/** With one candidate. */
+function rolloutOf(candidate: Candidate): Rollout {
+  return { ...firstRollout({ version, digest }, 1), candidates: [candidate] };
+}
 
 describe('the view of a trial', () => {
   const decisions = ['ours', 'theirs'].map((name) =>
@@ -24,9 +30,15 @@ describe('the view of a trial', () => {
     Object.fromEntries(decisions.map(({ platform, decisionId }) => [platform, figuresOf(decisionId)])),
   );
   const view = (platform: string | null, kept: readonly Decision[] = decisions) =>
-    viewOfTrial(CANDIDATE, counted, platform === null ? null : platformName(platform), async (id) => {
-      return kept.find(({ decisionId }) => decisionId === id) ?? null;
-    });
+    viewOfTrial(
+      rolloutOf(CANDIDATE),
+      CANDIDATE,
+      counted,
+      platform === null ? null : platformName(platform),
+      async (id) => {
+        return kept.find(({ decisionId }) => decisionId === id) ?? null;
+      },
+    );
   const ordersOf = ({ shadow }: Awaited<ReturnType<typeof view>>) =>
     shadow.differences.flatMap(({ sampleOrders }) => sampleOrders);
 
@@ -53,7 +65,7 @@ describe('the view of a trial', () => {
       shadow: { compared: 0, different: 0, differences: [] },
     };
     const counts = { trial: stageOf(canary).trial, platforms: { ours: figures } };
-    const { shares } = await viewOfTrial(canary, counts, null, async () => null);
+    const { shares } = await viewOfTrial(rolloutOf(canary), canary, counts, null, async () => null);
     const paid = shares.find(({ name }) => name === 'paid');
     expect([paid?.active, paid?.candidate?.value]).to.deep.equal([null, 0.75]);
     expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);
@@ -72,7 +84,7 @@ describe('the view of a trial', () => {
     const breachOf = async (platform: string | null, platforms: Readonly<Record<string, TrialFigures>>) => {
       const counts = { trial: stageOf(canary).trial, platforms };
       const name = platform === null ? null : platformName(platform);
-      return (await viewOfTrial(canary, counts, name, async () => null)).breach;
+      return (await viewOfTrial(rolloutOf(canary), canary, counts, name, async () => null)).breach;
     };
     const ours = figures(100, 900);
     expect(await breachOf(null, { ours })).to.match(

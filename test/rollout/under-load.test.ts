@@ -150,7 +150,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     const canary = { mode: 'canary', percent: 50, guard: 5, acceptDifference: true };
     const answer = await rollout({ version: 'p2.v12', ...canary });
     expect(answer?.status).to.equal(200);
-    while ((await status()).candidate !== null) await sleep(100);
+    while ((await status()).candidates.length > 0) await sleep(100);
     const last = (await status()).history.at(-1);
     expect((await load.stop()).filter((seen) => seen.answer.status !== 200)).to.deep.equal([]);
     expect(last).to.include({ who: 'guard', action: 'guard', from: 'p2.v12', to: 'p2.v10' });

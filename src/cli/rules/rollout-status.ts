@@ -12,14 +12,17 @@ const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
 /** `rules status` for people. */
-export function formatStatus({ rollout, unreadable, trial, ...seen }: RolloutStatus, now: number): string {
+export function formatStatus({ rollout, unreadable, trials, ...seen }: RolloutStatus, now: number): string {
   const nodes = seen.nodes ?? [];
   if (unreadable) return unreadableStatus(nodes, now);
   if (rollout === null) return 'No node has ever started on this store.';
   const parts = [
     `Active: ${rollout.active.version}  sha256:${rollout.active.digest}  (revision ${rollout.revision})`,
   ];
-  if (rollout.candidate !== null && trial !== null) parts.push(describeTrial(rollout.candidate, trial));
+  for (const candidate of rollout.candidates) {
+    const trial = trials.find(({ version }) => version === candidate.version);
+    if (trial !== undefined) parts.push(describeTrial(candidate, trial));
+  }
   parts.push(nodes.length === 0 ? 'No node is running.' : nodesTable(nodes, rollout.revision, now));
   const stale = nodes.filter(({ hasStaleLists }) => hasStaleLists);
   for (const { host, pid } of stale)
@@ -99,11 +102,13 @@ function nodesTable(nodes: readonly NodeView[], revision: number, now: number): 
 function historyTable(history: readonly RolloutEntry[]): string {
   const rows = history
     .toReversed()
-    .map(({ at, who, action, from, to, percent, reason }) => [
+    .map(({ at, who, action, from, to, percent, also = [], reason }) => [
       timeText(at),
       who,
       percent === undefined ? action : `${action} ${percent} %`,
-      from === null ? to : `${from} -> ${to}`,
+      [from === null ? to : `${from} -> ${to}`, ...also.map((one) => `${one.version} ${one.percent} %`)].join(
+        ', ',
+      ),
       reason,
     ]);
   return table(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);

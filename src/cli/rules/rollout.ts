@@ -9,12 +9,13 @@ import {
   rollOut,
   rolloutStatus,
 } from '../../rollout/change-rollout.ts';
+import { totalOf, whyNoDraw } from '../../rollout/draw.ts';
 import { Fleet } from '../../rollout/fleet.ts';
 import { whyUnguarded } from '../../rollout/guard.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
-import type { Goal } from '../../rollout/rollout.ts';
+import type { Goal, Share } from '../../rollout/rollout.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
-import { isRuleVersion, RULE_VERSION_FORM } from '../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print, printError } from '../print.ts';
@@ -23,6 +24,7 @@ import { formatStatus } from './rollout-status.ts';
 interface RolloutOptions {
   readonly shadow?: true;
   readonly canary?: string;
+  readonly also: readonly string[];
   readonly active?: true;
   readonly guard?: string;
   readonly revision?: string;
@@ -51,10 +53,16 @@ export function rolloutCommands(rules: Command): void {
         'active',
       ]),
     )
+    .option(
+      '--also <version:percent>',
+      'another candidate of the same draw, like p2.v12:10; may be repeated; what is on trial and not named ends',
+      (text: string, all: readonly string[]) => [...all, text],
+      [],
+    )
     .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
     .option(
       '--guard <points>',
-      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points; needs a canary below 100 percent',
+      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points; needs canaries below 100 percent in all',
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
@@ -66,12 +74,14 @@ export function rolloutCommands(rules: Command): void {
     .action((version: string, options: RolloutOptions) => rollout(version, options));
 
   rules
-    .command('rollback')
-    .description('take the candidate back; without one, return to the version before')
+    .command('rollback [version]')
+    .description(
+      'take one candidate back, or without a version all of them; without any, return to the version before',
+    )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
     .option('--json', 'print one JSON object')
-    .action((options: RollbackOptions) => rollback(options));
+    .action((version: string | undefined, options: RollbackOptions) => rollback(version, options));
 }
 
 const SEEN = 'refuse when the rollout is not at this revision any more, as "rules status" showed it';
@@ -85,9 +95,8 @@ async function status(json: boolean): Promise<void> {
 }
 
 async function rollout(version: string, options: RolloutOptions): Promise<void> {
-  if (!isRuleVersion(version))
-    throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${version}"`);
-  const goal = goalOf(options);
+  const named = versionOf(version);
+  const goal = goalOf(named, options);
   const revision = seenRevision(options.revision);
   const { rulesDir } = readConfig();
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
@@ -95,17 +104,26 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
     await report(options.json === true, (fleet, at) => {
       const acceptDifference = options.acceptDifference === true;
       const change = { who: actorOfUser(), at, reason: options.reason, revision, acceptDifference };
-      return rollOut(fleet, rules, version, goal, change);
+      return rollOut(fleet, rules, named, goal, change);
     });
   } finally {
     await rules.close();
   }
 }
 
-async function rollback({ reason, json, ...options }: RollbackOptions): Promise<void> {
+function versionOf(text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${text}"`);
+}
+
+async function rollback(
+  text: string | undefined,
+  { reason, json, ...options }: RollbackOptions,
+): Promise<void> {
+  const version = text === undefined ? null : versionOf(text);
   const revision = seenRevision(options.revision);
   await report(json === true, (fleet, at) =>
-    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }),
+    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }, version),
   );
 }
 
@@ -125,11 +143,11 @@ async function report(
 }
 
 function describe({ rollout, following, lagging, compared }: FollowReport): string {
-  const { revision, active, candidate } = rollout;
-  const trial =
-    candidate === null
-      ? 'nothing on trial'
-      : `${candidate.version} in ${candidate.mode}${candidate.mode === 'canary' ? ` ${candidate.percent} %` : ''}`;
+  const { revision, active, candidates } = rollout;
+  const trials = candidates.map(
+    ({ version, mode, percent }) => `${version} in ${mode}${mode === 'canary' ? ` ${percent} %` : ''}`,
+  );
+  const trial = trials.length === 0 ? 'nothing on trial' : trials.join(', ');
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
   if (compared !== null) lines.push(`compared: ${compared}`);
   if (following.length === 0) lines.push('no node follows');
@@ -139,16 +157,28 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
   return lines.join('\n');
 }
 
-function goalOf({ shadow, canary, active, guard }: RolloutOptions): Goal {
+function goalOf(version: RuleVersion, { shadow, canary, also, active, guard }: RolloutOptions): Goal {
+  if (also.length > 0 && canary === undefined) throw new UsageError('--also goes only with --canary');
   if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
   if (shadow === true) return { mode: 'shadow' };
   if (active === true) return { mode: 'active' };
   if (canary === undefined) throw new UsageError('say where to: --shadow, --canary <percent> or --active');
   const percent = percentage(canary, '--canary');
-  if (guard === undefined) return { mode: 'canary', percent, guardPoints: null };
-  const refusal = whyUnguarded(percent);
+  const others = also.map(shareOf);
+  const shares = [{ version, percent }, ...others];
+  const noDraw = whyNoDraw(shares);
+  if (noDraw !== null) throw new UsageError(`--also ${noDraw}`);
+  if (guard === undefined) return { mode: 'canary', percent, guardPoints: null, also: others };
+  const refusal = whyUnguarded(totalOf(shares));
   if (refusal !== null) throw new UsageError(`--guard ${refusal}`);
-  return { mode: 'canary', percent, guardPoints: percentage(guard, '--guard') };
+  return { mode: 'canary', percent, guardPoints: percentage(guard, '--guard'), also: others };
+}
+
+function shareOf(text: string): Share {
+  const [version = '', percent] = text.split(':');
+  if (percent === undefined)
+    throw new UsageError(`--also needs a version and its percent, like p2.v12:10, not "${text}"`);
+  return { version: versionOf(version), percent: percentage(percent, '--also') };
 }
 
 function seenRevision(text: string | undefined): number | null {

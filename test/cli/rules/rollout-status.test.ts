@@ -17,10 +17,10 @@ function report(pid: number, hasStaleLists = false): NodeView {
 const status = (...nodes: readonly NodeView[]) =>
   formatStatus(
     {
-      rollout: { revision: 1, active: ACTIVE, candidate: null, history: [] },
+      rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history: [] },
       unreadable: false,
       nodes,
-      trial: null,
+      trials: [],
       previous: null,
     },
     1000,

@@ -27,4 +27,32 @@ describe('rules rollout', () => {
       expect(stderr).to.include('refused: no node has ever started on this store');
     }
   });
+
+  it('takes other candidates of the same draw, and refuses shares that cannot be drawn', async () => {
+    const canary = ['--canary', '60', '--also', 'p2.v12:30'];
+    expect((await run(...canary)).stderr).to.include('refused: there is no rule set p2.v12');
+    const refusals: readonly (readonly [string, ...string[]])[] = [
+      [
+        '--also gives away 150 percent of the clients; choose 100 or fewer in all',
+        ...canary,
+        '--also',
+        'p2.v13:60',
+      ],
+      ['--also names p2.v12 twice; each candidate has one share', ...canary, '--also', 'p2.v12:1'],
+      [
+        '--also needs a version and its percent, like p2.v12:10, not "p2.v12"',
+        '--canary',
+        '60',
+        '--also',
+        'p2.v12',
+      ],
+      ['--also goes only with --canary', '--active', '--also', 'p2.v12:1'],
+      ['--guard compares the canary with clients', ...canary, '--also', 'p2.v13:10', '--guard', '5'],
+    ];
+    for (const [message, ...options] of refusals) {
+      const { exitCode, stderr } = await run(...options);
+      expect(exitCode).to.equal(2);
+      expect(stderr).to.include(message);
+    }
+  });
 });

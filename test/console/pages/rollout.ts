@@ -107,7 +107,7 @@ describeConsole("the console's page Rollout", (tab) => {
 
   it('does not take a rollout that cannot be read for one that is not there yet', async () => {
     await tab.openOwn(tab.seeded.key, '#/backtest');
-    const unreadable = { rollout: null, unreadable: true, nodes: [], trial: null, previous: null };
+    const unreadable = { rollout: null, unreadable: true, nodes: [], trials: [], previous: null };
     await tab.page.route('**/platform/rules', (route) => route.fulfill({ json: unreadable }));
     for (const hash of ['#/rollout', '#/now']) {
       await tab.visit(hash);

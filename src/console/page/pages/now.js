@@ -329,17 +329,17 @@ function summed(slots, all, parts) {
 }
 
 /**
- * @typedef {NonNullable<Rollout['candidate']>} Candidate
+ * @typedef {Rollout['candidates'][number]} Candidate
  */
 
 /** @param {{ status: RolloutStatus }} props */
-function Deciding({ status: { rollout, unreadable, trial } }) {
+function Deciding({ status: { rollout, unreadable, trials } }) {
   if (unreadable) return html`<${UnreadableRollout} />`;
   if (rollout === null)
     return html`<${Empty} title="No version decides yet">
       Start a node; the first start chooses the first version.
     <//>`;
-  const { active, candidate } = rollout;
+  const { active, candidates } = rollout;
   return html`<section class="card deciding">
     <div>
       <span class="faint">active</span>${' '}
@@ -347,9 +347,12 @@ function Deciding({ status: { rollout, unreadable, trial } }) {
       <code>${shortDigest(active.digest)}</code>
     </div>
     ${
-      candidate === null
+      candidates.length === 0
         ? html`<div class="faint">no candidate</div>`
-        : html`<${OnTrial} candidate=${candidate} trial=${trial} />`
+        : candidates.map((one) => {
+            const trial = trials.find(({ version }) => version === one.version) ?? null;
+            return html`<${OnTrial} candidate=${one} trial=${trial} />`;
+          })
     }
   </section>`;
 }

@@ -42,7 +42,7 @@ export function RolloutPage({ session }) {
     setTold(followingText(following));
     status.reload();
   };
-  const shown = (/** @type {RolloutStatus} */ { rollout, unreadable, trial, previous }) => {
+  const shown = (/** @type {RolloutStatus} */ { rollout, unreadable, trials, previous }) => {
     if (unreadable) return html`<${UnreadableRollout} />`;
     if (rollout === null)
       return html`<${Empty} title="No version decides yet">
@@ -52,7 +52,7 @@ export function RolloutPage({ session }) {
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
       <${Deciding} rollout=${rollout} />
-      ${trial && html`<${Trial} rollout=${rollout} trial=${trial} />`}
+      ${trials.map((trial) => html`<${Trial} rollout=${rollout} trial=${trial} />`)}
       ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : html`<${OnlyOperators} />`}
       <${History} history=${rollout.history} />
       ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}`;
@@ -76,9 +76,9 @@ function followingText({ following, lagging }) {
 }
 
 /** @param {{ rollout: Rollout }} props */
-function Deciding({ rollout: { active, candidate, revision } }) {
+function Deciding({ rollout: { active, candidates, revision } }) {
   const figures = [['active', versionLink(active)]];
-  if (candidate !== null) {
+  for (const candidate of candidates) {
     const { mode, percent, guardPoints, since } = candidate;
     const guard = guardPoints === null ? 'off' : `${guardPoints} points`;
     figures.push(
@@ -89,7 +89,7 @@ function Deciding({ rollout: { active, candidate, revision } }) {
     );
   }
   return html`<section class="card">
-    <h2>Deciding now ${candidate === null && html`<${Pill}>no candidate<//>`}</h2>
+    <h2>Deciding now ${candidates.length === 0 && html`<${Pill}>no candidate<//>`}</h2>
     <${Figures} items=${[...figures, ['revision', revision]]} />
   </section>`;
 }
@@ -135,14 +135,16 @@ function History({ history }) {
 }
 
 /** @param {Rollout['history'][number]} entry */
-function HistoryRow({ at, action, from, to, percent, who, reason }) {
+function HistoryRow({ at, action, from, to, percent, also = [], who, reason }) {
   return html`<tr>
     <td class="num">${dateTime(at)}</td>
     <td>
       <${Pill} tone=${toneOf(action)}>${action}<//>
       ${percent !== undefined && html` <span class="num">${percent} %</span>`}
     </td>
-    <td class="when">${from === null || from === to ? to : `${from} → ${to}`}</td>
+    <td class="when">
+      ${from === null || from === to ? to : `${from} → ${to}`}${also.length > 0 && `, ${sharesText(also)}`}
+    </td>
     <td>${who}</td>
     <td class="wide">${reason}</td>
   </tr>`;
@@ -162,8 +164,10 @@ function toneOf(action) {
  * @typedef {'shadow' | 'canary' | 'active'} Mode
  */
 
-/** What somebody is about to do. */
-/** @typedef {{ version: string, mode: Mode, percent: string, guard: string }} Plan */
+/**
+ * What somebody is about to do; `keeps`: the other canaries stay.
+ * @typedef {{ version: string, mode: Mode, percent: string, guard: string, keeps: boolean }} Plan
+ */
 
 /** @type {readonly Mode[]} */
 const MODES = ['shadow', 'canary', 'active'];
@@ -177,9 +181,15 @@ const ACTIONS = { shadow: 'Shadow', canary: 'Start the canary of', active: 'Prom
  * }} props
  */
 function BringIn({ rollout, session, others, propose }) {
-  const preferred = rollout.candidate?.version ?? others[0]?.version ?? '';
+  const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
   const [plan, setPlan] = useState(
-    /** @returns {Plan} */ () => ({ version: preferred, mode: 'shadow', percent: '10', guard: '5' }),
+    /** @returns {Plan} */ () => ({
+      version: preferred,
+      mode: 'shadow',
+      percent: '10',
+      guard: '5',
+      keeps: true,
+    }),
   );
   const [typed, setTyped] = useState('');
   const { version, mode } = plan;
@@ -190,12 +200,12 @@ function BringIn({ rollout, session, others, propose }) {
     const { reason = '', accept } = formValues(event);
     const accepts = accept === undefined ? {} : { acceptDifference: true };
     const action = `${ACTIONS[mode]} ${version}`;
-    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan), ...accepts, reason, revision });
+    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan, rollout), ...accepts, reason, revision });
     propose({ title: `${action}?`, action, act, children: html`${does}<p>Reason: ${reason}</p>` });
   };
   return html`<form class="two" onSubmit=${submit}>
     <div class="stack">
-      <${Choices} plan=${plan} setPlan=${setPlan} others=${others} isReleased=${isReleased} />
+      <${Choices} ...${{ plan, setPlan, others, isReleased, beside: besideOf(plan, rollout) }} />
     </div>
     <div class="stack">
       ${does}
@@ -206,32 +216,53 @@ function BringIn({ rollout, session, others, propose }) {
   </form>`;
 }
 
-/** @param {Plan} plan */
-function bodyOf({ version, mode, percent, guard }) {
-  if (mode !== 'canary') return { version, mode };
-  const isGuarded = guard !== '' && !isForAll({ percent });
-  return { version, mode, percent: Number(percent), ...(isGuarded ? { guard: Number(guard) } : {}) };
+/**
+ * The other canaries, which may stay on trial.
+ * @param {Pick<Plan, 'version'>} plan
+ * @param {Rollout} rollout
+ */
+function besideOf({ version }, { candidates }) {
+  return candidates
+    .filter((one) => one.mode === 'canary' && one.version !== version)
+    .map((one) => ({ version: one.version, percent: one.percent }));
 }
 
 /**
- * Whether nobody is left whom a guard could compare the canary with.
- * @param {Pick<Plan, 'percent'>} plan
+ * @param {Plan} plan
+ * @param {Rollout} rollout
  */
-function isForAll({ percent }) {
-  return Number(percent) >= 100;
+function bodyOf(plan, rollout) {
+  const { version, mode, percent, guard, keeps } = plan;
+  if (mode !== 'canary') return { version, mode };
+  const also = keeps ? besideOf(plan, rollout) : [];
+  const isGuarded = guard !== '' && !isForAll(plan, also);
+  const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
+  return isGuarded ? { ...body, guard: Number(guard) } : body;
+}
+
+/**
+ * Whether nobody is left whom a guard could compare the canaries with.
+ * @param {Pick<Plan, 'percent' | 'keeps'>} plan
+ * @param {ReturnType<typeof besideOf>} beside
+ */
+function isForAll({ percent, keeps }, beside) {
+  const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
+  return Number(percent) + others >= 100;
 }
 
 /**
  * @param {{
  *   plan: Plan, setPlan: (plan: Plan) => void, others: readonly RuleFolder[], isReleased: boolean,
+ *   beside: ReturnType<typeof besideOf>,
  * }} props
  */
-function Choices({ plan, setPlan, others, isReleased }) {
-  const { version, mode, percent, guard } = plan;
+function Choices({ plan, setPlan, others, isReleased, beside }) {
+  const { version, mode, percent, guard, keeps } = plan;
   const choose = (/** @type {ChoiceEvent} */ event) =>
     setPlan({ ...plan, version: event.currentTarget.value, mode: 'shadow' });
   const take = (/** @type {'percent' | 'guard'} */ name) => (/** @type {InputEvent} */ event) =>
     setPlan({ ...plan, [name]: event.currentTarget.value });
+  const turn = () => setPlan({ ...plan, keeps: !keeps });
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
   return html`<${Field} label="Version">
       <select name="version" value=${version} onChange=${choose}>
@@ -266,8 +297,14 @@ function Choices({ plan, setPlan, others, isReleased }) {
           <input ...${range} required value=${percent} onInput=${take('percent')} />
         <//>
         <${Field} label="Guard, points" hint="Empty: no guard">
-          <input ...${range} disabled=${isForAll(plan)} value=${guard} onInput=${take('guard')} />
-        <//>`
+          <input ...${range} disabled=${isForAll(plan, beside)} value=${guard} onInput=${take('guard')} />
+        <//>
+        ${
+          beside.length > 0 &&
+          html`<label class="choice">
+            <input type="checkbox" checked=${keeps} onChange=${turn} /> Keep ${sharesText(beside)} on trial
+          </label>`
+        }`
     }`;
 }
 
@@ -291,9 +328,18 @@ function WhatItDoes({ plan, rollout, session }) {
   </div>`;
 }
 
-/** @param {Pick<Plan, 'percent' | 'guard'>} plan */
-function guardText({ percent, guard }) {
-  if (isForAll({ percent })) return 'No guard: no clients of the active version are left to compare with.';
+/** @param {readonly { readonly version: string, readonly percent: number }[]} shares */
+function sharesText(shares) {
+  return shares.map(({ version, percent }) => `${version} (${percent} %)`).join(', ');
+}
+
+/**
+ * @param {Plan} plan
+ * @param {ReturnType<typeof besideOf>} beside
+ */
+function guardText(plan, beside) {
+  const { guard } = plan;
+  if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
   return guard === ''
     ? 'No guard: it stays until somebody ends it.'
     : `The guard ends it when a share of BLOCK, WAIT or bots is off by more than ${guard} points.`;
@@ -303,11 +349,14 @@ function guardText({ percent, guard }) {
  * @param {Plan} plan
  * @param {Rollout} rollout
  */
-function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
-  const ends =
-    candidate !== null && candidate.version !== version
-      ? [`The ${candidate.mode} of ${candidate.version} ends.`]
-      : [];
+function effectsOf(plan, rollout) {
+  const { version, mode, percent, keeps } = plan;
+  const { active, candidates } = rollout;
+  const beside = besideOf(plan, rollout);
+  const stays = mode === 'canary' && keeps ? beside : [];
+  const ends = candidates
+    .filter((one) => one.version !== version && !stays.some((other) => other.version === one.version))
+    .map((one) => `The ${one.mode} of ${one.version} ends.`);
   switch (mode) {
     case 'shadow':
       return [
@@ -319,7 +368,8 @@ function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
       return [
         `${version} decides for ${percent || '…'} % of the clients, always the same ones.`,
         `${active.version} decides for the others.`,
-        guardText({ percent, guard }),
+        guardText(plan, beside),
+        ...(stays.length > 0 ? [`${sharesText(stays)} stays on trial, for other clients.`] : []),
         ...ends,
       ];
     case 'active':
@@ -327,9 +377,9 @@ function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
         `${version} decides for all clients of all platforms, from their next request on.`,
         `${active.version} stays on the nodes; Take back returns to it.`,
         // A trial of another version continues beside the new active one.
-        ...(candidate !== null && candidate.version !== version
-          ? [`The ${candidate.mode} of ${candidate.version} goes on beside it.`]
-          : []),
+        ...candidates
+          .filter((one) => one.version !== version)
+          .map((one) => `The ${one.mode} of ${one.version} goes on beside it.`),
       ];
     default:
       return mode;
@@ -338,18 +388,33 @@ function effectsOf({ version, mode, percent, guard }, { active, candidate }) {
 
 /** @param {{ rollout: Rollout, previous: Previous, session: Session, propose: Propose }} props */
 function TakeBack({ rollout, previous, session, propose }) {
-  const [typed, setTyped] = useState('');
   const taken = takenBack(rollout, previous);
-  if (taken === null)
+  if (taken.length === 0)
     return html`<p class="faint">There is no candidate and no earlier version to return to.</p>`;
-  const { version, meaning } = taken;
+  return taken.map(
+    (one) => html`<${TakeOneBack} key=${one.version} ...${{ ...one, rollout, session, propose }} />`,
+  );
+}
+
+/**
+ * @param {ReturnType<typeof takenBack>[number] & {
+ *   rollout: Rollout, session: Session, propose: Propose,
+ * }} props
+ */
+function TakeOneBack({ version, meaning, isCandidate, rollout, session, propose }) {
+  const [typed, setTyped] = useState('');
   const submit = (/** @type {FormEvent} */ event) => {
     const { reason } = formValues(event);
     propose({
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',
-      act: () => ask('POST', ROLL_BACK, { reason, revision: rollout.revision }),
+      act: () =>
+        ask('POST', ROLL_BACK, {
+          ...(isCandidate ? { version } : {}),
+          reason,
+          revision: rollout.revision,
+        }),
       children: html`<p>${meaning}</p><p>${recordedAs(session)}</p><p>Reason: ${reason}</p>`,
     });
   };
@@ -364,16 +429,18 @@ function TakeBack({ rollout, previous, session, propose }) {
 }
 
 /**
- * What a rollback would take back, and what follows from it; null when there is nothing to return to.
+ * What may be taken back, and what follows from it: each candidate, or without one the active version.
  * @param {Rollout} rollout
  * @param {Previous} previous
  */
-function takenBack({ active, candidate }, previous) {
-  if (candidate !== null) {
-    const { mode, version } = candidate;
-    const meaning = `The ${mode} of ${version} ends; ${active.version} decides for everybody.`;
-    return { version, meaning };
-  }
-  if (previous === null) return null;
-  return { version: active.version, meaning: `${previous.version} decides for everybody again.` };
+function takenBack({ active, candidates }, previous) {
+  const whom = candidates.length > 1 ? 'its clients' : 'everybody';
+  if (candidates.length > 0)
+    return candidates.map(({ mode, version }) => {
+      const meaning = `The ${mode} of ${version} ends; ${active.version} decides for ${whom}.`;
+      return { version, meaning, isCandidate: true };
+    });
+  if (previous === null) return [];
+  const meaning = `${previous.version} decides for everybody again.`;
+  return [{ version: active.version, meaning, isCandidate: false }];
 }

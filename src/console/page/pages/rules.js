@@ -81,8 +81,8 @@ function draftAddress({ version, released }) {
 function VersionState({ one, rollout }) {
   if (!one.sound) return html`<${Pill} tone="bad">has problems<//>`;
   if (rollout?.active.version === one.version) return html`<${Pill} tone="good">active<//>`;
-  if (rollout?.candidate?.version === one.version)
-    return html`<${Pill} tone="note">${rollout.candidate.mode}<//>`;
+  const candidate = rollout?.candidates.find(({ version }) => version === one.version);
+  if (candidate !== undefined) return html`<${Pill} tone="note">${candidate.mode}<//>`;
   return html`<${Pill}>${one.released ? 'released' : 'draft'}<//>`;
 }
 

@@ -11,7 +11,7 @@ import { GROUPS } from '../parts/verdict.js';
  */
 
 /**
- * @typedef {NonNullable<Rollout['candidate']>} Candidate
+ * @typedef {Rollout['candidates'][number]} Candidate
  * @typedef {TrialCounts['shadow']['differences'][number]} Difference
  */
 
@@ -22,10 +22,11 @@ const ORDERS_MAX = 5;
 
 /** @param {{ rollout: Rollout, trial: TrialCounts }} props */
 export function Trial({
-  rollout: { active, candidate },
-  trial: { arms, shares, breach, shadow, candidateErrors },
+  rollout: { active, candidates },
+  trial: { version, arms, shares, breach, shadow, candidateErrors },
 }) {
-  if (candidate === null) return null;
+  const candidate = candidates.find((one) => one.version === version);
+  if (candidate === undefined) return null;
   const versions = { active: active.version, candidate: candidate.version };
   const errors = `${candidate.version} threw ${count(candidateErrors)} times`;
   return html`<section class="card">

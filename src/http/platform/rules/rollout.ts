@@ -10,6 +10,7 @@ import {
   rollOut,
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
+import { totalOf, whyNoDraw } from '../../../rollout/draw.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import { whyUnguarded } from '../../../rollout/guard.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
@@ -26,16 +27,20 @@ import { versionText } from './rule-version.ts';
 const ROLLOUT_EXAMPLE = {
   revision: 2,
   active: { version: 'p2.v10', digest: DIGEST_EXAMPLE },
-  candidate: {
-    version: 'p2.v11',
-    digest: DIGEST_EXAMPLE.replace('4', '5'),
-    mode: 'canary',
-    percent: 5,
-    trial: `p2.v11@${AT_EXAMPLE}`,
-    since: AT_EXAMPLE,
-    stageSince: AT_EXAMPLE,
-    guardPoints: 2,
-  },
+  candidates: [
+    {
+      version: 'p2.v11',
+      digest: DIGEST_EXAMPLE.replace('4', '5'),
+      mode: 'canary',
+      percent: 5,
+      slices: [{ from: 0, to: 5 }],
+      trial: `p2.v11@${AT_EXAMPLE}`,
+      since: AT_EXAMPLE,
+      stageSince: AT_EXAMPLE,
+      guardPoints: 2,
+    },
+  ],
+  ended: [],
   history: [
     {
       at: AT_EXAMPLE,
@@ -64,7 +69,7 @@ interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
 
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
-const RollbackBodySchema = Type.Object({
+const ReasonSchema = Type.Object({
   reason: text(1000, 'Why, for the history'),
   revision: Type.Optional(
     Type.Integer({
@@ -74,6 +79,14 @@ const RollbackBodySchema = Type.Object({
     }),
   ),
 });
+
+const RollbackBodySchema = Type.Object({
+  version: Type.Optional(versionText('The one candidate to take back; absent: all of them')),
+  ...ReasonSchema.properties,
+});
+
+/** More would leave no clients to compare with. */
+const ALSO_MAX = 9;
 
 const RolloutBodySchema = Type.Object(
   {
@@ -94,16 +107,22 @@ const RolloutBodySchema = Type.Object(
           'True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures',
       }),
     ),
-    ...RollbackBodySchema.properties,
+    also: Type.Optional(
+      Type.Array(Type.Object({ version: versionText('Another candidate'), percent: percentage }), {
+        maxItems: ALSO_MAX,
+        description: 'Candidates beside `version`, in one draw with it: no client is in two of them',
+      }),
+    ),
+    ...ReasonSchema.properties,
   },
   {
     told: {
       not: {
         anyOf: [
           { properties: { mode: { const: 'canary' }, percent: { type: 'null' } } },
-          ...['percent', 'guard'].map((name) => ({
+          ...['percent', 'guard', 'also'].map((name) => ({
             required: [name],
-            properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: 'number' } },
+            properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: ['number', 'array'] } },
           })),
         ],
       },
@@ -140,7 +159,7 @@ export const readRollout = operation({
     rollout: ROLLOUT_EXAMPLE,
     unreadable: false,
     nodes: null,
-    trial: null,
+    trials: [],
     previous: null,
   }),
   refusals: [],
@@ -160,7 +179,7 @@ export const changeRollout = operation({
   operationId: 'rollOut',
   summary: 'Brings a version to shadow, canary or active',
   description:
-    'percent and guard go only with a canary, which needs a percent, and a guard one below 100. A draft may only be shadowed. Above 20 % a version is compared with what the active one answered in the last day.',
+    'percent, guard and also go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema, {
@@ -186,21 +205,23 @@ export const takeBack = operation({
   operationId: 'rollBack',
   summary: 'Takes the last step back',
   description:
-    'Takes the candidate back, or without one returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
+    'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
   answers: FOLLOWING,
   refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
-    const change = changeOf(await body(), caller, clock);
-    return orConflict(() => rollBack(fleet, loadedRules.rulesDir, change));
+    const given = await body();
+    const change = changeOf(given, caller, clock);
+    const version = given.version === undefined ? null : versionOf(given.version);
+    return orConflict(() => rollBack(fleet, loadedRules.rulesDir, change, version));
   },
 });
 
 /** Who did it is the key, never what the body says. */
 function changeOf(
-  { reason, revision }: Shape<typeof RollbackBodySchema>,
+  { reason, revision }: Shape<typeof ReasonSchema>,
   caller: Caller,
   clock: () => number,
 ): AskedChange {
@@ -212,17 +233,22 @@ function versionOf(text: string): RuleVersion {
   throw malformedAt('/version', `must be ${RULE_VERSION_FORM}`);
 }
 
-function goalOf({ mode, percent, guard }: Shape<typeof RolloutBodySchema>): Goal {
+function goalOf({ version, mode, percent, guard, also }: Shape<typeof RolloutBodySchema>): Goal {
   if (mode !== 'canary') {
-    const stray = percent !== undefined ? 'percent' : guard !== undefined ? 'guard' : null;
+    const given = { percent, guard, also };
+    const stray = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null;
     if (stray !== null) throw malformedAt(`/${stray}`, 'goes only with the mode canary');
     return { mode };
   }
   if (percent === undefined) throw malformedAt(...PERCENT_MISSING);
-  if (guard === undefined) return { mode, percent, guardPoints: null };
-  const refusal = whyUnguarded(percent);
+  const others = (also ?? []).map((one) => ({ version: versionOf(one.version), percent: one.percent }));
+  const shares = [{ version: versionOf(version), percent }, ...others];
+  const noDraw = whyNoDraw(shares);
+  if (noDraw !== null) throw malformedAt('/also', noDraw);
+  if (guard === undefined) return { mode, percent, guardPoints: null, also: others };
+  const refusal = whyUnguarded(totalOf(shares));
   if (refusal !== null) throw malformedAt('/guard', refusal);
-  return { mode, percent, guardPoints: guard };
+  return { mode, percent, guardPoints: guard, also: others };
 }
 
 /** A refusal changes nothing and says why; 409, because the state of the fleet is in the way. */

@@ -131,8 +131,9 @@ function draftToSave({
 
 /** Nothing changes under a trial: its figures are about the files that it began with. */
 async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> {
-  const candidate = (await fleet.read())?.rollout?.candidate;
-  if (candidate?.version !== version) return;
+  const candidates = (await fleet.read())?.rollout?.candidates ?? [];
+  const candidate = candidates.find((one) => one.version === version);
+  if (candidate === undefined) return;
   throw DRAFT_REFUSED.problem(
     `${version} is on trial as a ${candidate.mode}; take it back first, or save under another version`,
   );
