@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
+import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { ArchivedOrders } from './archive/read/archived-orders.ts';
@@ -65,6 +66,8 @@ export interface ApplicationParts {
   readonly basePath: string;
   readonly caller: Address;
   readonly platform: Address;
+  /** Where people reach the console; null: wherever they do. */
+  readonly consoleUrl?: URL | null;
   readonly log: Logger;
   /** The other processes of this node; none by default. */
   readonly peers?: Peers;
@@ -103,6 +106,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const watch = watchedStore(parts);
   const metrics = nodeMetrics(parts, new Metrics(hour, peers), watch);
   const keys = new AccessKeys(store.documents, clock);
+  const sessions = new Sessions(store.documents, keys, clock);
   const audit = new Audit(store.auditLog, clock);
   const { signalSecret, signalSecretPrevious: former = null } = parts;
   const pseudonym = hmacPseudonym(signalSecret);
@@ -133,7 +137,17 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const callers = callerListener({ ...shared, pseudonym, rateBuckets: store.rateBuckets }, parts, isDraining);
   const platform = createListener(
     parts.platform,
-    platformApi({ ...shared, pseudonym, records, lists, listEditor, audit, readiness, lastHour }).callback(),
+    platformApi({
+      ...shared,
+      sessions,
+      pseudonym,
+      records,
+      lists,
+      listEditor,
+      audit,
+      readiness,
+      lastHour,
+    }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
     isDraining,
     parts.log,

@@ -14,6 +14,8 @@ import { RETENTION } from './state/store.ts';
 export interface Config {
   readonly caller: Address;
   readonly platform: Address;
+  /** Where people reach the console; null when that was not told. */
+  readonly consoleUrl: URL | null;
   /** '' or a path like `/scoring`, put before every caller path. */
   readonly basePath: string;
   readonly dataDir: string;
@@ -68,6 +70,7 @@ export function readConfig(env: Environment = process.env): Config {
   return {
     caller: address(env, '', '0.0.0.0', 8080),
     platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
+    consoleUrl: consoleUrl(env),
     basePath: basePath(env),
     dataDir,
     ...redis(env),
@@ -196,6 +199,17 @@ function basePath(env: Environment): string {
   if (text === null || text === '/') return '';
   if (/^(\/[A-Za-z0-9._~-]+)+$/.test(text)) return text;
   throw new ConfigError(`BASE_PATH must be a path like /scoring, without a slash at its end, not "${text}"`);
+}
+
+function consoleUrl(env: Environment): URL | null {
+  const text = setting(env, 'PLATFORM_URL');
+  if (text === null) return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url !== null && `${url.search}${url.hash}${url.username}` === '';
+  if (isPlain && /^https?:$/.test(url.protocol)) return url;
+  throw new ConfigError(
+    `PLATFORM_URL must be the address that people open the console at, like https://scoring.example.com, not "${text}"`,
+  );
 }
 
 function redisUrl(env: Environment): string | null {

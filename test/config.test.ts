@@ -37,6 +37,13 @@ const TEXT_REFUSALS: readonly Refusal[] = [
     'BASE_PATH must be a path like /scoring, without a slash at its end, not "/scoring/"',
   ],
   ['BASE_PATH', '/a:b', 'BASE_PATH must be a path like /scoring, without a slash at its end, not "/a:b"'],
+  ...['scoring.example.com', 'ftp://a', 'https://a/?b=c', 'https://ann@a'].map(
+    (url): Refusal => [
+      'PLATFORM_URL',
+      url,
+      `PLATFORM_URL must be the address that people open the console at, like https://scoring.example.com, not "${url}"`,
+    ],
+  ),
   [
     'LOG_LEVEL',
     'loud',
@@ -59,6 +66,7 @@ describe('the configuration', () => {
     expect(read()).to.deep.equal({
       caller: { host: '0.0.0.0', port: 8080 },
       platform: { host: '127.0.0.1', port: 8081 },
+      consoleUrl: null,
       basePath: '',
       dataDir: join(directory, 'data'),
       redisUrl: null,

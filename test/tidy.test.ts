@@ -27,6 +27,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/now.js',
     'console/page/pages/rollout.js',
     'console/page/pages/rules.js',
+    'console/page/pages/sign-in.js',
     'console/page/pages/what-if.js',
   ],
   [

@@ -182,9 +182,15 @@ export class AccessKeys {
 
   /** Whether the key with this id may still do this, for work that lasts longer than the request that asked for it. */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
+    const key = await this.live(id);
+    return key !== null && grants(key, operation);
+  }
+
+  /** The record of a key by its id; null when there is none, or it was revoked or has expired. */
+  async live(id: string): Promise<AccessKey | null> {
     const known = this.#remembered(id) ?? (await this.#read(id));
-    if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return false;
-    return grants(known.record, operation);
+    if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return null;
+    return known.record;
   }
 
   /** Null when the key must be read. */

@@ -11,6 +11,8 @@ export type AuditAction =
   | 'rollout'
   | 'draft'
   | 'release'
+  | 'sign-in'
+  | 'sign-out'
   | 'binding'
   | 'override'
   | 'list'
@@ -25,7 +27,15 @@ export type AuditAction =
  * entry every ten minutes says how many. So on each process a key that writes without end takes about a third of a gigabyte
  * in RETENTION.auditMs, seven times as much when all its reasons are as long as they may be, and pushes nothing out.
  */
-const BY_KEYS: ReadonlySet<AuditAction> = new Set(['binding', 'override', 'list', 'draft', 'client read']);
+const BY_KEYS: ReadonlySet<AuditAction> = new Set([
+  'sign-in',
+  'sign-out',
+  'binding',
+  'override',
+  'list',
+  'draft',
+  'client read',
+]);
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 

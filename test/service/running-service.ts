@@ -24,6 +24,7 @@ export interface ServiceOptions {
   readonly rateLimit?: RateLimit;
   readonly basePath?: string;
   readonly clock?: MovableClock;
+  readonly consoleUrl?: URL;
   /** SIGNAL_SECRET when absent. */
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
@@ -72,6 +73,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     basePath: options.basePath ?? '',
     caller: { host: '127.0.0.1', port: 0 },
     platform: { host: '127.0.0.1', port: 0 },
+    consoleUrl: options.consoleUrl ?? null,
     log: createLog('silent'),
     peers: options.peers ?? alone(),
     pace: PATIENT,

@@ -17,13 +17,14 @@ import type {
   RuleFolderListSchema,
 } from '../../http/platform/rules/rule-folder-shapes.ts';
 import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
-import type { SessionSchema } from '../../http/platform/session.ts';
+import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { VerdictHistorySchema } from '../../http/platform/verdict-history.ts';
 import type { Shape } from '../../shapes.ts';
 
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
 
 export type Session = Shape<typeof SessionSchema>;
+export type SignIn = Shape<typeof SignInSchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;

@@ -2,7 +2,16 @@ import { useEffect, useRef, useState } from './html.js';
 
 /** @import { Session } from './answers.d.ts' */
 
-const STORED_KEY = 'access-key';
+/**
+ * The platform that this tab shows; what another tab signed in for later is refused here.
+ * @type {string | null}
+ */
+let platform = null;
+
+/** @param {Session | null} session */
+export function follow(session) {
+  platform = session?.platform ?? null;
+}
 
 /** A service that is started again takes a few seconds. */
 const UNREACHABLE_RETRY_SECONDS = 5;
@@ -34,35 +43,21 @@ export class Refusal extends Error {
   }
 }
 
-/** The key of this tab; gone when the tab is closed. */
-export function storedKey() {
-  return sessionStorage.getItem(STORED_KEY);
-}
-
-/** @param {string} key */
-export function keepKey(key) {
-  sessionStorage.setItem(STORED_KEY, key);
-}
-
-export function forgetKey() {
-  sessionStorage.removeItem(STORED_KEY);
-}
-
 /**
- * One request with the key of this tab. Throws Refusal.
+ * One request of whoever is signed in. Throws Refusal.
  * @template T
  * @param {'GET' | 'PUT' | 'POST' | 'DELETE'} method
  * @param {Question<T>} question
  * @param {object} [body]
- * @param {string | null} [key]
  * @returns {Promise<T>}
  */
-export async function ask(method, { path }, body, key = storedKey()) {
-  const { answer, text } = await send(method, path, body, key);
+export async function ask(method, { path }, body) {
+  const { answer, text } = await send(method, path, body);
   const isJson = (answer.headers.get('Content-Type') ?? '').includes('json');
   const value = isJson && text !== '' ? JSON.parse(text) : null;
   if (answer.ok) return value;
-  if (answer.status === 401) dispatchEvent(new CustomEvent('key-refused', { detail: value?.detail }));
+  if (answer.status === 401 && path !== 'session')
+    dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
   const retryAfter = answer.headers.get('Retry-After');
   const detail = value?.detail ?? `The service answered ${answer.status}.`;
   throw new Refusal(answer.status, detail, retryAfter === null ? null : Number(retryAfter));
@@ -72,15 +67,14 @@ export async function ask(method, { path }, body, key = storedKey()) {
  * @param {string} method
  * @param {string} path
  * @param {object | undefined} body
- * @param {string | null} key
  */
-async function send(method, path, body, key) {
+async function send(method, path, body) {
+  const shown = platform === null ? {} : { 'X-KA-Platform': platform };
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
   try {
     const answer = await fetch(`v1/platform/${path}`, {
       method,
-      headers: { 'X-KA-Access-Key': key ?? '', ...type },
-      credentials: 'omit',
+      headers: { ...shown, ...type },
       cache: 'no-store',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -110,6 +104,10 @@ export function useAnswer(question, everyMs = 0) {
   const [round, setRound] = useState(0);
   const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
   const reload = () => setRound((number) => number + 1);
+  useEffect(() => {
+    addEventListener('signed-in', reload);
+    return () => removeEventListener('signed-in', reload);
+  }, []);
   useEffect(() => {
     if (question === null) return undefined;
     let left = false;
@@ -147,7 +145,7 @@ function nothingKnown(_question) {
 }
 
 /**
- * Whether the key of a session was granted an operation.
+ * Whether a session was granted an operation.
  * @param {Session} session
  * @param {Session['operations'][number]} operation
  */

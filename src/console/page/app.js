@@ -1,4 +1,4 @@
-import { ask, forgetKey, keepKey, may, Refusal, storedKey } from './api.js';
+import { ask, follow, may, Refusal } from './api.js';
 import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { BacktestPage } from './pages/backtest/backtest.js';
@@ -10,16 +10,15 @@ import { ListsPage } from './pages/lists.js';
 import { NowPage } from './pages/now.js';
 import { RolloutPage } from './pages/rollout.js';
 import { RulesPage } from './pages/rules.js';
+import { SignInAgain, SignInPage } from './pages/sign-in.js';
 import { WhatIfPage } from './pages/what-if.js';
-import { Field, formValues } from './parts/form.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
-import { SESSION } from './questions.js';
+import { SESSION, SIGN_IN } from './questions.js';
 
 /**
  * @import { Session } from './answers.d.ts'
  * @import { Html } from './html.js'
  * @import { PageProps } from './page-props.d.ts'
- * @import { FormEvent } from './parts/form.js'
  */
 
 /**
@@ -50,57 +49,42 @@ const NO_PAGE = { path: null, title: 'No such page', needs: [] };
 
 function App() {
   const [session, setSession] = useState(/** @type {Session | null} */ (null));
-  const [refusal, setRefusal] = useState(/** @type {Refusal | null} */ (null));
-  const [checking, setChecking] = useState(storedKey() !== null);
-  const enter = async (/** @type {string} */ key) => {
-    const found = await ask('GET', SESSION, undefined, key);
-    keepKey(key);
-    setRefusal(null);
+  const [ended, setEnded] = useState(/** @type {Refusal | null} */ (null));
+  const [trouble, setTrouble] = useState(/** @type {Refusal | null} */ (null));
+  const [checking, setChecking] = useState(true);
+  const enter = (/** @type {Session} */ found) => {
+    follow(found);
+    setEnded(null);
     setSession(found);
+    dispatchEvent(new Event('signed-in'));
   };
   const leave = () => {
-    forgetKey();
+    follow(null);
+    setEnded(null);
     setSession(null);
   };
+  const check = async () => {
+    setTrouble(null);
+    const { signedIn } = await ask('GET', SIGN_IN);
+    if (signedIn) enter(await ask('GET', SESSION));
+  };
   useEffect(() => {
-    const refused = (/** @type {Event} */ event) => {
+    const end = (/** @type {Event} */ event) => {
       const words = event instanceof CustomEvent ? event.detail : null;
-      leave();
-      setRefusal(new Refusal(401, words ?? 'The access key is not accepted any more.'));
+      setEnded(new Refusal(401, words ?? 'The session has ended.'));
     };
-    addEventListener('key-refused', refused);
-    const key = storedKey();
-    if (key !== null)
-      enter(key)
-        .catch(setRefusal)
-        .finally(() => setChecking(false));
-    return () => removeEventListener('key-refused', refused);
+    addEventListener('session-ended', end);
+    check()
+      .catch(setTrouble)
+      .finally(() => setChecking(false));
+    return () => removeEventListener('session-ended', end);
   }, []);
   if (checking) return html`<main><${Loading} /></main>`;
-  if (session === null) return html`<${SignIn} enter=${enter} refusal=${refusal} />`;
-  return html`<${Console} session=${session} leave=${leave} />`;
-}
-
-/** @param {{ enter: (key: string) => Promise<void>, refusal: Refusal | null }} props */
-function SignIn({ enter, refusal }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const shown = error ?? refusal;
-  const submit = (/** @type {FormEvent} */ event) => {
-    const { key = '' } = formValues(event);
-    setError(null);
-    enter(key.trim()).catch(setError);
-  };
-  return html`<main class="sign-in">
-    <h1>Client Scoring</h1>
-    <p class="faint">Sign in with an access key of your platform. It is kept in this tab only.</p>
-    <form onSubmit=${submit}>
-      <${Field} label="Access key" hint="Begins with ka_, issued by: npx scoring keys issue">
-        <input name="key" type="password" required autocomplete="off" spellcheck="false" autofocus />
-      <//>
-      <button type="submit" class="button-accent">Sign in</button>
-    </form>
-    ${shown && html`<${Trouble} error=${shown} />`}
-  </main>`;
+  if (trouble !== null)
+    return html`<main><${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} /></main>`;
+  if (session === null) return html`<${SignInPage} enter=${enter} />`;
+  return html`<${Console} key=${session.platform} session=${session} leave=${leave} />
+    ${ended && html`<${SignInAgain} enter=${enter} refusal=${ended} leave=${leave} />`}`;
 }
 
 /** @param {{ session: Session, leave: () => void }} props */
@@ -117,12 +101,17 @@ function Console({ session, leave }) {
     event.preventDefault();
     main.current?.focus();
   };
+  const signOut = (/** @type {'this' | 'all'} */ which) =>
+    ask('DELETE', { path: `session?sessions=${which}` }).finally(leave);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="top">
       <span class="brand">Client Scoring</span>
       <${Navigation} pages=${allowed} current=${current} />
-      <span class="who"><b>${session.platform}</b> <span class="faint">key ${session.keyId}</span></span>
-      <button type="button" class="button-quiet" onClick=${leave}>Sign out</button>
+      <details class="who">
+        <summary><b>${session.platform}</b> <span class="faint">key ${session.keyId}</span></summary>
+        <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
+      </details>
+      <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
     </header>
     <main id="main" ref=${main} tabindex="-1">
       <h1>${current.title}</h1>

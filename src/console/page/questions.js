@@ -4,13 +4,16 @@
  * @import {
  *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation,
  *   Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff,
- *   RuleFolderList, SavedDraft, Session, SharedLists, VerdictHistory, WhatIfAnswers, Worked,
+ *   RuleFolderList, SavedDraft, Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
 
 /** @type {Question<Session>} */
 export const SESSION = { path: 'session' };
+
+/** @type {Question<SignIn>} */
+export const SIGN_IN = { path: 'sign-in' };
 
 /** @type {Question<LastHour>} */
 export const LAST_HOUR = { path: 'last-hour' };

@@ -43,6 +43,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const router = strictRouter(parts.basePath);
   addOperations(router, [score, verdict], parts, {
     keys,
+    browsers: null,
     // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
     refusesUnknownParameters: false,
     // Otherwise callers who send their bodies slowly would keep all others out.

@@ -1,9 +1,9 @@
-import { type AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { TSchema } from '../../json-schema.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
-import { authenticate, type Grant, isGranted } from '../request/authenticate.ts';
+import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import type { ShownRefusal } from '../request/problems.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
@@ -56,8 +56,7 @@ export interface Operation<Parts> extends OperationSpec {
 }
 
 /** What all operations of a listener share. */
-export interface Listener {
-  readonly keys: AccessKeys;
+export interface Listener extends Callers {
   /** Query parameters that an operation does not declare are refused with 400; otherwise they are ignored. */
   readonly refusesUnknownParameters: boolean;
   /** Goes around the reading of every body. */
@@ -91,17 +90,13 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
     ...rest,
     grant,
     body: body ?? null,
-    run: async (ctx, parts, { keys, refusesUnknownParameters, whileReading, searches }) => {
-      const caller = await authenticate(ctx, keys, grant);
+    run: async (ctx, parts, listener) => {
+      const { refusesUnknownParameters, whileReading, searches } = listener;
+      const caller = await authenticate(ctx, listener, grant);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
-      const read = () => {
-        if (body === undefined) throw new Error(`${rest.operationId} declares no body`);
-        return whileReading(ctx, () =>
-          body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', named(members))),
-        );
-      };
+      const read = () => whileReading(ctx, () => readBody(ctx, body));
       const work = () =>
-        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, keys, grant) }, parts);
+        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant) }, parts);
       if (!isSearch) return work();
       // Nobody waits any more for an answer whose connection closed.
       const isWanted = () => !ctx.req.socket.destroyed;
@@ -111,6 +106,11 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       return text;
     },
   };
+}
+
+function readBody<Body>(ctx: RouteContext, body: RequestBody<Body> | undefined): Promise<Body> {
+  if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
+  return body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', named(members)));
 }
 
 const IGNORED_NAMED_MAX = 10;
@@ -124,21 +124,23 @@ function named(members: readonly string[]): string {
     .join(', ');
 }
 
-interface OpenSpec<Parts> extends OperationSpec {
+interface OpenSpec<Parts, Body> extends OperationSpec {
   /** What the operation is called in log and metrics. */
   readonly label: string;
-  readonly answer: (ctx: RouteContext, parts: Parts) => Promise<unknown>;
+  readonly body?: RequestBody<Body>;
+  readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
 }
 
 /** Declares an operation that needs no key. */
-export function openOperation<Parts>({ answer, label, ...rest }: OpenSpec<Parts>): Operation<Parts> {
+export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Operation<Parts> {
+  const { answer, label, body, ...rest } = spec;
   return {
     ...rest,
     grant: null,
-    body: null,
+    body: body ?? null,
     run: (ctx, parts) => {
       ctx.state.operation = label;
-      return answer(ctx, parts);
+      return answer(ctx, parts, () => readBody(ctx, body));
     },
   };
 }

@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
+import type { Sessions } from '../../access/sessions.ts';
 import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
 import { consoleRoutes } from '../../console/routes.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
@@ -11,10 +12,12 @@ import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service/scoring.ts';
+import { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { docsRoutes } from '../openapi/docs.ts';
 import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
 import { answerProblems } from '../request/answer-problems.ts';
+import { BrowserSessions } from '../request/browser-sessions.ts';
 import { hiddenAddress } from '../request/caller-address.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
@@ -29,7 +32,10 @@ export interface PlatformApiParts extends LastHourParts {
   readonly service: ScoringService;
   readonly records: Records;
   readonly keys: AccessKeys;
+  readonly sessions: Sessions;
   readonly audit: Audit;
+  /** Where people reach the console; null: wherever they do. */
+  readonly consoleUrl?: URL | null;
   readonly readiness: Readiness;
   readonly clock: () => number;
   /** Null when the rule set is fixed: then there is nothing to roll out. */
@@ -54,15 +60,19 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
   app.use(answerProblems(log));
   app.use(limitShares(PLATFORM_SHARES));
+  const { consoleUrl = null } = parts;
+  const browsers = new BrowserSessions(parts.sessions, consoleUrl);
   const listener = {
     keys,
+    browsers,
     refusesUnknownParameters: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
     searches: searchTurns(),
   };
   const router = strictRouter('');
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
-  addOperations(router, always, parts, listener);
+  const refusedSignIns = new LocalRateBuckets(() => performance.now());
+  addOperations(router, always, { ...parts, browsers, refusedSignIns }, listener);
   if (rollout !== null) {
     const rolloutParts = { ...parts, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);

@@ -1,5 +1,6 @@
 import { documentOf } from '../openapi/document.ts';
 import type { OpenApiDocument } from '../openapi/open-api-document.ts';
+import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/browser-sessions.ts';
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
 
@@ -29,7 +30,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
-    elsewhere: [TOO_MANY_AT_ONCE],
+    elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, OTHER_PLATFORM],
     refusesUnknownParameters: true,
     operations: [...always, ...withRollout, ...withEvidence, ...withRuleFolders],
   });

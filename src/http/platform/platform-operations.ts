@@ -30,7 +30,7 @@ import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
 import { askWhatIf } from './rules/what-if.ts';
-import { readSession } from './session.ts';
+import { readSession, readSignIn, signIn, signOut } from './session.ts';
 import { readVerdictHistory } from './verdict-history.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
@@ -53,6 +53,9 @@ export const PLATFORM_OPERATIONS = {
     ...putListEntry,
     ...removeListEntry,
     readSession,
+    readSignIn,
+    signIn,
+    signOut,
     readLastHour,
     readVerdictHistory,
     readLiveness,

@@ -1,6 +1,7 @@
 import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
 import { type Caller, callerOfKey } from '../../access/caller.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
 import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
@@ -25,27 +26,38 @@ export const PLATFORM_OPERATIONS = [
 
 const NOT_PROVISIONED = 'not provisioned';
 
-/** The key of a request, which must be known (401) and granted for the operation (403); interface, section 5. */
+/** How a listener knows who asks. */
+export interface Callers {
+  readonly keys: AccessKeys;
+  /** Null where no browser is known: programs have keys. */
+  readonly browsers: BrowserSessions | null;
+}
+
+/** Whoever asks, who must be known (401) and granted for the operation (403); interface, section 5. */
 export async function authenticate(
   ctx: ParameterizedContext<RequestState>,
-  keys: AccessKeys,
+  { keys, browsers }: Callers,
   grant: Grant,
 ): Promise<Caller> {
   ctx.state.operation = firstOf(grant);
-  const caller = callerOf(await keys.authenticate(givenKey(ctx)));
+  const key = givenKey(ctx);
+  const caller =
+    key === null && browsers !== null
+      ? await browsers.callerOf(ctx)
+      : callerOf(await keys.authenticate(key ?? missing()));
   ctx.state.caller = caller;
   ctx.state.operation = grantedOf(caller, grant);
   return caller;
 }
 
-/** Whether the key that a request came with is still known, and granted for this. */
+/** Whether whoever asks is still known, and granted for this. */
 export async function isGranted(
   ctx: ParameterizedContext<RequestState>,
-  keys: AccessKeys,
+  callers: Callers,
   grant: Grant,
 ): Promise<boolean> {
   try {
-    grantedOf(callerOf(await keys.authenticate(givenKey(ctx))), grant);
+    await authenticate(ctx, callers, grant);
     return true;
   } catch (error) {
     if (error instanceof HttpProblem) return false;
@@ -58,12 +70,14 @@ function callerOf(key: AccessKey | null): Caller {
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
 
-function givenKey(ctx: ParameterizedContext<RequestState>): string {
+function missing(): never {
+  throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+}
+
+function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
   const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
-  const [key] = given;
-  if (key === undefined) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
   if (given.length > 1) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key came more than once.');
-  return key;
+  return given[0] ?? null;
 }
 
 /** The operation that the request counts as, in log and metrics. */
@@ -73,7 +87,7 @@ function firstOf(grant: Grant): Operation {
 }
 
 /** Throws 403 when the caller lacks what it must be granted. */
-function grantedOf(caller: Caller, grant: Grant): Operation {
+export function grantedOf(caller: Caller, grant: Grant): Operation {
   if (grant === ANY_OF_THE_PLATFORM) {
     const granted = PLATFORM_OPERATIONS.find((operation) => grants(caller, operation));
     if (granted === undefined) throw NO_OPERATION_OF_THE_PLATFORM.problem();

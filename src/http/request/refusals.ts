@@ -1,14 +1,14 @@
 import { HttpProblem, notFound, refusal, unavailable } from './problems.ts';
 
+/** What every 401 says beside itself: where the key belongs. */
+export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
+
 /** The refusals that more than one operation shares. Those of a single one stand beside it. */
 
 export const UNKNOWN_KEY = refusal(
   'unknownKey',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
-  (detail: string) =>
-    new HttpProblem(401, 'unknown X-KA-Access-Key', detail, {
-      headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' },
-    }),
+  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, NEEDS_KEY),
   'The header X-KA-Access-Key is missing.',
 );
 

@@ -21,7 +21,7 @@ const LISTENER = 'listener';
 /**
  * Refuses with 429 what one address or one key asks for beside too much of its own, and with 503 what is too much
  * for the listener. A request is under way until its answer is sent or its connection closed, so that a caller who
- * pipelines requests and reads no answers cannot fill the memory. Keys are told apart as they were sent, because
+ * pipelines requests and reads no answers cannot fill the memory. Keys and cookies are told apart as they were sent, because
  * checking them is work already.
  */
 export function limitShares({ listenerMax, addressMax, keyMax }: ShareLimits): Middleware<RequestState> {
@@ -29,7 +29,8 @@ export function limitShares({ listenerMax, addressMax, keyMax }: ShareLimits): M
   const endings = new Endings();
   return async ({ req, res }, next) => {
     const address = `address ${networkOf(req.socket.remoteAddress ?? 'unknown')}`;
-    const key = `key ${req.headersDistinct['x-ka-access-key']?.[0] ?? `of nobody at ${address}`}`;
+    const sent = req.headersDistinct['x-ka-access-key']?.[0] ?? req.headers.cookie;
+    const key = `key ${sent ?? `of nobody at ${address}`}`;
     if (shares.of(LISTENER) >= listenerMax) throw OVERLOADED.problem();
     if (shares.of(address) >= addressMax) throw TOO_MANY_AT_ONCE.problem('address');
     if (shares.of(key) >= keyMax) throw TOO_MANY_AT_ONCE.problem('access key');

@@ -13,7 +13,7 @@ describeConsole('signing in to the console', (tab) => {
       .getByRole('alert')
       .getByText('The access key is not known, was revoked, or has expired.')
       .waitFor();
-    expect(await tab.page.evaluate('sessionStorage.length')).to.equal(0);
+    expect(await tab.page.evaluate('sessionStorage.length + localStorage.length')).to.equal(0);
     expect(await tab.page.context().cookies()).to.deep.equal([]);
   });
 
@@ -45,16 +45,32 @@ describeConsole('signing in to the console', (tab) => {
     await tab.page.getByLabel('Access key').waitFor();
   });
 
-  it('leaves when the key is revoked meanwhile', async () => {
-    const key = await tab.seeded.keyFor('decisions');
-    await tab.openOwn(key, '#/backtest');
+  it('holds no key anywhere, and a link opens in a new tab signed in', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    const { page } = tab;
+    expect(
+      await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length'),
+    ).to.equal(0);
+    const second = await page.context().newPage();
+    await second.goto(`${tab.seeded.url}#/rollout`);
+    await second.getByRole('heading', { name: 'Rollout', level: 1 }).waitFor();
+  });
+
+  it('asks again over the page when the key is revoked meanwhile, and keeps what was typed', async () => {
+    const key = await tab.seeded.keyFor('decisions', 'lists');
+    await tab.openOwn(key, '#/lists');
+    const { page } = tab;
+    const list = page.locator('input[name=list]');
+    await list.fill('typed-before');
     await tab.seeded.revoke(key);
-    await tab.visit('#/decisions');
-    await tab.page
-      .getByRole('alert')
-      .getByText('The access key is not known, was revoked, or has expired.')
-      .waitFor();
-    expect(await tab.page.evaluate('sessionStorage.length')).to.equal(0);
+    await page.evaluate("dispatchEvent(new Event('signed-in'))");
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.getByText('The session has ended; sign in again.').waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await dialog.getByLabel('Access key').fill(await tab.seeded.keyFor('decisions', 'lists'));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await list.inputValue()).to.equal('typed-before');
   });
 
   it('follows an address that changes while the first page is being shown', async () => {

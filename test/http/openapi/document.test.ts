@@ -120,6 +120,18 @@ const ENTRIES = '/v1/platform/lists/blocked/entries';
 const ENTRY = { kind: 'client', reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
 const PUT_ENTRY = put(`${ENTRIES}/listed`, ENTRY);
 const PUT_ENTRY_BY_QUERY = put(`${ENTRIES}?value=listed`, ENTRY);
+/** As a browser sends it from the console itself. */
+const OWN_SITE = { 'Sec-Fetch-Site': 'same-origin' };
+
+function signIn(key: string, headers: Readonly<Record<string, string>> = OWN_SITE): Ask {
+  return post('/v1/platform/session', { key }, headers);
+}
+
+async function afterManyRefusals(live: Live): Promise<Ask> {
+  for (let tries = 0; tries < 30; tries++) await live.ask(signIn('ka_wrong'));
+  return signIn('ka_wrong');
+}
+
 const LINES_OF_ENTRIES = post(
   ENTRIES,
   '{"value":"ann","kind":"client","reason":"chargebacks"}\n{"value":"ann","remove":true}\n{}\n',
@@ -274,6 +286,30 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'rollBack', status: 409, ask: ROLLBACK },
   { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
   ...sharedByKey('readSession', get('/v1/platform/session')),
+  { operationId: 'readSignIn', status: 200, ask: get('/v1/platform/sign-in') },
+  {
+    operationId: 'readSignIn',
+    status: 403,
+    ask: { ...get('/v1/platform/sign-in'), headers: { 'Sec-Fetch-Site': 'cross-site' } },
+  },
+  { operationId: 'signIn', status: 200, ask: async (live) => signIn(await live.newKey('/')) },
+  { operationId: 'signIn', status: 401, ask: signIn('ka_wrong') },
+  { operationId: 'signIn', status: 403, ask: signIn('ka_wrong', {}) },
+  { operationId: 'signIn', status: 400, ask: post('/v1/platform/session', { key: 1 }, OWN_SITE) },
+  {
+    operationId: 'signIn',
+    status: 415,
+    ask: signIn('ka_wrong', { ...OWN_SITE, 'Content-Type': 'text/plain' }),
+  },
+  { operationId: 'signIn', status: 413, ask: signIn('k'.repeat(70_000)) },
+  { operationId: 'signIn', status: 429, ask: afterManyRefusals },
+  { operationId: 'signOut', status: 204, ask: { ...removal('/v1/platform/session'), headers: OWN_SITE } },
+  {
+    operationId: 'signOut',
+    status: 400,
+    ask: { ...removal('/v1/platform/session?sessions=some'), headers: OWN_SITE },
+  },
+  { operationId: 'signOut', status: 403, ask: removal('/v1/platform/session') },
   { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
   ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
   { operationId: 'readVerdictHistory', status: 200, ask: get('/v1/platform/verdict-history') },

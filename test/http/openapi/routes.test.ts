@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
+import { Sessions } from '../../../src/access/sessions.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerApi, callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
@@ -79,6 +80,7 @@ describe('routes and API documents', () => {
     });
     const platform = platformApi({
       ...shared,
+      sessions: new Sessions(store.documents, shared.keys, clock),
       service,
       audit,
       lists,

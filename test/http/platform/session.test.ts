@@ -1,0 +1,195 @@
+import { expect } from 'chai';
+import { Audit } from '../../../src/access/audit.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
+import { verdictBody } from '../../service/request-bodies.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+/** As a browser sends it from the console itself. */
+const OWN = { 'Sec-Fetch-Site': 'same-origin' };
+
+describeOnStores('signing in with a key', (store) => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService({ store: store() });
+    shop = await service.tenant();
+  });
+  after(() => service?.stop());
+
+  const ask = <Body = Problem>(method: string, path: string, headers: HeaderList, body?: object) =>
+    call<Body>(method, `${service.application.platformUrl}/v1/platform/${path}`, headers, body);
+  const signIn = (key: string, headers: HeaderList = OWN) => ask('POST', 'session', headers, { key });
+  const cookieOf = async (key = shop.key) => {
+    const { headers } = await signIn(key);
+    return headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  };
+  const noted = async (action: string) => {
+    const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
+    return entries.filter((entry) => entry.action === action);
+  };
+
+  it('gives a cookie that no script can read and no other site makes a browser send', async () => {
+    const { status, headers, body } = await signIn(shop.key);
+    expect(status).to.equal(200);
+    expect(body).to.include({ platform: 'shop' });
+    expect(headers.getSetCookie()).to.have.length(1);
+    expect(headers.getSetCookie()[0]).to.match(
+      /^session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  it('makes the cookie do what the key may do', async () => {
+    const Cookie = await cookieOf();
+    expect((await ask('GET', 'session', { Cookie })).body).to.include({ platform: 'shop' });
+    const path = 'clients/by-cookie/override';
+    const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
+    expect((await ask('PUT', path, { ...OWN, Cookie }, override)).status).to.equal(200);
+    const [entry] = (await noted('override')).slice(-1);
+    expect(entry?.who).to.equal(`key ${shop.key.slice(3, 15)}`);
+  });
+
+  it('refuses a wrong key, and one that opens nothing here', async () => {
+    const wrong = await signIn('ka_wrong');
+    expect([wrong.status, wrong.body.detail]).to.deep.equal([
+      401,
+      'The access key is not known, was revoked, or has expired.',
+    ]);
+    expect(wrong.headers.getSetCookie()).to.deep.equal([]);
+    const checkout = await service.tenant('shop', ['score', 'verdict']);
+    expect((await signIn(checkout.key)).status).to.equal(403);
+  });
+
+  it('refuses whoever tried too often, and takes no more keys from there', async () => {
+    const own = await startService({ store: store() });
+    const { key } = await own.tenant();
+    const url = `${own.application.platformUrl}/v1/platform/session`;
+    const tries = await Promise.all(
+      Array.from({ length: 40 }, () => call<Problem>('POST', url, OWN, { key: 'ka_wrong' })),
+    );
+    expect(new Set(tries.map(({ status }) => status))).to.deep.equal(new Set([401, 429]));
+    const { status, body } = await call<Problem>('POST', url, OWN, { key });
+    expect([status, body.detail]).to.deep.equal([
+      429,
+      'Too many sign-ins were refused; try again in a minute.',
+    ]);
+    await own.stop();
+  });
+
+  it('ends by signing out, of which the audit tells', async () => {
+    const Cookie = await cookieOf();
+    const answer = await ask('DELETE', 'session', { ...OWN, Cookie });
+    expect(answer.status).to.equal(204);
+    expect(answer.headers.getSetCookie()).to.deep.equal([
+      'session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
+    ]);
+    const { status, body } = await ask('GET', 'session', { Cookie });
+    expect([status, body.detail]).to.deep.equal([401, 'The session has ended; sign in again.']);
+    const who = `key ${shop.key.slice(3, 15)}`;
+    expect((await noted('sign-in')).at(-1)).to.include({ who, platform: 'shop' });
+    expect((await noted('sign-out')).at(-1)).to.deep.include({
+      who,
+      platform: 'shop',
+      after: { sessions: 1 },
+    });
+  });
+
+  it('ends in every browser when asked to', async () => {
+    const { key } = await service.tenant();
+    const [here, there] = [await cookieOf(key), await cookieOf(key)];
+    await ask('DELETE', 'session?sessions=all', { ...OWN, Cookie: here });
+    expect((await ask('GET', 'session', { Cookie: there })).status).to.equal(401);
+  });
+
+  it('ends when the key is revoked', async () => {
+    const { key } = await service.tenant();
+    const Cookie = await cookieOf(key);
+    await service.application.keys.revoke(key.slice(3, 15));
+    expect((await ask('GET', 'session', { Cookie })).status).to.equal(401);
+  });
+
+  it('ends the session that the browser had before', async () => {
+    const before = await cookieOf();
+    await signIn(shop.key, { ...OWN, Cookie: before });
+    expect((await ask('GET', 'session', { Cookie: before })).status).to.equal(401);
+  });
+
+  it('tells whoever asks whether this browser is signed in', async () => {
+    expect((await ask('GET', 'sign-in', {})).body).to.include({ signedIn: false });
+    expect((await ask('GET', 'sign-in', { Cookie: await cookieOf() })).body).to.include({ signedIn: true });
+    expect((await ask('GET', 'sign-in', { Cookie: 'session=old' })).body).to.include({ signedIn: false });
+  });
+
+  describe('on behalf of another site', () => {
+    const override = { group: 'TRUSTED', reason: 'forged', by: 'mallory' };
+    const put = async (headers: HeaderList) => {
+      const Cookie = await cookieOf();
+      return ask('PUT', 'clients/forged/override', { ...headers, Cookie }, override);
+    };
+    const own = () => service.application.platformUrl;
+
+    for (const site of ['cross-site', 'same-site', 'none'])
+      it(`is refused when the browser says ${site}`, async () => {
+        const { status, body } = await put({ 'Sec-Fetch-Site': site, Origin: own() });
+        expect([status, body.title]).to.deep.equal([403, 'request of another site']);
+      });
+
+    it('is refused from another port of this very host', async () => {
+      expect((await put({ Origin: 'http://127.0.0.1:9' })).status).to.equal(403);
+    });
+
+    it('is refused when nothing tells where it comes from', async () => {
+      expect((await put({})).status).to.equal(403);
+    });
+
+    it('is taken from the console by the origin alone, as old browsers send it', async () => {
+      expect((await put({ Origin: own() })).status).to.equal(200);
+    });
+
+    it('cannot read either, sign in or sign out', async () => {
+      const Cookie = await cookieOf();
+      const foreign = { 'Sec-Fetch-Site': 'cross-site', Cookie };
+      expect((await ask('GET', 'decisions', foreign)).status).to.equal(403);
+      expect((await signIn(shop.key, foreign)).status).to.equal(403);
+      expect((await ask('DELETE', 'session', foreign)).status).to.equal(403);
+      expect((await ask('GET', 'session', { Cookie })).status).to.equal(200);
+    });
+  });
+
+  it('is refused for another platform than the page believes to be on', async () => {
+    const Cookie = await cookieOf();
+    const { status, body } = await ask('GET', 'decisions', { Cookie, 'X-KA-Platform': 'bank' });
+    expect([status, body.detail]).to.deep.equal([
+      403,
+      'Who is signed in in this browser now may not see the platform "bank"; load the page again.',
+    ]);
+  });
+
+  it('leaves the header of programs as it is: a wrong key is refused beside a good cookie', async () => {
+    const Cookie = await cookieOf();
+    const { status } = await ask('GET', 'session', { Cookie, 'X-KA-Access-Key': 'ka_wrong' });
+    expect(status).to.equal(401);
+  });
+
+  it('opens nothing on the listener of callers', async () => {
+    const Cookie = await cookieOf();
+    const url = `${service.application.callerUrl}/v1/client/verdict`;
+    const { status, body } = await call<Problem>('POST', url, { ...OWN, Cookie }, verdictBody());
+    expect([status, body.detail]).to.deep.equal([401, 'The header X-KA-Access-Key is missing.']);
+  });
+
+  it('takes the address that people use for its own, and asks browsers for TLS where that has it', async () => {
+    const own = await startService({ store: store(), consoleUrl: new URL('https://scoring.example.com') });
+    const { key } = await own.application.keys.issue(platformName('shop'), ['decisions'], null);
+    const url = `${own.application.platformUrl}/v1/platform/session`;
+    const at = (Origin: string) => call('POST', url, { Origin }, { key });
+    expect((await at(own.application.platformUrl)).status).to.equal(403);
+    const { headers } = await at('https://scoring.example.com');
+    expect(headers.getSetCookie()[0]).to.match(
+      /^__Host-session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    await own.stop();
+  });
+});
