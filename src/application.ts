@@ -16,6 +16,7 @@ import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
 import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
+import { certificateEndsMs } from './http/server/certificate.ts';
 import { limitConnections } from './http/server/connection-limit.ts';
 import { type Address, closeListener, createListener, listen } from './http/server/listener.ts';
 import { shedOverload } from './http/server/overload.ts';
@@ -29,7 +30,14 @@ import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { LastHour, lastHourOf } from './metrics/last-hour.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { watchArchive, watchLists, watchRollout, watchShipping, watchStore } from './metrics/node-gauges.ts';
+import {
+  watchArchive,
+  watchCertificates,
+  watchLists,
+  watchRollout,
+  watchShipping,
+  watchStore,
+} from './metrics/node-gauges.ts';
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
@@ -206,13 +214,18 @@ async function followedLists({ store, clock, log }: ApplicationParts, { registry
 
 /** The metrics with the gauges of everything that this node has. */
 function nodeMetrics(
-  { store, rollout, archiveWatch = null, shipping = null }: ApplicationParts,
+  { store, rollout, caller, platform, archiveWatch = null, shipping = null }: ApplicationParts,
   metrics: Metrics,
   watch: StoreWatch,
 ) {
   if (rollout !== null) watchRollout(metrics.registry, rollout.report);
   if (archiveWatch !== null) watchArchive(metrics.registry, archiveWatch);
   if (shipping !== null) watchShipping(metrics.registry, shipping.report);
+  const certificateOf =
+    ({ tls }: Address) =>
+    () =>
+      tls === undefined ? null : certificateEndsMs(tls);
+  watchCertificates(metrics.registry, { caller: certificateOf(caller), platform: certificateOf(platform) });
   watchStore(metrics.registry, () => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
   return metrics;
 }

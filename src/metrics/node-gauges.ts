@@ -175,6 +175,25 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
   );
 }
 
+/** Shows when the certificates of the listeners end, by listener; `endsMs` is null while one cannot be read. */
+export function watchCertificates(
+  registry: Registry,
+  listeners: Readonly<Record<string, () => number | null>>,
+): void {
+  addGauge(
+    registry,
+    'scoring_certificate_ends_timestamp_seconds',
+    'When the certificate of a listener ends; only where it speaks TLS',
+    (gauge) => {
+      for (const [listener, endsMs] of Object.entries(listeners)) {
+        const ms = endsMs();
+        if (ms !== null) gauge.set({ listener }, ms / 1000);
+      }
+    },
+    { labels: ['listener'], ofWorkers: 'min' },
+  );
+}
+
 /** What this node saw of its trial, on all platforms. */
 /** Over the trials of all candidates. */
 function sumOf({ counts }: NodeReport, of: (figures: TrialFigures) => number): number {

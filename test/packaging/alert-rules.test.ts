@@ -34,6 +34,13 @@ const ANSWERED =
   'scoring_request_duration_seconds_count{job="client-scoring",instance="a",operation="verdict",status="200"}';
 const SHED = 'scoring_shed_total{job="client-scoring",instance="a",operation="score"}';
 const GAP = 'scoring_archive_gap_entries{job="client-scoring",instance="a"}';
+const LAG = 'scoring_archive_lag_seconds{instance="a"}';
+const LEADS = 'scoring_archive_leads{instance="a"}';
+const CERTIFICATE = 'scoring_certificate_ends_timestamp_seconds{instance="a",listener="caller"}';
+const REFUSED =
+  'scoring_request_duration_seconds_count{job="client-scoring",instance="a",operation="verdict",status="503"}';
+const IN_TIME =
+  'scoring_request_duration_seconds_bucket{job="client-scoring",instance="a",operation="verdict",status="200",le="0.25"}';
 
 const GRANTS =
   'scoring_verdicts_total{job="client-scoring",instance="a",verdict="GET_NEW",rule="first",arm="active"}';
@@ -114,6 +121,83 @@ const CASES: Readonly<Record<string, AlertCase>> = {
   'ScoringJournalFull is quiet about what stays in the journal to look back over': [
     { 'scoring_journal_entries{instance="a"}': '130000x40' },
     '6m',
+    null,
+  ],
+  'ScoringJournalFull pages half an hour before the journal is full, by how fast it grows': [
+    { 'scoring_journal_entries{instance="a"}': '20000+10000x60', [LAG]: '0+15x60' },
+    '5m',
+    {},
+  ],
+  'ScoringJournalFull is quiet about growth that is shipped': [
+    { 'scoring_journal_entries{instance="a"}': '0+10000x10 100000x60', [LAG]: '5x80' },
+    '3m',
+    null,
+  ],
+  'ScoringNobodyShips tells when no node leads and entries wait': [
+    { [LEADS]: '1x8 0x60', [LAG]: '5x8 5+15x60' },
+    '9m',
+    {},
+  ],
+  'ScoringNobodyShips is quiet where another process ships': [{ [LEADS]: '0x60', [LAG]: '5x60' }, '9m', null],
+  'ScoringArchiveBehind goes by the node that sees the archive, not by one with another folder': [
+    { [LAG]: '5x200', 'scoring_archive_lag_seconds{instance="b"}': '5+15x200' },
+    '40m',
+    null,
+  ],
+  'ScoringArchiveBehind tells when every node sees it behind': [
+    { [LAG]: '5+15x200', 'scoring_archive_lag_seconds{instance="b"}': '5+15x200' },
+    '40m',
+    {},
+  ],
+  'ScoringCannotShip tells of a node that cannot ship though another does': [
+    { 'scoring_archive_cannot_ship{instance="b"}': '1x80', [LEADS]: '1x80' },
+    '11m',
+    { instance: 'b' },
+  ],
+  'ScoringSetAside tells of an entry that nobody could read': [
+    { 'scoring_archive_set_aside_entries{instance="a"}': '0x20 1x40' },
+    '6m',
+    {},
+  ],
+  'ScoringListsStale tells of lists that stand still': [
+    { 'scoring_lists_age_seconds{instance="a"}': '0+15x40' },
+    '6m',
+    { instance: 'a' },
+  ],
+  'ScoringListsStale is quiet about a stall of seconds': [
+    { 'scoring_lists_age_seconds{instance="a"}': '0 15 30 45 0x40' },
+    '3m',
+    null,
+  ],
+  'ScoringCertificateEnds tells two weeks before': [
+    { [CERTIFICATE]: `${13 * 86_400}x10` },
+    '1m',
+    { instance: 'a', listener: 'caller' },
+  ],
+  'ScoringCertificateEnds is quiet before that': [{ [CERTIFICATE]: `${15 * 86_400}x10` }, '1m', null],
+  'ScoringUnavailable pages when failures come fourteen times too fast': [
+    { [ANSWERED]: '0+1500x300', [REFUSED]: '0+30x300' },
+    '65m',
+    {},
+  ],
+  'ScoringUnavailable is quiet about a failover of ten seconds': [
+    { [ANSWERED]: '0+1500x300', [REFUSED]: '0x230 1000x70' },
+    '65m',
+    null,
+  ],
+  'ScoringUnavailableSlowly tells of a trickle that lasts': [
+    { [ANSWERED]: '0+1500x1600', [REFUSED]: '0+10x1600' },
+    '6h10m',
+    {},
+  ],
+  'ScoringVerySlow pages when a fifth of the verdicts is slow': [
+    { [IN_TIME]: '0+1200x300', [ANSWERED]: '0+1500x300' },
+    '65m',
+    {},
+  ],
+  'ScoringVerySlow is quiet about one in a hundred': [
+    { [IN_TIME]: '0+1485x300', [ANSWERED]: '0+1500x300' },
+    '65m',
     null,
   ],
   'ScoringArchiveGap is quiet about a gap of long ago': [{ [GAP]: '500x400' }, '90m', null],

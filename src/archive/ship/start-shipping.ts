@@ -39,7 +39,7 @@ export function startShipping(
   const { signal } = stopping;
   const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs });
   const onProgress = (next: ShippingReport) => {
-    if (next.trouble !== null && next.trouble !== report.trouble)
+    if (next.trouble !== null && essence(next.trouble) !== essence(report.trouble))
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
     report = next;
   };
@@ -66,4 +66,9 @@ export function startShipping(
       return shipped;
     },
   };
+}
+
+/** The same trouble meets another file at every try, and is told once. */
+function essence(trouble: string | null): string | null {
+  return trouble === null ? null : trouble.replaceAll(/'[^']*'/g, "'..'");
 }

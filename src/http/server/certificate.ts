@@ -44,6 +44,15 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
   throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
 }
 
+/** When the certificate that lies there ends, epoch ms; null while it cannot be read. */
+export function certificateEndsMs({ certificateFile }: CertificateFiles): number | null {
+  try {
+    return new X509Certificate(readFileSync(certificateFile)).validToDate.getTime();
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Loads the files again whenever one of them changes, for new connections; open ones are not touched.
  * Files that cannot be used leave the certificate as it is. `onChange` gets the reason, or null when all is well.

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { RequestState } from '../request/request-state.ts';
+import { RefusalLines } from './refusal-lines.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 
@@ -25,6 +26,7 @@ export function logRequests(
   metrics: Metrics,
   hiddenAddress: (req: IncomingMessage) => string,
 ): Middleware<RequestState> {
+  const refusals = new RefusalLines(log);
   return async (ctx, next) => {
     const startedMs = performance.now();
     ctx.state = freshState(ctx.req);
@@ -48,7 +50,7 @@ export function logRequests(
       ...noted,
     };
     if (PROBES.has(operation)) log.debug(line, 'probe');
-    else if (ctx.status >= 500) log.warn(line, 'request failed');
+    else if (ctx.status >= 500) refusals.write(line);
     else log.info(line, 'request');
   };
 }
