@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { TONES, type Tone } from '../authoring/explain/trace-text.ts';
+import { TONES, type Tone } from '../authoring/explain/explanation-text.ts';
 
 /** What steers a terminal or hides in a line: control, format and separator characters, lone surrogates. */
 const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;

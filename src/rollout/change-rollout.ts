@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import { forgetRolledBack, noteRolledBack } from '../rules/folder/rolled-back.ts';
+import { forgetRolledBack, noteRolledBack } from '../rules/folder/rule-folder.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import { type Difference, differenceOf } from './difference.ts';

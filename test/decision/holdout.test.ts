@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { runCases } from '../../src/authoring/cases/cases.ts';
-import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
+import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { prove } from '../../src/authoring/prove.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';

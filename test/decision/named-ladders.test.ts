@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { diffRuleSets } from '../../src/authoring/diff/differences.ts';
+import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';
 import { platformName } from '../../src/client/client-key.ts';

@@ -8,10 +8,9 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { Simulation } from '../simulation.ts';
-import { CASE_PSEUDONYM } from './case-lists.ts';
 import { type Coverage, CoverageMeter } from './coverage.ts';
 import type { Expectation, StepKind } from './expectations.ts';
-import { parseCases } from './parse-cases.ts';
+import { CASE_PSEUDONYM, parseCases } from './parse-cases.ts';
 import type { Action, RuleCase } from './rule-case.ts';
 
 /** A step that did not go as its case expects. */

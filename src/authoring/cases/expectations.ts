@@ -1,8 +1,14 @@
+import { join } from 'node:path';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
+import { nameText } from '../../rules/condition-text.ts';
+import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Location } from '../../rules/problem.ts';
-import { type ParsedRules, VERDICTS } from '../../rules/rule-set.ts';
+import { type ParsedRules, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
+import { totalWeight } from '../../rules/signal-weight.ts';
+import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
+import type { CaseFailure, UnmetExpectation } from './cases.ts';
 
 /** What a step of a case can do. */
 export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
@@ -146,4 +152,136 @@ function readList<T>(
       ?.map(read)
       .filter((item) => item !== null) ?? null
   );
+}
+
+/** Which rules give a member of an answer; what gives none is left to the summary. */
+const GIVEN_BY: Readonly<Record<string, keyof RuleSetTrace>> = {
+  clientGroup: 'groups',
+  preferredAcceptorKey: 'groups',
+  payLimitValue: 'groups',
+  isBot: 'signals',
+  signals: 'signals',
+  verdict: 'verdicts',
+  waitSeconds: 'verdicts',
+  stickyRequisiteRef: 'verdicts',
+  rule: 'verdicts',
+  reason: 'verdicts',
+};
+
+const TITLES = {
+  groups: 'Client group',
+  signals: 'Bot signals',
+  verdicts: 'Verdict',
+} as const satisfies Record<keyof RuleSetTrace, string>;
+
+/** `expected ..., seen ...` takes two lines when it would be longer than this. */
+const DIFFERENCE_CHARACTERS_MAX = 70;
+
+/** A failing case: the step, what was expected and seen, and the rules of that step with their values. */
+export function failureLines(
+  failure: CaseFailure,
+  trace: RuleSetTrace | null,
+  rules: RuleSet,
+  folder: string,
+  paint: Paint,
+): readonly string[] {
+  const { caseName, at, differences } = failure;
+  const width = Math.max(...differences.map(({ member }) => member.length));
+  return [
+    `${paint('fail', '✗')} ${paint('strong', caseName)}`,
+    `  ${join(folder, placeInWords(at))}  ${stepInWords(failure)}`,
+    ...differences.flatMap((difference) => differenceLines(difference, width, paint)),
+    ...(trace === null ? [] : traceLines(failure, trace, rules, paint)),
+  ];
+}
+
+function differenceLines(
+  { member, expected, seen, at }: UnmetExpectation,
+  width: number,
+  paint: Paint,
+): readonly string[] {
+  const [wanted, found] = [shown(expected), shown(seen)];
+  const place = paint('faint', placeInWords(at));
+  const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
+  return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
+    ? [`${start}, seen ${paint('fail', found)}  ${place}`]
+    : [`${start}  ${place}`, `${' '.repeat(width + 6)}seen     ${paint('fail', found)}`];
+}
+
+function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
+  const time = times === 1 ? '' : `, time ${times} of ${times}`;
+  const when = elapsedMs === 0 ? 'as the case begins' : `${elapsedInWords(elapsedMs)} after the case began`;
+  const where = platform === 'demo' ? '' : ` on platform ${platform}`;
+  return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
+}
+
+/** `14h 30m`: every unit that counts, where a duration in a file has one. */
+function elapsedInWords(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000);
+  return [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
+  ]
+    .filter(([amount]) => amount !== 0)
+    .map(([amount, unit]) => `${amount}${unit}`)
+    .join(' ');
+}
+
+/** The rules behind the unmet expectations in full, the other rules in a line. */
+function traceLines(
+  failure: CaseFailure,
+  trace: RuleSetTrace,
+  rules: RuleSet,
+  paint: Paint,
+): readonly string[] {
+  const wanted = new Set(failure.differences.map(({ member }) => GIVEN_BY[member]));
+  const expected = expectedNames(failure);
+  const stageLines = (stage: keyof RuleSetTrace, outcome: string) => {
+    const title = `  ${TITLES[stage]}: ${outcome}`;
+    if (!wanted.has(stage)) return [paint('faint', title)];
+    const told = trace[stage].filter((rule) => worthTelling(stage, rule, expected));
+    const others = trace[stage].length - told.length;
+    const untold = stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
+    return [
+      title,
+      ...ruleLines(told, paint).map((line) => `  ${line}`),
+      ...(others === 0 ? [] : [paint('faint', `    ${others} more ${untold}`)]),
+    ];
+  };
+  return [
+    ...stageLines('groups', firstMatch(trace.groups)),
+    ...stageLines('signals', signalsInWords(failure, trace, rules)),
+    ...(failure.kind === 'verdict' ? stageLines('verdicts', firstMatch(trace.verdicts)) : []),
+  ];
+}
+
+/** The rules asked, and those that the case expected to match; of signals those that matched. */
+function worthTelling(stage: keyof RuleSetTrace, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
+  return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
+}
+
+function expectedNames({ differences }: CaseFailure): ReadonlySet<unknown> {
+  return new Set(differences.flatMap(({ expected }) => (Array.isArray(expected) ? expected : [expected])));
+}
+
+function firstMatch(rules: readonly RuleTrace[]): string {
+  const first = rules.find(({ matched }) => matched);
+  return first === undefined ? 'no rule matched, "otherwise" answered' : `${first.name} gave ${first.gives}`;
+}
+
+function signalsInWords({ values }: CaseFailure, { signals }: RuleSetTrace, rules: RuleSet): string {
+  const matching = signals.filter(({ matched }) => matched);
+  if (matching.length === 0) return 'none matched';
+  const weight = totalWeight(matching.map(({ gives }) => Number(gives)));
+  const isNew = values?.[rules.facts.findIndex(({ name }) => name === 'isNewClient')] === true;
+  const names = matching.map(({ name, gives }) => `${name} (${gives})`).join(', ');
+  return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'absent';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
+  return typeof value === 'string' ? nameText(value) : JSON.stringify(value);
 }

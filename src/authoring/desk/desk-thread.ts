@@ -1,6 +1,5 @@
 import { constantsOf } from '../../rules/folder/constant.ts';
-import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
-import { DraftRefused } from '../../rules/folder/draft-refused.ts';
+import { DraftRefused, type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
 import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
@@ -8,8 +7,7 @@ import { type DraftToSave, type SavedDraft, saveDraft } from '../../rules/folder
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
-import type { RuleCoverage } from '../cases/coverage.ts';
-import { RuleCoverages } from '../cases/rule-coverages.ts';
+import { type RuleCoverage, RuleCoverages } from '../cases/coverage.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine } from './examine.ts';

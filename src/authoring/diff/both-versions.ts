@@ -12,8 +12,8 @@ import {
   foldCondition,
 } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
-import { allOf, anyOf, compare, implies } from '../../rules/proof/facts-by-name.ts';
-import { relationRefs } from '../../rules/proof/propagate.ts';
+import { allOf, anyOf, compare, implies } from '../../rules/proof/definitions.ts';
+import { relationRefs } from '../../rules/proof/formula.ts';
 import { type Knowledge, knowledgeOf, type Moment } from '../../rules/proof/relations.ts';
 import {
   type ParsedRules,
@@ -23,7 +23,7 @@ import {
   settingsOf,
 } from '../../rules/rule-set.ts';
 import { conditionText } from './condition-changes.ts';
-import { drawsTogether, withDraws } from './draws.ts';
+import { drawsTogether, withDraws } from './ways-to-differ.ts';
 
 /** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
 export interface BothVersions {

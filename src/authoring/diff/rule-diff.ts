@@ -1,8 +1,47 @@
 import { LRUCache } from 'lru-cache';
-import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
-import { list, named, type Shape, shape, word } from '../../shapes.ts';
-import { diffRuleSets, type RuleDifference, RuleDifferenceSchema } from './differences.ts';
+import type { LadderSettings } from '../../client/ladder.ts';
+import { type Condition, namedConditions } from '../../rules/condition.ts';
+import { valueText } from '../../rules/condition-text.ts';
+import { formatDuration } from '../../rules/duration.ts';
+import {
+  type GroupParams,
+  type Holdout,
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type RuleList,
+  type RuleSet,
+  ruleVersion,
+  type SignalParams,
+  settingsOf,
+  type VerdictParams,
+} from '../../rules/rule-set.ts';
+import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
+import { conditionChanges, conditionText, plainCondition, reasonText } from './condition-changes.ts';
 import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './examples.ts';
+
+/** The part of a rule set in which something differs. */
+const DIFF_PARTS = [
+  'settings',
+  'ladder',
+  'platforms',
+  'limits',
+  'lists',
+  'groups',
+  'bot-signals',
+  'verdicts',
+] as const;
+
+/** Comments, layout, order of members and descriptions are decided nowhere. */
+const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
+  part: choice(DIFF_PARTS, 'Where'),
+  name: word('A rule, a condition, a setting, a level, a list or a platform'),
+  kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
+  /** `asked-too-early: waitRemainingSeconds > 0 -> > 2` */
+  text: word('For people'),
+});
+
+type RuleDifference = Shape<typeof RuleDifferenceSchema>;
 
 export const RuleDiffSchema = named(
   'RuleDiff',
@@ -72,4 +111,281 @@ export class RuleDiffs {
     const found = isAlike ? ALIKE : await diffExamplesWithin(before, after, SEARCH_MS_MAX);
     return told(before, after, differences, found);
   }
+}
+
+type DiffPart = (typeof DIFF_PARTS)[number];
+
+function changed(part: DiffPart, name: string, change: string): RuleDifference {
+  return { part, name, kind: 'changed', text: `${name}: ${change}` };
+}
+
+/** Null means that the side has none. */
+function valueChange(
+  part: DiffPart,
+  name: string,
+  before: string | null,
+  after: string | null,
+): readonly RuleDifference[] {
+  if (before === after) return [];
+  if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
+  if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];
+  return [changed(part, name, `${before} -> ${after}`)];
+}
+
+/** Everything in which two rule sets differ, part by part. */
+export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  return [
+    ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
+    ...textDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
+    ...platformDifferences(before, after),
+    ...textDifferences('limits', limitTexts(before), limitTexts(after)),
+    ...listDifferences(before, after),
+    ...new RulesDiff<GroupParams>('groups', groupParams).differences(before.groups.rules, after.groups.rules),
+    ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
+    ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
+    ...new RulesDiff<SignalParams>('bot-signals', signalParams).differences(
+      before.signals.rules,
+      after.signals.rules,
+    ),
+    ...new RulesDiff<VerdictParams>('verdicts', verdictParams).differences(
+      before.verdicts.rules,
+      after.verdicts.rules,
+    ),
+    ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
+      (change): RuleDifference => changed('verdicts', 'otherwise', change),
+    ),
+  ];
+}
+
+type Params = Readonly<Record<string, string>>;
+
+function groupParams({ group }: GroupParams): Params {
+  return { group };
+}
+
+function signalParams({ weight }: SignalParams): Params {
+  return { weight: String(weight) };
+}
+
+function verdictParams({ verdict, ladder, reason }: VerdictParams): Params {
+  const named: Params = ladder === null ? {} : { ladder };
+  return { verdict, ...named, reason: JSON.stringify(reasonText(reason)) };
+}
+
+function holdoutParams(holdout: Holdout | undefined): Params {
+  if (holdout === undefined) return {};
+  const share = `${Math.round(holdout.share * 10_000) / 100}%`;
+  const bounds = Object.entries(holdout.maxAmounts ?? {}).map(
+    ([currency, amount]) => `${amount} ${currency}`,
+  );
+  return { holdout: bounds.length === 0 ? share : `${share} up to ${bounds.toSorted().join(', ')}` };
+}
+
+function paramChanges(before: Params, after: Params): readonly string[] {
+  return Object.keys({ ...before, ...after })
+    .filter((name) => before[name] !== after[name])
+    .map((name) => `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}`);
+}
+
+/** Compares the rules of one file by their names. */
+class RulesDiff<P> {
+  readonly #part: DiffPart;
+  readonly #params: (params: P) => Params;
+
+  constructor(part: DiffPart, params: (params: P) => Params) {
+    this.#part = part;
+    this.#params = params;
+  }
+
+  differences(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
+    const removed = before.filter(({ name }) => !after.some((rule) => rule.name === name));
+    const added = after.filter(({ name }) => !before.some((rule) => rule.name === name));
+    const renamed = this.#renamed(removed, added);
+    const kept = before.flatMap((was) => {
+      const is = after.find(({ name }) => name === was.name);
+      return is === undefined ? [] : [[was, is] as const];
+    });
+    return [
+      ...renamed.map(([was, is]) =>
+        this.#difference(is.name, 'renamed', `${was.name} is now named ${is.name}`),
+      ),
+      ...removed
+        .filter((rule) => !renamed.some(([was]) => was === rule))
+        .map((rule) =>
+          this.#difference(rule.name, 'removed', `${rule.name}: removed (${this.#inWords(rule)})`),
+        ),
+      ...added
+        .filter((rule) => !renamed.some(([, is]) => is === rule))
+        .map((rule) => this.#difference(rule.name, 'added', `${rule.name}: added (${this.#inWords(rule)})`)),
+      ...this.#namedConditions(before, after),
+      ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, sameOrder(kept))),
+      ...(this.#part === 'bot-signals' ? [] : this.#swapped(kept, after)),
+    ];
+  }
+
+  /** Of rules with one priority the first in the file is asked first. */
+  #swapped(
+    kept: readonly (readonly [Rule<P>, Rule<P>])[],
+    after: readonly Rule<P>[],
+  ): readonly RuleDifference[] {
+    return kept.flatMap(([was, is], index) => {
+      const [nextWas, next] = kept[index + 1] ?? [];
+      if (next === undefined || nextWas?.priority !== was.priority || next.priority !== is.priority)
+        return [];
+      if (after.indexOf(is) < after.indexOf(next)) return [];
+      return [this.#difference(is.name, 'reprioritised', `${is.name}: asked after ${next.name} now`)];
+    });
+  }
+
+  #difference(name: string, kind: RuleDifference['kind'], text: string): RuleDifference {
+    return { part: this.#part, name, kind, text };
+  }
+
+  #renamed(removed: readonly Rule<P>[], added: readonly Rule<P>[]) {
+    return removed.flatMap((was) => {
+      const is = added.find((rule) => this.#inWords(rule) === this.#inWords(was));
+      return is === undefined ? [] : [[was, is] as const];
+    });
+  }
+
+  #inWords({ priority, condition, params, holdout }: Rule<P>): string {
+    const answer = Object.entries({ ...this.#params(params), ...holdoutParams(holdout) }).map(
+      ([name, value]) => `${name} ${value}`,
+    );
+    const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
+    return [...order, `when ${conditionText(condition)}`, ...answer].join('; ');
+  }
+
+  #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
+    const found: RuleDifference[] = [];
+    if (was.priority !== is.priority) {
+      const note = orderKept ? ' (the order of the rules stays as it was)' : '';
+      const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
+      found.push(this.#difference(is.name, 'reprioritised', text));
+    }
+    if (conditionText(was.condition) !== conditionText(is.condition)) {
+      const changes = conditionChanges(
+        plainCondition(was.condition, false),
+        plainCondition(is.condition, false),
+      );
+      found.push(...changes.map((change) => changed(this.#part, is.name, change)));
+    }
+    const params = paramChanges(
+      { ...this.#params(was.params), ...holdoutParams(was.holdout) },
+      { ...this.#params(is.params), ...holdoutParams(is.holdout) },
+    );
+    return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
+  }
+
+  /** Conditions that rules share by name; a change in one is reported once, not rule by rule. */
+  #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
+    const was = conditionsByName(before);
+    return [...conditionsByName(after)].flatMap(([name, condition]) => {
+      const old = was.get(name);
+      if (old === undefined) return [];
+      const changes = conditionChanges(plainCondition(old, false), plainCondition(condition, false));
+      return changes.map((change) => changed(this.#part, `condition "${name}"`, change));
+    });
+  }
+}
+
+/** Whether the rules that both have are asked in the same order; before and after are sorted by priority. */
+function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
+  return kept.every(([, is], index) => {
+    const [, next] = kept[index + 1] ?? [];
+    return next === undefined || is.priority > next.priority;
+  });
+}
+
+function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
+  return namedConditions(rules.map(({ condition }) => condition));
+}
+
+/** What one version says of settings, levels or limits, by names for people. */
+type Texts = ReadonlyMap<string, string>;
+
+function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) =>
+    valueChange(part, name, before.get(name) ?? null, after.get(name) ?? null),
+  );
+}
+
+/** `prefix` names the platform that they are of, if of one. */
+function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
+  const { currency, timeZone, smoothing, scoringLimits } = settings;
+  const texts = { currency, timeZone, ...smoothingTexts(smoothing), scoringLimits: String(scoringLimits) };
+  return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
+}
+
+function smoothingTexts({ prior, weight }: PlatformSettings['smoothing']) {
+  return { 'smoothing prior': String(prior), 'smoothing weight': String(weight) };
+}
+
+/** The ladder without a name, the named ones, and when they are forgotten. */
+function ladderTexts({ levelsMs, ladders, resetAfterMs }: LadderSettings, prefix = ''): Texts {
+  const named = Object.entries(ladders).map(([name, levels]) => [`ladder "${name}"`, levels] as const);
+  const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
+    ms.map((levelMs, index) => [`${prefix}${ladder} level ${index + 1}`, formatDuration(levelMs)] as const),
+  );
+  return new Map([...levels, [`${prefix}ladder resetAfter`, formatDuration(resetAfterMs)]]);
+}
+
+/** Of each platform that has something of its own in one of the two versions. */
+function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
+  return [...names].flatMap((name) => {
+    const textsOf = (settings: PlatformSettings) => {
+      const prefix = `platform "${name}" `;
+      return new Map([...settingTexts(settings, prefix), ...ladderTexts(settings.ladder, prefix)]);
+    };
+    const changesBetween = (was: PlatformSettings, is: PlatformSettings) =>
+      textDifferences('platforms', textsOf(was), textsOf(is));
+    // What a platform only inherits is reported once, as a change of the settings.
+    const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
+    return changesBetween(settingsOf(before, name), settingsOf(after, name)).filter(
+      ({ text }) => !inherited.has(text),
+    );
+  });
+}
+
+function limitTexts({ limits }: ParsedRules): Texts {
+  return new Map(
+    [...limits].flatMap(([group, items]) =>
+      items.map((item) => {
+        const [currency = '', amount = ''] = item.split(':');
+        return [`limit of ${group} in ${currency}`, amount] as const;
+      }),
+    ),
+  );
+}
+
+/** Entries that were added and removed, list by list; their order makes no difference. */
+function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
+  return [...names].flatMap((list) => {
+    const [was, is] = [before.lists.get(list), after.lists.get(list)];
+    const name = `list ${list}`;
+    if (was === undefined || is === undefined) {
+      return valueChange('lists', name, entryCount(was), entryCount(is));
+    }
+    const come = is.values.filter((value) => !was.values.includes(value));
+    const gone = was.values.filter((value) => !is.values.includes(value));
+    const change = (word: string, values: RuleList['values']) =>
+      values.length === 0 ? [] : [changed('lists', name, `${word} ${someOf(values)}`)];
+    return [...change('added', come), ...change('removed', gone)];
+  });
+}
+
+function entryCount(list: RuleList | undefined): string | null {
+  if (list === undefined) return null;
+  return list.values.length === 1 ? '1 entry' : `${list.values.length} entries`;
+}
+
+/** Entries that a difference names one by one. */
+const NAMED_ENTRIES_MAX = 20;
+
+function someOf(values: RuleList['values']): string {
+  const named = values.slice(0, NAMED_ENTRIES_MAX).map(valueText).join(', ');
+  const more = values.length - NAMED_ENTRIES_MAX;
+  return more > 0 ? `${named} and ${more} more` : named;
 }

@@ -19,7 +19,7 @@ import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evalu
 import { type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { reasonInWords } from './trace-text.ts';
+import { reasonInWords } from './explanation-text.ts';
 
 const why = word('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'In the order of asking');

@@ -1,7 +1,9 @@
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
-import { listText, nameText, quoted } from '../../rules/condition-text.ts';
+import { foldCondition } from '../../rules/condition.ts';
+import { listText, nameText, quoted, seenText } from '../../rules/condition-text.ts';
+import type { ComparisonTrace, ConditionTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
+import type { Location } from '../../rules/problem.ts';
 import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
-import { type Paint, PLAIN, ruleLines } from './trace-text.ts';
 
 /**
  * An explanation as an analyst reads it aloud: what was asked and answered, why, by which rules and on
@@ -98,4 +100,114 @@ function verificationLines(
 
 function shown(value: unknown): string {
   return value === null ? 'absent' : typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+}
+
+/** What a piece of text means, which a terminal may show in colour. */
+export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
+
+export type Tone = (typeof TONES)[number];
+
+export type Paint = (tone: Tone, text: string) => string;
+
+/** For pipes and files. */
+export const PLAIN: Paint = (_tone, text) => text;
+
+/** Places stand in a column of their own, unless the text before them is longer than this. */
+const TEXT_CHARACTERS_MAX = 84;
+
+interface Row {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly at: Location;
+}
+
+/** Rules as aligned lines, each condition below its rule with what it saw and where it is written. */
+export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
+  const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
+  return alignPlaces(
+    rules.flatMap((rule) => ruleRows(rule, nameWidth)),
+    paint,
+  );
+}
+
+function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
+  const mark = rule.asked && rule.heldOut !== true ? (rule.matched ? '✓' : '✗') : '·';
+  const tone = rule.asked ? (rule.matched ? 'pass' : 'strong') : 'faint';
+  const head = {
+    tone,
+    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${fate(rule)}`,
+    at: rule.at,
+  } as const;
+  return [head, ...conditionRows(rule.condition, 6, rule.asked)];
+}
+
+function fate({ asked, matched, heldOut, gives }: RuleTrace): string {
+  const what = typeof gives === 'number' ? `weight ${gives}` : gives;
+  if (heldOut === true) return 'matched, and skipped: the client is held out of it';
+  if (asked) return matched ? `matched: ${what}` : 'did not match';
+  return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
+}
+
+/** The rows of a condition, given how far to indent them and whether it stands at the top of its rule. */
+type RowsOf = (indent: number, top: boolean) => readonly Row[];
+
+function conditionRows(condition: ConditionTrace, indent: number, asked: boolean): readonly Row[] {
+  const row = ({ passed, at }: ConditionTrace, indentHere: number, words: string): Row => ({
+    tone: asked ? (passed ? 'pass' : 'fail') : 'faint',
+    text: `${' '.repeat(indentHere)}${passed ? '✓' : '✗'} ${words}`,
+    at,
+  });
+  const above = (trace: ConditionTrace, words: string, parts: readonly RowsOf[]): RowsOf => {
+    return (here) => [row(trace, here, words), ...parts.flatMap((rows) => rows(here + 2, false))];
+  };
+  const rows = foldCondition(condition, {
+    group: (kind, parts, trace): RowsOf => {
+      const all = above(trace, `${kind} of`, parts);
+      // An `all` at the top of a rule goes without saying.
+      return (here, top) =>
+        top && kind === 'all' ? parts.flatMap((inner) => inner(here, false)) : all(here, false);
+    },
+    not: (part, trace) => above(trace, 'not', [part]),
+    reference: (name, part, trace) => above(trace, `the condition "${name}"`, [part]),
+    comparison: (trace) => above(trace, seenText(trace), []),
+  });
+  return rows(indent, true);
+}
+
+function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
+  const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
+  return rows.map(({ tone, text, at }) => {
+    const padding = ' '.repeat(Math.max(0, width - text.length));
+    return `${paint(tone, text)}${padding}  ${paint('faint', placeInWords(at))}`;
+  });
+}
+
+/** `verdicts.yaml:28`: what an editor opens. */
+export function placeInWords({ file, line }: Location): string {
+  return `${file}:${line}`;
+}
+
+/** Why a condition holds or does not: the comparisons that decided it, "paidCount is 2, not at least 3". */
+export function reasonInWords(condition: ConditionTrace): string {
+  return decisive(condition).map(seenText).join('; ');
+}
+
+/** The comparisons that made a condition come out as it did. */
+interface Decided {
+  readonly passed: boolean;
+  readonly by: readonly ComparisonTrace[];
+}
+
+function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
+  return foldCondition(condition, {
+    group: (kind, parts, { passed }): Decided => {
+      // One failure is enough against "all", one success for "any"; otherwise every member had its say.
+      const oneIsEnough = passed === (kind === 'any');
+      const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
+      return { passed, by: having.flatMap(({ by }) => by) };
+    },
+    not: ({ by }, { passed }) => ({ passed, by }),
+    reference: (_name, part) => part,
+    comparison: (comparison) => ({ passed: comparison.passed, by: [comparison] }),
+  }).by;
 }

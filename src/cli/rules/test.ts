@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type CaseReport, runCases, traceFailure } from '../../authoring/cases/cases.ts';
 import type { Coverage, Share } from '../../authoring/cases/coverage.ts';
-import { failureLines } from '../../authoring/cases/failure-text.ts';
-import { type Paint, placeInWords } from '../../authoring/explain/trace-text.ts';
+import { failureLines } from '../../authoring/cases/expectations.ts';
+import { type Paint, placeInWords } from '../../authoring/explain/explanation-text.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

@@ -5,10 +5,8 @@ import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
-import { DraftRefused } from './draft-refused.ts';
 import { digestOf } from './release.ts';
-import { ROLLED_BACK_FILE } from './rolled-back.ts';
-import { formatProblems, RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
+import { formatProblems, RELEASE_FILE, ROLLED_BACK_FILE, readRuleFiles } from './rule-folder.ts';
 
 /** A rule set that lies in no folder: somebody is at work on it. */
 export interface DraftText {
@@ -16,7 +14,7 @@ export interface DraftText {
   readonly files: readonly (readonly [path: string, text: string])[];
 }
 
-export type DraftResult =
+type DraftResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -33,7 +31,7 @@ export function soundDraft(version: string, files: RuleFiles): RuleSet {
   throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }
 
-export interface DraftAsk {
+interface DraftAsk {
   /** The folder that is copied. */
   readonly source: string;
   readonly rulesDir: string;
@@ -114,4 +112,9 @@ function copyFolder(source: string, target: string, changed: ReadonlyMap<string,
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** The draft cannot be made; the message says why and what to do. */
+export class DraftRefused extends Error {
+  override readonly name = 'DraftRefused';
 }

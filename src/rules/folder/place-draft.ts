@@ -2,10 +2,9 @@ import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFil
 import { basename, dirname, join } from 'node:path';
 import type { RuleFiles } from '../parse/parse.ts';
 import type { RuleVersion } from '../rule-set.ts';
-import { DraftRefused } from './draft-refused.ts';
+import { DraftRefused } from './draft.ts';
 import { digestOf } from './release.ts';
-import { ROLLED_BACK_FILE } from './rolled-back.ts';
-import { RELEASE_FILE, readRuleFiles } from './rule-folder.ts';
+import { RELEASE_FILE, ROLLED_BACK_FILE, readRuleFiles } from './rule-folder.ts';
 
 export interface DraftPlace {
   readonly rulesDir: string;

@@ -3,8 +3,7 @@ import type { RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { constantAtPath, UnknownConstant, withConstants } from './constant.ts';
-import { draftOf, renamed } from './draft.ts';
-import { DraftRefused } from './draft-refused.ts';
+import { DraftRefused, draftOf, renamed } from './draft.ts';
 import { lyingAt, placeDraft } from './place-draft.ts';
 import { readRuleFiles } from './rule-folder.ts';
 

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleVersion } from '../rule-set.ts';
-import { wasRolledBack } from './rolled-back.ts';
-import { listRuleVersions, RELEASE_FILE } from './rule-folder.ts';
+import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rule-folder.ts';
 
 /** A version's folder as it lies on the disk. */
 export interface ScannedFolder {

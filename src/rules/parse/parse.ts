@@ -1,13 +1,22 @@
+import type { Node } from 'yaml';
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
+import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
+import type { Smoothing } from '../../client/payment-score.ts';
 import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
-import type { ParsedRules } from '../rule-set.ts';
-import { FactRefs } from './fact-refs.ts';
-import { refuseHoldouts } from './holdout.ts';
-import { RuleLadders } from './rule-ladders.ts';
+import {
+  isRuleVersion,
+  type ParsedRules,
+  type PlatformSettings,
+  RULE_VERSION_FORM,
+  type RuleVersion,
+} from '../rule-set.ts';
+import { FactRefs } from './comparison.ts';
+import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
-import { override, type RuleSetFile, readLimits, readRuleSetFile } from './settings.ts';
-import { YamlFile } from './yaml-file.ts';
+import { type Member, optional, YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
 export type RuleFiles = ReadonlyMap<string, string>;
@@ -115,4 +124,188 @@ function wantsLimits(ruleSet: RuleSetFile | null): boolean {
   if (ruleSet === null) return false;
   const { settings, platforms } = ruleSet;
   return settings.scoringLimits || [...platforms.values()].some((own) => own.scoringLimits === true);
+}
+
+/** What rule sets go by that name no time zone. */
+const DEFAULT_TIME_ZONE = 'UTC';
+
+const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
+
+/** What one platform has of its own; null means that it has the rule set's. */
+type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
+
+/** What `ruleset.yaml` says. The ladder has a file of its own. */
+interface RuleSetFile {
+  readonly version: RuleVersion;
+  readonly description: string;
+  readonly settings: Omit<PlatformSettings, 'ladder'>;
+  readonly platforms: ReadonlyMap<string, PlatformOverrides>;
+}
+
+/** Reads `ruleset.yaml`; `folder` is the name that its ruleVersion must equal. */
+function readRuleSetFile(file: YamlFile, folder: string, ladders: RuleLadders): RuleSetFile | null {
+  const required = ['ruleVersion', 'description', 'settings'];
+  const members = file.members(file.root, 'the rule set', [...required, 'platforms'], required);
+  if (members === null) return null;
+  const version = optional(members.get('ruleVersion'), (node) => readVersion(file, node, folder));
+  const description = optional(members.get('description'), (node) => file.text(node, 'description'));
+  const settings = optional(members.get('settings'), (node) => readSettings(file, node));
+  const platforms = readPlatforms(file, members.get('platforms'), ladders);
+  if (version === null || description === null || settings === null) return null;
+  return { version, description, settings, platforms };
+}
+
+/** The settings of a platform: its own where it has one, otherwise the rule set's. */
+function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
+  return {
+    currency: own.currency ?? base.currency,
+    timeZone: own.timeZone ?? base.timeZone,
+    smoothing: own.smoothing ?? base.smoothing,
+    scoringLimits: own.scoringLimits ?? base.scoringLimits,
+    ladder: own.ladder ?? base.ladder,
+  };
+}
+
+function readVersion(file: YamlFile, node: Node, folder: string): RuleVersion | null {
+  const text = file.text(node, 'ruleVersion');
+  if (text === null) return null;
+  if (!isRuleVersion(text)) {
+    return file.report(node, `ruleVersion must be ${RULE_VERSION_FORM}, not "${text}"`);
+  }
+  if (text !== folder) {
+    return file.report(node, `ruleVersion "${text}" must equal the name of its folder, "${folder}"`);
+  }
+  return text;
+}
+
+function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladder'> | null {
+  const required = ['currency', 'scoringLimits'];
+  const members = file.members(node, 'settings', [...required, 'smoothing', 'timeZone'], required);
+  const zone = members?.get('timeZone');
+  const timeZone = zone === undefined ? DEFAULT_TIME_ZONE : readTimeZone(file, zone.value);
+  const currency = optional(members?.get('currency'), (value) => readCurrency(file, value));
+  const given = members?.get('smoothing');
+  const smoothing = given === undefined ? DEFAULT_SMOOTHING : readSmoothing(file, given.value);
+  const scoringLimits = optional(members?.get('scoringLimits'), (value) =>
+    file.boolean(value, 'scoringLimits'),
+  );
+  return currency === null || timeZone === null || smoothing === null || scoringLimits === null
+    ? null
+    : { currency, timeZone, smoothing, scoringLimits };
+}
+
+function readPlatforms(
+  file: YamlFile,
+  member: Member | undefined,
+  ladders: RuleLadders,
+): ReadonlyMap<string, PlatformOverrides> {
+  const platforms = new Map<string, PlatformOverrides>();
+  const members = optional(member, (node) => file.anyMembers(node, 'platforms')) ?? [];
+  for (const [name, { key, value }] of members) {
+    if (!isPlatformName(name)) {
+      file.report(key, `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`);
+    }
+    platforms.set(name, readPlatform(file, value, `platform "${name}"`, ladders));
+  }
+  return platforms;
+}
+
+function readPlatform(file: YamlFile, node: Node, what: string, ladders: RuleLadders): PlatformOverrides {
+  const names = ['currency', 'timeZone', 'smoothing', 'scoringLimits', 'ladder'];
+  const members = file.members(node, what, names, []);
+  return {
+    currency: optional(members?.get('currency'), (value) => readCurrency(file, value)),
+    timeZone: optional(members?.get('timeZone'), (value) => readTimeZone(file, value)),
+    smoothing: optional(members?.get('smoothing'), (value) => readSmoothing(file, value)),
+    scoringLimits: optional(members?.get('scoringLimits'), (value) => file.boolean(value, 'scoringLimits')),
+    ladder: optional(members?.get('ladder'), (value) => ladders.readOwn(file, value)),
+  };
+}
+
+function readCurrency(file: YamlFile, node: Node): string | null {
+  const text = file.text(node, 'currency');
+  return text !== null && checkCurrency(file, node, text) ? text : null;
+}
+
+/** An offset such as +02:00 is not a time zone: it has no summer time. */
+function readTimeZone(file: YamlFile, node: Node): string | null {
+  const name = file.text(node, 'timeZone');
+  if (name === null || isTimeZone(name)) return name;
+  const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+  const near = hint.startsWith('; did you mean') ? hint : '';
+  return file.report(node, `timeZone must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`);
+}
+
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+function readSmoothing(file: YamlFile, node: Node): Smoothing | null {
+  const members = file.members(node, 'smoothing', ['prior', 'weight'], ['prior', 'weight']);
+  const prior = optional(members?.get('prior'), (value) => file.number(value, 'prior', { min: 0, max: 1 }));
+  const weight = optional(members?.get('weight'), (value) =>
+    file.number(value, 'weight', { min: 0.01, max: 1000 }),
+  );
+  if (prior === null || weight === null) return null;
+  // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
+  if (weight * (0.5 - prior) > 0.5) {
+    return file.report(
+      node,
+      'a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
+    );
+  }
+  if (weight * (prior - 0.5) > 0.5) {
+    return file.report(
+      node,
+      'a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
+    );
+  }
+  return { prior, weight };
+}
+
+/** Reads `limits.yaml`: payLimitValue items like `EUR:250.00` by group. */
+function readLimits(file: YamlFile): ReadonlyMap<ClientGroup, readonly string[]> {
+  const limits = new Map<ClientGroup, readonly string[]>();
+  const member = file.members(file.root, 'limits.yaml', ['limits'], ['limits'])?.get('limits');
+  const members = optional(member, (node) => file.members(node, '"limits"', CLIENT_GROUPS, CLIENT_GROUPS));
+  for (const group of CLIENT_GROUPS) {
+    const items = optional(members?.get(group), (node) => readLimitItems(file, node, group));
+    if (items !== null) limits.set(group, items);
+  }
+  return limits;
+}
+
+function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonly string[] | null {
+  const amounts = file.anyMembers(node, `limits of ${group}`);
+  if (amounts === null) return null;
+  const items: string[] = [];
+  for (const [currency, { key, value }] of amounts) {
+    const name = `the limit in ${currency}`;
+    const amount = file.text(value, name);
+    if (!checkCurrency(file, key, currency) || amount === null) continue;
+    if (checkDecimal(file, value, name, amount)) items.push(`${currency}:${amount}`);
+  }
+  return items;
+}
+
+const CURRENCY = new RegExp(CURRENCY_PATTERN);
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
+/** Whether a text is a currency; reported when it is none. */
+export function checkCurrency(file: YamlFile, node: Node | null, text: string): boolean {
+  if (CURRENCY.test(text)) return true;
+  file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
+  return false;
+}
+
+/** Whether a text is a decimal number; reported when it is none. `name` is what messages call it. */
+export function checkDecimal(file: YamlFile, node: Node, name: string, text: string): boolean {
+  if (DECIMAL.test(text)) return true;
+  file.report(node, `${name} must be a decimal text, like "250.00", not "${text}"`);
+  return false;
 }

@@ -14,9 +14,14 @@ import {
   type VerdictParams,
 } from '../rule-set.ts';
 import { totalWeight } from '../signal-weight.ts';
-import { ComparisonReader, type RuleNames, type RuleStage } from './comparison.ts';
-import { type FactRefs, factOfPlaceholder } from './fact-refs.ts';
-import { readHoldout } from './holdout.ts';
+import {
+  ComparisonReader,
+  type FactRefs,
+  factOfPlaceholder,
+  type RuleNames,
+  type RuleStage,
+} from './comparison.ts';
+import { readHoldout } from './rule-ladders.ts';
 import { type Member, type Members, NO_MEMBERS, optional, type YamlFile } from './yaml-file.ts';
 
 export const RULES_MAX = 500;

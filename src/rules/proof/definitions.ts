@@ -1,8 +1,9 @@
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
-import { YES_NO } from '../../facts/fact.ts';
-import type { Condition, FactRef } from '../condition.ts';
+import { type FactDomain, type FactValue, YES_NO } from '../../facts/fact.ts';
+import { type Comparison, type Condition, type Expected, type FactRef, factsNamed } from '../condition.ts';
+import { formatValue } from '../condition-text.ts';
+import type { OperatorName } from '../operators.ts';
 import { type GroupParams, type Rule, type SignalParams, withoutHoldout } from '../rule-set.ts';
-import { allOf, anyOf, compare, FactsByName, implies, inner, not } from './facts-by-name.ts';
 import type { Definition, KnownRules } from './relations.ts';
 
 /** What the rules themselves conclude on the way: the group, the weight of the signals and the bot flag. */
@@ -64,4 +65,86 @@ function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: Fac
 /** How a witness names whether a signal matches. */
 export function signalFact(name: string): string {
   return `signal ${name}`;
+}
+
+/** The facts of a rule set, to say things about them. */
+export class FactsByName {
+  readonly #refs = new Map<string, FactRef[]>();
+
+  constructor(refs: readonly FactRef[]) {
+    for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
+  }
+
+  /** A fact without a window; every rule set has all of them. */
+  plain(name: string): FactRef {
+    const [ref] = this.#refs.get(name) ?? [];
+    if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);
+    return ref;
+  }
+
+  /** A windowed fact, once for each window in use, the shortest first. */
+  windows(name: string): readonly FactRef[] {
+    return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
+  }
+
+  windowed(): readonly (readonly FactRef[])[] {
+    const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
+    return names.map(([name]) => this.windows(name));
+  }
+
+  is(name: string, value: FactValue): Condition {
+    return compare(this.plain(name), 'equal', value);
+  }
+
+  above(name: string, value: number): Condition {
+    return compare(this.plain(name), 'greaterThan', value);
+  }
+}
+
+/** Something that rules cannot name, but that proofs count on. */
+export function inner(label: string, domain: FactDomain): FactRef {
+  const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
+  return { label, name: label, fact, windowMs: 0, index: -1 };
+}
+
+/** These conditions stand in no file. */
+const NOWHERE = { file: '', line: 0, column: 0 };
+
+export function compare(fact: FactRef, operator: OperatorName, value: Expected): Comparison {
+  return { kind: 'comparison', fact, operator, value, at: NOWHERE };
+}
+
+export function allOf(...conditions: readonly Condition[]): Condition {
+  return { kind: 'all', conditions, at: NOWHERE };
+}
+
+export function anyOf(...conditions: readonly Condition[]): Condition {
+  return { kind: 'any', conditions, at: NOWHERE };
+}
+
+export function not(condition: Condition): Condition {
+  return { kind: 'not', condition, at: NOWHERE };
+}
+
+export function implies(condition: Condition, consequence: Condition): Condition {
+  return anyOf(not(condition), consequence);
+}
+
+/** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
+export type Example = Readonly<Record<string, FactValue>>;
+
+/** Of a witness, the facts that these conditions name. */
+export function exampleOf(
+  witness: ReadonlyMap<string, FactValue>,
+  conditions: readonly Condition[],
+): Example {
+  const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
+  return Object.fromEntries(values.filter((entry): entry is [string, FactValue] => entry[1] !== undefined));
+}
+
+/** `paidCount = 3, hasBinding = true` */
+export function formatExample(example: Example): string {
+  return Object.entries(example)
+    .map(([label, value]) => `${label} = ${formatValue(value)}`)
+    .join(', ');
 }

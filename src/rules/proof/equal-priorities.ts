@@ -1,7 +1,7 @@
 import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
 import { type ParsedRules, type Rule, type VerdictParams, withoutHoldout } from '../rule-set.ts';
-import { type Example, exampleOf, formatExample } from './example.ts';
+import { type Example, exampleOf, formatExample } from './definitions.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
 import { type KnownRules, knowledgeOf } from './relations.ts';
 

@@ -1,6 +1,8 @@
+import { paymentScore } from '../../client/payment-score.ts';
 import { type Comparison, type Condition, type FactRef, type FoldOf, foldCondition } from '../condition.ts';
-import type { Domain } from './domain.ts';
-import { includes, intersect, type Spans, spansOf, without } from './spans.ts';
+import { totalWeight } from '../signal-weight.ts';
+import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
+import type { Relation } from './relations.ts';
 
 /** A condition as a search needs it: no "not", every comparison the set of numbers that it allows. */
 export type Formula =
@@ -15,8 +17,8 @@ export interface Numbered {
   readonly indexOf: ReadonlyMap<string, number>;
 }
 
-export const ALWAYS: Formula = { kind: 'all', parts: [] };
-export const NEVER: Formula = { kind: 'any', parts: [] };
+const ALWAYS: Formula = { kind: 'all', parts: [] };
+const NEVER: Formula = { kind: 'any', parts: [] };
 
 /** Makes formulas of conditions; a condition that is used twice gives one formula. */
 export class Formulas {
@@ -129,4 +131,123 @@ export function contradict(formulas: readonly Formula[]): boolean {
     }
   };
   return !formulas.every(possible);
+}
+
+/** What a search knows of the numbers of each fact; narrowing tells whether any number is left. */
+export interface Ranges {
+  readonly low: (index: number) => number;
+  readonly high: (index: number) => number;
+  /** Keeps only the numbers from `low` to `high`. */
+  readonly keep: (index: number, low: number, high: number) => boolean;
+}
+
+/** Takes away numbers that a relation rules out; false when none is left for a fact. */
+export type Propagator = (ranges: Ranges) => boolean;
+
+/** The facts of a relation; the total and the score, which follow from the others, come last. */
+export function relationRefs(relation: Relation): readonly FactRef[] {
+  switch (relation.kind) {
+    case 'sum':
+      return [...relation.parts, relation.total];
+    case 'at most':
+      return [relation.lesser, relation.greater];
+    case 'payment score':
+      return [relation.platform, relation.unpaid, relation.paid, relation.score];
+    case 'weight':
+      return [...relation.signals.map(({ matches }) => matches), relation.total];
+    default:
+      return relation satisfies never;
+  }
+}
+
+export function propagatorOf(relation: Relation, facts: Numbered): Propagator {
+  const at = (ref: FactRef) => facts.indexOf.get(ref.label) ?? -1;
+  switch (relation.kind) {
+    case 'sum': {
+      const [first, second] = relation.parts;
+      return sum(at(first), at(second), at(relation.total));
+    }
+    case 'at most':
+      return atMost(at(relation.lesser), at(relation.greater), relation.by);
+    case 'payment score':
+      return score(relation, at, facts);
+    case 'weight':
+      return weight(relation, at, facts);
+    default:
+      return relation satisfies never;
+  }
+}
+
+function sum(a: number, b: number, total: number): Propagator {
+  return ({ low, high, keep }) =>
+    keep(total, low(a) + low(b), high(a) + high(b)) &&
+    keep(a, low(total) - high(b), high(total) - low(b)) &&
+    keep(b, low(total) - high(a), high(total) - low(a));
+}
+
+function atMost(lesser: number, greater: number, by: number): Propagator {
+  return ({ low, high, keep }) =>
+    keep(lesser, Number.NEGATIVE_INFINITY, high(greater) - by) &&
+    keep(greater, low(lesser) + by, Number.POSITIVE_INFINITY);
+}
+
+/**
+ * The score rises with paid orders and falls with unpaid ones. It is exact once the counts are known;
+ * until then the bounds are a step wider than the formula says, because doubles round.
+ */
+function score(
+  relation: Extract<Relation, { kind: 'payment score' }>,
+  at: (ref: FactRef) => number,
+  facts: Numbered,
+): Propagator {
+  const [platform, paid, unpaid, result] = [
+    relation.platform,
+    relation.paid,
+    relation.unpaid,
+    relation.score,
+  ].map(at);
+  const domain = facts.domains[result ?? -1];
+  if (platform === undefined || paid === undefined || unpaid === undefined || result === undefined || !domain)
+    return () => true;
+  return ({ low, high, keep }) => {
+    const smoothing = relation.smoothings[low(platform)];
+    if (smoothing === undefined || low(platform) !== high(platform)) return true;
+    const number = (paidCount: number, unpaidCount: number) =>
+      domain.number(paymentScore(paidCount, paidCount + unpaidCount, smoothing));
+    if (low(paid) === high(paid) && low(unpaid) === high(unpaid)) {
+      const exact = number(low(paid), low(unpaid));
+      return keep(result, exact, exact);
+    }
+    // Without any outcome the score is fixed, whatever the formula says.
+    const bounds = [number(low(paid), high(unpaid)), number(high(paid), low(unpaid))];
+    if (low(paid) === 0 && low(unpaid) === 0) bounds.push(number(0, 0), number(1, 0), number(0, 1));
+    return keep(result, Math.min(...bounds) - 1, Math.max(...bounds) + 1);
+  };
+}
+
+/** Added as decisions add them, so that the total is exact once all signals are known. */
+function weight(
+  { signals, total }: Extract<Relation, { kind: 'weight' }>,
+  at: (ref: FactRef) => number,
+  facts: Numbered,
+): Propagator {
+  const weights = signals.map((signal) => ({ index: at(signal.matches), weight: signal.weight }));
+  const result = at(total);
+  const domain = facts.domains[result];
+  if (domain === undefined) return () => true;
+  const number = (some: typeof weights) => domain.number(totalWeight(some.map((signal) => signal.weight)));
+  return ({ low, high, keep }) => {
+    const least = number(weights.filter(({ index }) => low(index) === 1));
+    const most = number(weights.filter(({ index }) => high(index) === 1));
+    if (!keep(result, least, most)) return false;
+    // Two steps of rounding are left to the sums above, which are exact in the end.
+    const spare = high(result) - least + 2;
+    const excess = most - low(result) + 2;
+    return weights.every((signal) => {
+      if (low(signal.index) === high(signal.index)) return true;
+      const steps = number([signal]);
+      if (steps > spare) return keep(signal.index, 0, 0);
+      return steps > excess ? keep(signal.index, 1, 1) : true;
+    });
+  };
 }

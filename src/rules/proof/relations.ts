@@ -2,8 +2,7 @@ import type { Smoothing } from '../../client/payment-score.ts';
 import { NEVER_SECONDS } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../condition.ts';
 import type { ParsedRules } from '../rule-set.ts';
-import { definitionsOf } from './definitions.ts';
-import { allOf, anyOf, compare, FactsByName, implies, inner } from './facts-by-name.ts';
+import { allOf, anyOf, compare, definitionsOf, FactsByName, implies, inner } from './definitions.ts';
 
 /**
  * When rules are asked. Groups and signals are concluded for every request, a score of an unknown

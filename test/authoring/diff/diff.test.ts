@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { diffRuleSets } from '../../../src/authoring/diff/differences.ts';
 import { diffExamples, diffExamplesWithin } from '../../../src/authoring/diff/examples.ts';
+import { diffRuleSets } from '../../../src/authoring/diff/rule-diff.ts';
 import { edited, edits, SOUND_FILES, swap } from '../../rule-fixtures/sound-rules.ts';
 
 /** A replacement in one file of the released rule set. */

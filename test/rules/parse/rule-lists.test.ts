@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { diffRuleSets } from '../../../src/authoring/diff/differences.ts';
+import { diffRuleSets } from '../../../src/authoring/diff/rule-diff.ts';
 import { prove } from '../../../src/authoring/prove.ts';
 import { seenText } from '../../../src/rules/condition-text.ts';
 import { traceCondition } from '../../../src/rules/evaluate/trace.ts';

@@ -2,7 +2,7 @@ import type { Audit } from '../../../access/audit.ts';
 import type { DeskObstacle, RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../json-schema.ts';
 import { isTakenUp, type LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { DraftRefused } from '../../../rules/folder/draft-refused.ts';
+import { DraftRefused } from '../../../rules/folder/draft.ts';
 import { draftNameRefusal } from '../../../rules/folder/release.ts';
 import { formatProblem } from '../../../rules/problem.ts';
 import { DIGEST_PATTERN, isRuleVersion, type RuleVersion, ruleVersion } from '../../../rules/rule-set.ts';

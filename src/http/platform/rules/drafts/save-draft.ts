@@ -3,7 +3,7 @@ import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../../json-schema.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
-import { DraftRefused } from '../../../../rules/folder/draft-refused.ts';
+import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
 import {
   isRuleVersion,
