@@ -121,7 +121,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
   const lists = await followedLists(parts, metrics);
   const hasStaleLists = () => lists.report().isStale;
-  const listEditor = new ListEditor({ listLog: store.listLog, node: lists, pseudonym, audit, clock });
+  const { listLog, clientKeys } = store;
+  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clientKeys, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
   const service = new ScoringService({
@@ -141,7 +142,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
-  const shared = { ...parts, service, keys, metrics };
+  const shared = { ...parts, service, keys, metrics, clientKeys };
   const callers = callerListener({ ...shared, pseudonym, rateBuckets: store.rateBuckets }, parts, isDraining);
   const platform = createListener(
     parts.platform,

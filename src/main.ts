@@ -5,6 +5,7 @@ import { ListenError } from './http/server/listener.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import { SecretRefused } from './service/signal-secret.ts';
+import { SaltRefused } from './state/client-salt.ts';
 import { StoreUnavailable } from './state/store.ts';
 import { joinPeers } from './workers/join-peers.ts';
 import { alone, type Peers } from './workers/peers.ts';
@@ -41,7 +42,7 @@ async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const expected = [ConfigError, RulesError, ListenError, SecretRefused, StoreUnavailable].some(
+  const expected = [ConfigError, RulesError, ListenError, SaltRefused, SecretRefused, StoreUnavailable].some(
     (kind) => error instanceof kind,
   );
   console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);

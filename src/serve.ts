@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
 import { type Application, startApplication } from './application.ts';
+import { openStoreBesideArchive } from './archive/client-salt.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
@@ -17,7 +18,7 @@ import { ClientSweep } from './service/client-sweep.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
-import { isLocalStore, LOOPBACK, openStore } from './state/open-store.ts';
+import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import { type Store, StoreUnavailable } from './state/store.ts';
 import type { Peers } from './workers/peers.ts';
 
@@ -35,7 +36,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   const patiently = <T>(step: () => Promise<T>) =>
     whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
   const store = await patiently(() =>
-    openStore(
+    openStoreBesideArchive(
       config,
       (error) => log.warn({ err: error }, 'store connection'),
       (error) => endLost(error, log),

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { DeviceBook } from '../../src/authoring/device-book.ts';
 import { recordOutcome } from '../../src/client/changes.ts';
-import { type ClientKey, clientKey } from '../../src/client/client-key.ts';
+import type { ClientKey } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { knownHints } from '../../src/client/hints.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import { clientKey } from '../../test/client/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { PLATFORM } from './sample.ts';
 

@@ -1,9 +1,10 @@
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decideVerdict, type Standing, type VerdictResult } from '../../src/decision/decide.ts';
 import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { clientKey } from '../../test/client/client-keys.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
 
 export const PLATFORM = platformName('bench');

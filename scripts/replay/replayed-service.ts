@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '../../src/application.ts';
+import { openStoreBesideArchive } from '../../src/archive/client-salt.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
-import { openStore } from '../../src/state/open-store.ts';
 import type { Store } from '../../src/state/store.ts';
 import type { Endpoints } from './driver.ts';
 import type { Survey } from './recorded-payments.ts';
@@ -47,7 +47,7 @@ export async function withReplayedService<T>(
     const config = readConfig({ ...env, DATA_DIR: folder });
     if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
     const rules = (await LoadedRules.read(config.rulesDir)).deciding(config.ruleVersion);
-    const store = await openStore(config, (error) => console.error(`store: ${error.message}`));
+    const store = await openStoreBesideArchive(config, (error) => console.error(`store: ${error.message}`));
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {
       const application = await start(store, rules, signalSecretOf(config), clock);

@@ -14,6 +14,7 @@ import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../test/client/client-keys.ts';
 import { writeRuleFolders } from './rule-folders.ts';
 import { CatchingUpClock, liveAnHour, Shop } from './shop-life.ts';
 
@@ -47,7 +48,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const folder = mkdtempSync(join(tmpdir(), 'seeded-console-'));
   const rulesDir = join(folder, 'rules');
   writeRuleFolders(rulesDir);
-  const store = openSqliteStore(folder);
+  const store = openSqliteStore(folder, { salt: TEST_SALT });
   const fleet = new Fleet(store);
   const node = await RolloutNode.start({
     fleet,

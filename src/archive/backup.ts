@@ -4,6 +4,7 @@ import { makeOwnFolder } from '../files/own-folder.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
+import { SALT_FILE } from './client-salt.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends Error {
@@ -34,7 +35,7 @@ export async function backUp(folder: string, target: string): Promise<BackupRepo
     const whole = [...state.segments.values()].filter((segment) => !torn.includes(segment));
     const copied = whole.filter((segment) => copySegment(archive, backup, segment)).length;
     makeOwnFolder(target);
-    for (const name of [RULE_SETS_FOLDER, ID_FILE])
+    for (const name of [RULE_SETS_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
     backup.keepOnly(state);

@@ -1,4 +1,4 @@
-import { clientKey, decisionId } from '../client/client-key.ts';
+import { type ClientKeys, decisionId } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
 import { verdictEntry } from '../state/journal/text.ts';
@@ -6,20 +6,20 @@ import type { DuckRow } from './duck.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 
 /** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
-export function entryOf(table: TableName, row: DuckRow): Placed<JournalEntry> | null {
-  const entry = recordOf(table, row);
+export function entryOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalEntry> | null {
+  const entry = recordOf(table, row, clientKeys);
   return entry.kind === 'erasure' ? null : entry;
 }
 
 /** What the journal told that a row keeps. Throws RowDamaged. */
-export function recordOf(table: TableName, row: DuckRow): Placed<JournalRecord> {
-  return { ...unplacedOf(table, row), place: PLACE.read(row) };
+export function recordOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalRecord> {
+  return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
 }
 
-function unplacedOf(table: TableName, row: DuckRow): JournalRecord {
+function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
   switch (table) {
     case 'decisions':
-      return verdictEntry(decisionOf(row));
+      return verdictEntry(decisionOf(row, clientKeys));
     case 'scores':
     case 'outcomes':
     case 'bindings':
@@ -35,8 +35,8 @@ function unplacedOf(table: TableName, row: DuckRow): JournalRecord {
 }
 
 /** The decision that a row of `decisions` keeps. */
-export function decisionOf(row: DuckRow): Decision {
+export function decisionOf(row: DuckRow, clientKeys: ClientKeys): Decision {
   const recorded = RECORDS.decisions.read(row);
-  const { hash } = clientKey(recorded.platform, recorded.clientIdKey);
+  const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
   return { decisionId: decisionId(hash, recorded.seq, recorded.at), ...recorded };
 }

@@ -1,6 +1,6 @@
-import { clientKey, clientNumber } from '../client/client-key.ts';
+import { clientNumber } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, Placed } from '../state/journal/entry.ts';
 import type { Cells } from './record-columns.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 
@@ -17,23 +17,24 @@ export interface ArchiveRow {
 
 /**
  * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
- * erasure, by that of the client.
+ * erasure, by that of the client. `hashOf` gives the hash of an entry's client.
  */
-export function rowsOf(
-  numbered: readonly (readonly [number, Placed<JournalRecord>])[],
+export function rowsOf<Entry extends Placed<JournalEntry>>(
+  numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
   erasedAt: ReadonlyMap<string, number>,
+  hashOf: (entry: Entry) => string,
 ): readonly ArchiveRow[] {
   return numbered.flatMap(([number, entry]) => {
     if (entry.kind === 'erasure') return [];
-    const row = rowOf(entry);
+    const row = rowOf(entry, hashOf(entry));
     return number > (erasedAt.get(String(row.cells['client_hash'])) ?? -1) ? [row] : [];
   });
 }
 
 /** The row that keeps an entry. */
-export function rowOf(entry: Placed<JournalEntry>): ArchiveRow {
-  const { platform, clientIdKey, at, place } = entry;
-  const cells: Cells = { client_hash: clientNumber(clientKey(platform, clientIdKey).hash) };
+export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
+  const { platform, at, place } = entry;
+  const cells: Cells = { client_hash: clientNumber(clientHash) };
   PLACE.write(place, cells);
   const facts = entry.kind === 'verdict' ? { facts: entry.decision.facts } : {};
   return { table: writeCells(entry, cells), platform, at, cells, ...facts };

@@ -23,7 +23,8 @@ export interface Table {
 export const CLIENT_HASH: Column = {
   name: 'client_hash',
   type: 'UBIGINT',
-  description: 'The first 64 bits of the sha256 of platform, "/" and client_id_key',
+  description:
+    'The first 64 bits of a sha256 of platform and client_id_key under the salt of the installation',
 };
 
 /** The place of a row's entry in the journal. */

@@ -1,5 +1,5 @@
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
-import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
+import { type ClientKey, ClientKeys, type PlatformName } from '../client/client-key.ts';
 import {
   type Binding,
   type ClientState,
@@ -28,6 +28,9 @@ interface Payer {
   /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
   readonly orders: Map<string, string>;
 }
+
+/** Nothing outlives a simulation, so its salt need not be a secret. */
+const SIMULATED_CLIENTS = new ClientKeys('-'.repeat(22));
 
 /** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
@@ -115,7 +118,7 @@ export class Simulation {
     const known = this.#payers.get(clientIdKey);
     if (known !== undefined) return known;
     const payer: Payer = {
-      key: clientKey(this.#platform, clientIdKey),
+      key: SIMULATED_CLIENTS.of(this.#platform, clientIdKey),
       state: UNKNOWN_CLIENT,
       orders: new Map(),
     };

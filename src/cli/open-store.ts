@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
+import { openStoreBesideArchive } from '../archive/client-salt.ts';
 import { exactSystemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import { storeClock } from '../state/clock-offset.ts';
-import { openStore } from '../state/open-store.ts';
 import { sqlitePath } from '../state/sqlite/file/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { printError } from './print.ts';
@@ -20,7 +20,7 @@ export async function withOpenStore<T>(run: (store: Store, clock: () => number) 
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStore({ ...config, patience }, errorsSaidOnce());
+  const store = await openStoreBesideArchive({ ...config, patience }, errorsSaidOnce());
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
     return await run(store, storeClock(exactSystemClock, store));

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { SecretRefused } from '../service/signal-secret.ts';
+import { SaltRefused } from '../state/client-salt.ts';
 import { StoreUnavailable } from '../state/store.ts';
 import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
@@ -61,7 +62,8 @@ function report(error: unknown): number {
     printError(`error: ${error.message}`);
     return EXIT.findings;
   }
-  if (error instanceof ConfigError || error instanceof StoreUnavailable || error instanceof SecretRefused) {
+  const environment = [ConfigError, StoreUnavailable, SecretRefused, SaltRefused];
+  if (error instanceof Error && environment.some((kind) => error instanceof kind)) {
     printError(`error: ${error.message}`);
     return EXIT.environment;
   }

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { actorOfUser } from '../access/actor.ts';
 import { Audit, type AuditAction } from '../access/audit.ts';
 import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
-import { clientKey } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
 import { rebuildClient } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
 import { type Unreadable, unreadableTexts } from '../service/unreadable.ts';
+import { SALT_REGISTER } from '../state/client-salt.ts';
 import { storeClock } from '../state/clock-offset.ts';
 import { EXIT, FindingsError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
@@ -87,6 +87,7 @@ function remedyOf({ kind, name, client }: Unreadable): string {
       : `state rebuild --platform ${client.platform} --client ${client.clientIdKey} --reason TEXT`;
   if (kind === 'document') return 'remove it from the store, see "When something fails" in OPERATING.md';
   if (name === SECRET_REGISTER) return 'state forget-secret --reason TEXT';
+  if (name === SALT_REGISTER) return 'put back what stood there, see "When something fails" in OPERATING.md';
   return name === ARCHIVE_REGISTER ? 'state forget-archive --reason TEXT' : 'rules rollback --reason TEXT';
 }
 
@@ -98,10 +99,11 @@ interface RebuildOptions {
 }
 
 async function rebuild(options: RebuildOptions): Promise<void> {
-  const client = clientKey(parsePlatform(options.platform), options.client);
+  const platform = parsePlatform(options.platform);
   const reason = parseReason(options.reason);
   const rebuilt = await withDecisions((decisions, store) => {
     const audit = new Audit(store.auditLog, storeClock(exactSystemClock, store));
+    const client = store.clientKeys.of(platform, options.client);
     return rebuildClient({ store, decisions, audit }, client, actorOfUser(), reason);
   });
   if (rebuilt === null)

@@ -30,16 +30,31 @@ export function platformName(text: string): PlatformName {
 export interface ClientKey {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
-  /** 128 bits of sha256 over both: names the client in storage whatever characters the caller chose. */
+  /** 128 bits of sha256 over both and the salt: names the client in storage whatever characters the caller chose. */
   readonly hash: string;
 }
 
-export function clientKey(platform: PlatformName, clientIdKey: string): ClientKey {
-  return {
-    platform,
-    clientIdKey,
-    hash: hash('sha256', `${platform}/${clientIdKey}`, 'base64url').slice(0, 22),
-  };
+/** 128 bits in base64url: a salt, or the hash of a client. */
+const BITS_128 = /^[A-Za-z0-9_-]{22}$/;
+
+export function isClientHash(value: unknown): value is string {
+  return typeof value === 'string' && BITS_128.test(value);
+}
+
+/** The keys of the clients of one installation: in another one the same client has another hash. */
+export class ClientKeys {
+  readonly salt: string;
+
+  /** Throws RangeError when the text is no salt. */
+  constructor(salt: string) {
+    if (!BITS_128.test(salt)) throw new RangeError('a salt of clients has 22 characters of base64url');
+    this.salt = salt;
+  }
+
+  of(platform: PlatformName, clientIdKey: string): ClientKey {
+    const salted = hash('sha256', `${this.salt}/${platform}/${clientIdKey}`, 'base64url');
+    return { platform, clientIdKey, hash: salted.slice(0, 22) };
+  }
 }
 
 /**
@@ -48,6 +63,13 @@ export function clientKey(platform: PlatformName, clientIdKey: string): ClientKe
  */
 export function clientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
+}
+
+/** What is known of a client's hash by its number: its first 64 bits, and zeros. */
+export function hashOfNumber(clientNumber: bigint): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigUInt64BE(clientNumber);
+  return bytes.toString('base64url');
 }
 
 export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})\\.([0-9a-z]{1,11})$';

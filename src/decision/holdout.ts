@@ -18,7 +18,7 @@ export type IsHeldOut = (rule: string, share: number) => boolean;
 export const NOBODY_HELD_OUT: IsHeldOut = () => false;
 
 /** Says for a client at a moment (epoch ms) which rules it is held out of. */
-export type HoldoutDraw = (client: ClientKey, at: number) => IsHeldOut;
+export type HoldoutDraw = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
 
 export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
 
@@ -27,13 +27,15 @@ export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
 
 /**
  * Draws by an HMAC-SHA256 under the fleet's secret: the same for 30 days, independent from rule to rule, and nothing
- * that a payer could work out or try for. The periods of different clients begin at different times.
+ * that a payer could work out or try for. The periods of different clients begin at different times. Of the client's hash
+ * it looks at the number alone, which the archive has, too.
  */
 export function holdoutDraw(secret: string): HoldoutDraw {
   return (client, at) => (rule, share) => {
-    const offsetMs = Number(BigInt(clientNumber(client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
+    const number = clientNumber(client.hash);
+    const offsetMs = Number(BigInt(number) % BigInt(HOLDOUT_PERIOD_MS));
     const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
-    const drawn = createHmac('sha256', secret).update(`holdout\0${period}\0${rule}\0${client.hash}`).digest();
+    const drawn = createHmac('sha256', secret).update(`holdout\0${period}\0${rule}\0${number}`).digest();
     return drawn.readUIntBE(0, 6) / 2 ** 48 < share;
   };
 }

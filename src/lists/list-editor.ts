@@ -1,6 +1,6 @@
 import { isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
-import { clientKey, type PlatformName } from '../client/client-key.ts';
+import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import { LIST_KINDS, type ListKind } from '../decision/lists/list-kind.ts';
 import { readListValue } from '../decision/lists/list-value.ts';
 import type { ListOwner } from '../decision/lists/shared-lists.ts';
@@ -64,6 +64,7 @@ export interface ListEditorParts {
   readonly node: ListNode;
   readonly pseudonym: Pseudonym;
   readonly audit: Audit;
+  readonly clientKeys: ClientKeys;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -265,7 +266,8 @@ export class ListEditor {
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
     // What is noted about a client is forgotten with it.
-    const client = known?.kind === 'client' && platform !== null ? clientKey(platform, known.value) : null;
+    const client =
+      known?.kind === 'client' && platform !== null ? this.#parts.clientKeys.of(platform, known.value) : null;
     await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
   }
 

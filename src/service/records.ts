@@ -12,7 +12,7 @@ import {
   type VerdictHistoryView,
 } from '../archive/read/verdict-history.ts';
 import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
-import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
+import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
@@ -99,7 +99,7 @@ export class Records {
 
   /** Null when nothing is known of the client. */
   async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
-    const client = clientKey(platform, clientIdKey);
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
     const { rules } = this.#parts.ruleSource.choose(client);
@@ -117,7 +117,7 @@ export class Records {
    * with the first contact: the journal forgets its oldest entries earlier than the state.
    */
   async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientJournal | null> {
-    const client = clientKey(platform, clientIdKey);
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
     const { entries, complete } = await this.#decisions.history(client, limit);
@@ -136,7 +136,7 @@ export class Records {
     body: VerdictBody,
     ruleSets: readonly RuleSet[],
   ): Promise<readonly Decision[]> {
-    const client = clientKey(platform, body.clientIdKey);
+    const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
     const { state } = await this.#parts.store.load(client);
     const request = verdictRequest(body, 'what-if', 'active');
     return Promise.all(
@@ -178,7 +178,7 @@ export class Records {
     limit: number,
     beforeSeq?: number,
   ): Promise<LookedUpDecisions> {
-    return this.#decisions.ofClient(clientKey(platform, clientIdKey), limit, beforeSeq);
+    return this.#decisions.ofClient(this.#parts.store.clientKeys.of(platform, clientIdKey), limit, beforeSeq);
   }
 
   /** The platform's newest decisions that fit, and how far was looked for them. */
@@ -190,7 +190,7 @@ export class Records {
   async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
     const orders = new Map(
       decisions.map(({ platform, clientIdKey, orderRef }) => {
-        const client = clientKey(platform, clientIdKey);
+        const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
         return [`${client.hash} ${orderRef}`, { client, clientIdKey, orderRef }] as const;
       }),
     );

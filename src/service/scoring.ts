@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ArchivedOrders } from '../archive/read/archived-orders.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
-import { type ClientKey, clientKey, type PlatformName } from '../client/client-key.ts';
+import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, type ClientState, momentFor, type Override, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.ts';
@@ -114,7 +114,7 @@ export class ScoringService {
     body: VerdictBody,
     context: VerdictContext,
   ): Promise<AnsweredVerdict> {
-    const client = clientKey(platform, body.clientIdKey);
+    const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
     if (idempotencyKey !== null) {
@@ -141,7 +141,7 @@ export class ScoringService {
   async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
     const { clientIdKey } = body;
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
-    const client = clientKey(platform, clientIdKey);
+    const client = store.clientKeys.of(platform, clientIdKey);
     const request = scoreRequest(body, pseudonym, formerPseudonym);
     // The networks around an address are kept as long as its hint, and nowhere else.
     const { networks: _, ...asTold } = request;
@@ -166,7 +166,11 @@ export class ScoringService {
   /** An outcome is final for its order: a repeat changes nothing, a later different one supersedes. */
   async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
     const { clientIdKey, orderRef } = report;
-    const turn = { operation: 'outcome', client: clientKey(platform, clientIdKey), also: { orderRef } };
+    const turn = {
+      operation: 'outcome',
+      client: this.#parts.store.clientKeys.of(platform, clientIdKey),
+      also: { orderRef },
+    };
     let seen: OutcomeSeen | null = null;
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
@@ -191,7 +195,7 @@ export class ScoringService {
     clientIdKey: string,
     binding: Binding | null,
   ): Promise<BeforeAndAfter<Binding>> {
-    const turn = { operation: 'binding', client: clientKey(platform, clientIdKey) };
+    const turn = { operation: 'binding', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
     return this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const state = setBinding(snapshot.state, binding, now);
@@ -209,7 +213,7 @@ export class ScoringService {
     override: Omit<Override, 'at'> | null,
     who: string,
   ): Promise<BeforeAndAfter<Override>> {
-    const turn = { operation: 'override', client: clientKey(platform, clientIdKey) };
+    const turn = { operation: 'override', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
     return this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const dated = override === null ? null : { ...override, at: now };
@@ -223,7 +227,7 @@ export class ScoringService {
 
   /** Forgets the client and all that is recorded of it. */
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
-    const client = clientKey(platform, clientIdKey);
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
   }
 

@@ -1,6 +1,7 @@
-import { type ClientKey, clientKey } from '../client/client-key.ts';
+import type { ClientKey } from '../client/client-key.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import { parseRollout } from '../rollout/rollout.ts';
+import { clientKeysUnder, SALT_REGISTER } from '../state/client-salt.ts';
 import type { StoredText, TextPlace } from '../state/health/stored-texts.ts';
 import type { Store } from '../state/store.ts';
 import { parseKnownSecret, SECRET_REGISTER } from './signal-secret.ts';
@@ -27,7 +28,7 @@ export async function* unreadableTexts(store: Store, onLook: () => void): AsyncG
 async function namedClient(store: Store, clientHash: string): Promise<ClientKey | null> {
   const { entries } = await store.historyOfClient({ hash: clientHash }, 1);
   const [entry] = entries;
-  return entry === undefined ? null : clientKey(entry.platform, entry.clientIdKey);
+  return entry === undefined ? null : store.clientKeys.of(entry.platform, entry.clientIdKey);
 }
 
 /** Why a stored text cannot be read; null when it can. */
@@ -52,6 +53,7 @@ export function whyUnreadable({ kind, name, text }: StoredText): string | null {
 function whyNoRegister(name: string, text: string): string | null {
   if (name === 'rollout') return parseRollout(text) === null ? 'it holds no rollout' : null;
   if (name === SECRET_REGISTER) parseKnownSecret(text);
+  if (name === SALT_REGISTER) clientKeysUnder(text);
   return null;
 }
 

@@ -1,4 +1,3 @@
-import { systemClock } from '../clock.ts';
 import type { RedisSecurity } from './redis/connection/security.ts';
 import { parseRedisUrl } from './redis/connection/url.ts';
 import type { Patience } from './sqlite/file/group-commit.ts';
@@ -28,6 +27,8 @@ export interface StorePlace {
   readonly decisionsHotMs?: number;
   /** Where a person waits and no caller: how long a call may take, and who is told of a long wait for another process. */
   readonly patience?: Patience;
+  /** What a store that is made just now salts the hashes of its clients with; random when absent. */
+  readonly salt?: string;
 }
 
 /**
@@ -35,15 +36,21 @@ export interface StorePlace {
  * when a disk of this process refuses to keep what was written: then the store has to be opened anew.
  */
 export async function openStore(
-  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs, patience }: StorePlace,
+  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs, patience, salt }: StorePlace,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  if (redisUrl === null) return openSqliteStore(dataDir, systemClock, onLost, patience);
+  const salted = salt === undefined ? {} : { salt };
+  if (redisUrl === null)
+    return openSqliteStore(dataDir, {
+      ...(onLost === undefined ? {} : { onLost }),
+      ...(patience === undefined ? {} : { patience }),
+      ...salted,
+    });
   // Loaded only when it is used: it is most of what a start on SQLite would wait for.
   const { openRedisStore } = await import('./redis/store.ts');
   // Without an archive decisions are found as long as they are kept.
   const found = archiveDir === null || decisionsHotMs === undefined ? {} : { decisionsHotMs };
   const limit = patience === undefined ? {} : { commandTimeoutMs: patience.limitMs };
-  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found, ...limit });
+  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found, ...limit, ...salted });
 }

@@ -1,4 +1,4 @@
-import type { ClientKey, PlatformName } from '../client/client-key.ts';
+import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
 import type { RecentOrder } from '../client/outcomes.ts';
@@ -26,6 +26,9 @@ import type { Tallies } from './tallies.ts';
 export interface Store {
   /** For people: which store this is and where, without secrets. */
   readonly name: string;
+
+  /** Under the salt that this store made at its first start; the same on every node. */
+  readonly clientKeys: ClientKeys;
 
   /** Access keys, rollout state, node heartbeats: what needs no atomic step with a client's state. */
   readonly documents: Documents;

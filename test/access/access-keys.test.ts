@@ -7,6 +7,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
@@ -211,7 +212,7 @@ describeOnStores('access keys', (store) => {
 describe('the record of an access key', () => {
   it('holds nothing of the secret, in no file of the store', async () => {
     const directory = temporaryDirectory();
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const keys = new AccessKeys(store.documents, Date.now);
     const { key, record } = await keys.issue(shop, OPERATIONS, null);
     await keys.authenticate(key);

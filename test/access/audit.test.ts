@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Audit, type AuditEntry } from '../../src/access/audit.ts';
-import { clientKey, type PlatformName } from '../../src/client/client-key.ts';
+import type { PlatformName } from '../../src/client/client-key.ts';
 import { checkedAudit } from '../../src/state/audit-log.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { newPlatform } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 

@@ -5,6 +5,7 @@ import { RuleSetShelf } from '../../src/archive/ship/rule-set-shelf.ts';
 import { Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { T0 } from '../state/clients.ts';
 
@@ -21,7 +22,7 @@ export class ArchivedStore {
   }
 
   static async open(
-    store: Store = openSqliteStore(temporaryDirectory()),
+    store: Store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }),
     folder: string = temporaryDirectory(),
   ): Promise<ArchivedStore> {
     const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: `${folder}/spill` });

@@ -10,7 +10,10 @@ import { ArchivedStore } from './archived-store.ts';
 export async function keptDecision(decision: Decision): Promise<DuckRow> {
   const { at, platform, clientIdKey } = decision;
   const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
-  writeFileSync(journal, `${JSON.stringify({ kind: 'verdict', at, platform, clientIdKey, decision })}\n`);
+  writeFileSync(
+    journal,
+    `${JSON.stringify({ kind: 'verdict', at, platform, clientIdKey, clientHash: decision.decisionId.slice(0, 22), decision })}\n`,
+  );
   await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
   const place = await ArchivedStore.open(undefined, folder);
   const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { clientKey, TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { startService } from '../service/running-service.ts';
 import { scoring } from './scoring.ts';
@@ -12,7 +13,7 @@ describe('state check and state rebuild', () => {
     scoring(['state', 'rebuild', '--platform', 'shop', '--client', client, '--reason', reason], env);
 
   before(async () => {
-    const store = openSqliteStore(env.DATA_DIR);
+    const store = openSqliteStore(env.DATA_DIR, { salt: TEST_SALT });
     const service = await startService({ store });
     const shop = await service.tenant('shop');
     await shop.verdict({ clientIdKey: 'payer-1' });
@@ -42,7 +43,7 @@ describe('state check and state rebuild', () => {
       /client rebuilt {2}shop payer-1: \{"sha256":"[0-9a-f]{64}","bytes":4\} -> \{"sha256":"[0-9a-f]{64}","bytes":\d+\} {2}"disk failed"\n$/,
     );
     const after = await scoring(['state', 'check'], env);
-    expect([after.exitCode, after.stdout]).to.deep.equal([0, 'All 3 stored texts can be read.\n']);
+    expect([after.exitCode, after.stdout]).to.deep.equal([0, 'All 4 stored texts can be read.\n']);
   });
 
   it('say what they may be asked', async () => {

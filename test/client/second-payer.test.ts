@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { moneyOf } from '../../src/client/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownHints } from '../../src/client/hints.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
@@ -13,6 +13,7 @@ import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
+import { clientKey } from './client-keys.ts';
 import {
   type Asked,
   METHODS,

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome } from '../../src/client/changes.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decodeClientState, encodeClientState } from '../../src/client/state-document.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
+import { clientKey } from './client-keys.ts';
 
 /** A client who was scored, was let to pay three times and paid once. */
 function usualClient(): ClientState {

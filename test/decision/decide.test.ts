@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome } from '../../src/client/changes.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, factsNow } from '../../src/decision/decide.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { clientKey } from '../client/client-keys.ts';
 import {
   anyLife,
   anyScoreRequest,

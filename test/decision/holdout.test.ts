@@ -5,7 +5,7 @@ import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { prove } from '../../src/authoring/prove.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { HOLDOUT_PERIOD_MS, holdoutDraw } from '../../src/decision/holdout.ts';
 import { ListMembership, type SharedLists } from '../../src/decision/lists/shared-lists.ts';
@@ -13,6 +13,7 @@ import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.t
 import { formatProblem } from '../../src/rules/problem.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { keptDecision } from '../archive/kept-decision.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
 import { startService } from '../service/running-service.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { setOverride } from '../../src/client/changes.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { ASKED_SCORES_MAX, HINTS_VALID_MS } from '../../src/client/hints.ts';
 import { asStored } from '../../src/client/state-document.ts';
@@ -9,6 +9,7 @@ import { decideScore, decideVerdict, type Standing } from '../../src/decision/de
 import type { ScoreAnswer } from '../../src/decision/decision.ts';
 import type { ScoreRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { anyLife, anyScoreRequest, anyVerdictRequest, live } from '../rule-fixtures/random-life.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';

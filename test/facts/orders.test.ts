@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ReportOfOrder, recordOutcome } from '../../src/client/changes.ts';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { asStored, encodeClientState } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import { type FactValue, NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 

@@ -9,6 +9,7 @@ import { ListNode } from '../../src/lists/list-node.ts';
 import { hmacPseudonym } from '../../src/pseudonym.ts';
 import type { ListLog } from '../../src/state/lists/list-log.ts';
 import { type Store, StoreUnavailable } from '../../src/state/store.ts';
+import { TEST_KEYS } from '../client/client-keys.ts';
 import { until } from '../servers/until.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
@@ -24,7 +25,7 @@ function fleet(store: Store, clock = () => NOW) {
   const node = new ListNode({ listLog, clock });
   const other = new ListNode({ listLog, clock });
   const audit = new Audit(store.auditLog, clock);
-  const editor = new ListEditor({ listLog, node, pseudonym, audit, clock });
+  const editor = new ListEditor({ listLog, node, pseudonym, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
   const put = (value: string, more: Partial<EntryAsk> = {}) =>
     editor.put(desk, { value, kind: 'client', reason: 'chargebacks', expiresAt: null, ...more });
@@ -232,7 +233,14 @@ describeOnStores('shared lists', (store) => {
     for (let round = 0; round < 12; round += 1) {
       const { node, other, audit, desk, platform, put } = fleet(store());
       const { listLog } = store();
-      const elsewhere = new ListEditor({ listLog, node: other, pseudonym, audit, clock: () => NOW });
+      const elsewhere = new ListEditor({
+        listLog,
+        node: other,
+        pseudonym,
+        audit,
+        clientKeys: TEST_KEYS,
+        clock: () => NOW,
+      });
       const ask = { kind: 'method', reason: 'a trial', expiresAt: null } as const;
       await Promise.allSettled([
         put('ann'),
@@ -258,7 +266,14 @@ describeOnStores('shared lists', (store) => {
         return listLog.write(...args);
       },
     };
-    const elsewhere = new ListEditor({ listLog: late, node: other, pseudonym, audit, clock: () => NOW });
+    const elsewhere = new ListEditor({
+      listLog: late,
+      node: other,
+      pseudonym,
+      audit,
+      clientKeys: TEST_KEYS,
+      clock: () => NOW,
+    });
     const ask = { value: 'card', kind: 'method', reason: 'a trial', expiresAt: null } as const;
     expect(await refusalOf(elsewhere.put(desk, ask))).to.equal(
       'The list watched holds entries of kind client, not method.',

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { LastHour, lastHourOf } from '../../src/metrics/last-hour.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { currentRules } from '../service/current-rules.ts';
 import { MovableClock, START_MS } from '../service/movable-clock.ts';
 

@@ -12,6 +12,7 @@ import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
@@ -462,7 +463,7 @@ function describeFleet(open: () => Promise<Store>): void {
     const dataDir = join(temporaryDirectory(), 'not', 'made yet');
     await fleet.start(rulesDir, dataDir);
     expect(existsSync(join(dataDir, 'rollout.json'))).to.equal(true);
-    const otherStore = openSqliteStore(temporaryDirectory());
+    const otherStore = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const node = await RolloutNode.start({
       fleet: new Fleet(otherStore),
       rulesDir,
@@ -482,7 +483,7 @@ describe('a fleet on SQLite', () => {
   beforeEach(() => {
     directory = temporaryDirectory();
   });
-  describeFleet(async () => openSqliteStore(directory));
+  describeFleet(async () => openSqliteStore(directory, { salt: TEST_SALT }));
 });
 
 describeWithServer('redis-server', 'a fleet on Redis', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
-import { clientKey, type PlatformName, platformName } from '../../src/client/client-key.ts';
+import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
@@ -10,6 +10,7 @@ import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.t
 import type { Sightings } from '../../src/facts/fact.ts';
 import { formatDuration } from '../../src/rules/duration.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { NOW } from './random-states.ts';
 import { edited, whole } from './sound-rules.ts';
 

@@ -1,6 +1,7 @@
 import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 
 /** Where the key belongs: the Redis when it is named, else the SQLite file under `dataDir`. */
@@ -18,7 +19,8 @@ export async function issueKey(
   platform = 'shop',
   operations: readonly Operation[] = OPERATIONS,
 ): Promise<string> {
-  const store = redisUrl === undefined ? openSqliteStore(dataDir) : await openPatiently(redisUrl);
+  const store =
+    redisUrl === undefined ? openSqliteStore(dataDir, { salt: TEST_SALT }) : await openPatiently(redisUrl);
   try {
     const keys = new AccessKeys(store.documents, Date.now);
     const whose = isInstallation(platform) ? platform : platformName(platform);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../src/client/order.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
@@ -13,6 +13,7 @@ import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { START_MS } from './movable-clock.ts';
@@ -185,7 +186,7 @@ function inputOf(entry: JournalEntry): readonly Input[] {
   const { at, platform, clientIdKey } = entry;
   if (entry.kind === 'outcome') {
     const { orderRef, order, report = order } = entry;
-    return [{ kind: 'outcome', at, platform, clientIdKey, orderRef, order: report }];
+    return [{ kind: 'outcome', at, platform, clientIdKey, clientHash: 0n, orderRef, order: report }];
   }
   if (entry.kind !== 'verdict') return [];
   const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;

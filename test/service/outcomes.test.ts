@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { shuffled, type ToldOrder, toldOrders } from '../client/told-orders.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';

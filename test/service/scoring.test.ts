@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
@@ -7,6 +7,7 @@ import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
 import { Records } from '../../src/service/records.ts';
 import { NotAdmitted, ScoringService } from '../../src/service/scoring.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { type Answer, untilTaken } from './http-call.ts';

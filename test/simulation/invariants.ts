@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clientKey } from '../../src/client/client-key.ts';
 import { type ClientState, compact } from '../../src/client/client-state.ts';
 import type { Hint } from '../../src/client/hints.ts';
 import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
@@ -8,6 +7,7 @@ import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { naiveOutcome, naivePayments, type ToldOrder } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';

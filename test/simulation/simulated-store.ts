@@ -24,6 +24,7 @@ import {
   type Store,
 } from '../../src/state/store.ts';
 import type { Tallies } from '../../src/state/tallies.ts';
+import { TEST_KEYS } from '../client/client-keys.ts';
 import type { StoredClients } from './stored-clients.ts';
 
 /** Takes a call to the store and its answer back, or does not. */
@@ -48,6 +49,7 @@ const NO_TRIAL: Tallies = { add: async () => {}, read: async () => ({}) };
 /** One node's connection to a store that lives in memory; the conformance suite holds it to the port. */
 export class SimulatedStore implements Store {
   readonly name = 'a simulated store';
+  readonly clientKeys = TEST_KEYS;
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog = new AuditLog(memoryAuditRows());

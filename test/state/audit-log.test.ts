@@ -8,6 +8,7 @@ import { type AuditLog, checkedAudit } from '../../src/state/audit-log.ts';
 import { AUDIT, AUDIT_PAYERS } from '../../src/state/keys.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { RETENTION, type Store, UnknownCursor } from '../../src/state/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { command } from '../servers/redis-command.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -184,7 +185,7 @@ function swapped(
 
 async function onSqlite(): Promise<Opened> {
   const directory = temporaryDirectory();
-  const store = openSqliteStore(directory);
+  const store = openSqliteStore(directory, { salt: TEST_SALT });
   return {
     store,
     put: async (links) => {

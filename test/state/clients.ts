@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type ClientKey,
-  clientKey,
   decisionId,
   isPlatformName,
   type PlatformName,
@@ -11,6 +10,7 @@ import type { OrderOutcome } from '../../src/client/order.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
+import { clientKey } from '../client/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions are dated in another time than theirs. */
 export const T0 = 1_793_491_200_000;

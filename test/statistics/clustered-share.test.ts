@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { clientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { holdoutDraw } from '../../src/decision/holdout.ts';
 import {
   type ClusterCount,
@@ -8,6 +8,7 @@ import {
   clusteredShare,
 } from '../../src/statistics/clustered-share.ts';
 import { shareInterval } from '../../src/statistics/share-interval.ts';
+import { clientKey } from '../client/client-keys.ts';
 
 const WORLDS = 500;
 const CLIENTS = 240;

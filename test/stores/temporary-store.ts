@@ -1,6 +1,7 @@
 import { openRedisStore, type RedisStoreOptions } from '../../src/state/redis/store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from './empty-redis.ts';
 
@@ -18,7 +19,7 @@ export interface TemporaryStore {
 
 export function temporarySqlite(): TemporaryStore {
   const directory = temporaryDirectory();
-  const store = openSqliteStore(directory);
+  const store = openSqliteStore(directory, { salt: TEST_SALT });
   return {
     store,
     remove: async () => {
@@ -44,7 +45,11 @@ export async function openPatiently(url: string, options: RedisStoreOptions = {}
   const triedFromMs = performance.now();
   for (;;) {
     try {
-      return await openRedisStore(url, ignore, { commandTimeoutMs: PATIENCE_MS, ...options });
+      return await openRedisStore(url, ignore, {
+        commandTimeoutMs: PATIENCE_MS,
+        salt: TEST_SALT,
+        ...options,
+      });
     } catch (error) {
       if (performance.now() - triedFromMs > PATIENCE_MS) throw error;
     }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientKey } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { clientKey } from '../../../test/client/client-keys.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';

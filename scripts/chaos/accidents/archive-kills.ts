@@ -2,8 +2,9 @@ import { join, parse } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Archive } from '../../../src/archive/archive.ts';
 import { namesIn } from '../../../src/archive/archive-log.ts';
+import { keptSaltOf } from '../../../src/archive/client-salt.ts';
 import { Duck, numberOf, textOf } from '../../../src/archive/duck.ts';
-import { clientKey, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
+import { ClientKeys, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
 import type { Verification } from '../../../src/evidence/verify/verification.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
@@ -217,12 +218,13 @@ async function accountFor({ service, archiveDir }: Place, acknowledged: readonly
 async function archivedIds(archiveDir: string): Promise<ReadonlyMap<string, number>> {
   const archive = new Archive(archiveDir);
   const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+  const clientKeys = new ClientKeys(keptSaltOf(archiveDir));
   const counts = new Map<string, number>();
   const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
   for (const row of await duck.rows(`SELECT platform, client_id_key, seq, decided_at FROM ${source}`)) {
     const platform = textOf(row['platform']) ?? '';
     if (!isPlatformName(platform)) continue;
-    const { hash } = clientKey(platform, textOf(row['client_id_key']) ?? '');
+    const { hash } = clientKeys.of(platform, textOf(row['client_id_key']) ?? '');
     const id = decisionId(hash, numberOf(row['seq']) ?? 0, numberOf(row['decided_at']) ?? 0);
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }

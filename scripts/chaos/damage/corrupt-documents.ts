@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { registerKey, stateKey } from '../../../src/state/keys.ts';
 import { scoring } from '../../../test/cli/scoring.ts';
+import { clientKey } from '../../../test/client/client-keys.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import clusterKeySlot from 'cluster-key-slot';
-import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { stateKey } from '../../../src/state/keys.ts';
+import { clientKey } from '../../../test/client/client-keys.ts';
 import { startCluster } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { call } from '../../../test/service/http-call.ts';

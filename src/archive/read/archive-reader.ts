@@ -48,10 +48,11 @@ const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 export class ArchiveReader {
   readonly #archive: Archive;
   readonly #orders: OrderFilters;
-  readonly #store: Pick<Store, 'unshippedErasures' | 'readJournal'>;
+  readonly #store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>;
+  readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
   #duck: Promise<Duck> | null = null;
 
-  constructor(folder: string, store: Pick<Store, 'unshippedErasures' | 'readJournal'>) {
+  constructor(folder: string, store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>) {
     this.#archive = new Archive(folder);
     this.#store = store;
     this.#orders = new OrderFilters(this.#archive);
@@ -67,7 +68,7 @@ export class ArchiveReader {
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
     const filter = { table: 'decisions', ...(platform === null ? {} : { platform }) } as const;
     const { rows, unreadable } = await this.#rows(filter, (source) => select(source, where));
-    const found = rows.map(decisionOf).find((decision) => decision.decisionId === decisionId);
+    const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
     return { decision: found ?? null, unreadable };
   }
 
@@ -139,7 +140,7 @@ export class ArchiveReader {
       throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
     const known = new Map<string, KnownOrder>();
     const nameOf = (clientIdKey: string, orderRef: string) => JSON.stringify([clientIdKey, orderRef]);
-    for (const entry of rows.map((row) => entryOf('outcomes', row))) {
+    for (const entry of rows.map((row) => entryOf('outcomes', row, this.#store.clientKeys))) {
       if (entry?.kind !== 'outcome') continue;
       const name = nameOf(entry.clientIdKey, entry.orderRef);
       known.set(name, afterEntry(known.get(name) ?? null, entry));
@@ -181,7 +182,9 @@ export class ArchiveReader {
           `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
         const filter = { table, platform: client.platform, to: before };
         const { rows, unreadable } = await this.#rows(filter, sql);
-        const entries = await searchSteps.map(rows, async (some) => some.map((row) => entryOf(table, row)));
+        const entries = await searchSteps.map(rows, async (some) =>
+          some.map((row) => entryOf(table, row, this.#store.clientKeys)),
+        );
         return { entries, unreadable };
       }),
     );
@@ -221,7 +224,7 @@ export class ArchiveReader {
     const sql = (source: string, state: ArchiveState) =>
       `${select(source, where(state))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
     const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
-    const found = await searchSteps.map(rows, async (some) => some.map(decisionOf));
+    const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(newestFirst).slice(0, limit);
     return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
   }

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { isPlatformName } from '../../client/client-key.ts';
+import { type ClientKeys, isClientHash, isPlatformName } from '../../client/client-key.ts';
 import { isJsonObject } from '../../files/json-object.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
-import type { JournalRecord } from '../../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord } from '../../state/journal/entry.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends Error {
@@ -13,6 +13,18 @@ export class JournalFileError extends Error {
     super(what);
     this.line = line;
   }
+}
+
+/** An entry with its client's hash, because the salt of the hashes stays where it was made. */
+export type ExportedEntry = JournalEntry & { readonly clientHash: string };
+
+/** What a line tells. */
+export type ExportedRecord = ExportedEntry | ErasureEntry;
+
+/** As a line of the file tells it. */
+export function exported(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
+  if (entry.kind === 'erasure') return entry;
+  return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
 }
 
 /** A complete line of the file, counted from 1. */
@@ -82,8 +94,8 @@ const JOURNAL_KINDS = [
 ] as const satisfies readonly [...JournalRecord['kind'][]];
 
 /** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
-export function parseEntry(text: string, line: number): JournalRecord {
-  let entry: JournalRecord;
+export function parseEntry(text: string, line: number): ExportedRecord {
+  let entry: ExportedRecord;
   try {
     entry = JSON.parse(text);
   } catch {
@@ -94,10 +106,10 @@ export function parseEntry(text: string, line: number): JournalRecord {
   throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
 }
 
-function whatIsWrong(value: JournalRecord): string | null {
+function whatIsWrong(value: ExportedRecord): string | null {
   const entry: unknown = value;
   if (!isJsonObject(entry)) return 'it must be an object';
-  const { kind, at, platform, clientIdKey } = entry;
+  const { kind, at, platform, clientIdKey, clientHash } = entry;
   if (!JOURNAL_KINDS.some((known) => known === kind))
     return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
   if (typeof at !== 'number' || Number.isNaN(new Date(at).getTime()))
@@ -106,10 +118,12 @@ function whatIsWrong(value: JournalRecord): string | null {
   if (typeof platform !== 'string' || !isPlatformName(platform))
     return '"platform" must be the name of a platform';
   if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
-  return whatItLacks(value, entry);
+  const lacks = whatItLacks(value, entry);
+  if (lacks !== null || value.kind === 'erasure' || isClientHash(clientHash)) return lacks;
+  return '"clientHash" must be the hash of the client, 22 characters';
 }
 
-function whatItLacks(value: JournalRecord, entry: Readonly<Record<string, unknown>>): string | null {
+function whatItLacks(value: ExportedRecord, entry: Readonly<Record<string, unknown>>): string | null {
   switch (value.kind) {
     case 'verdict':
       return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';

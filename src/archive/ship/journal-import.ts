@@ -1,9 +1,16 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import type { Placed } from '../../state/journal/entry.ts';
 import { Archive } from '../archive.ts';
 import type { ArchiveGap, Segment } from '../archive-log.ts';
 import { Duck, type DuckLimits, numberOf } from '../duck.ts';
 import { type ArchiveRow, rowsOf } from '../rows.ts';
-import { JournalFileError, type JournalLine, journalPages, parseEntry } from './journal-file.ts';
+import {
+  type ExportedEntry,
+  JournalFileError,
+  type JournalLine,
+  journalPages,
+  parseEntry,
+} from './journal-file.ts';
 import { monthOf, RowDrafts } from './row-drafts.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
@@ -88,7 +95,7 @@ function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly Arc
     const place = { partition: 0, ms: 0, seq: number };
     return [number, { ...parseEntry(text, number), place }] as const;
   });
-  return rowsOf(entries, erasures);
+  return rowsOf<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
 }
 
 /** An export writes the kind first, so that the other lines need not be parsed for this. */

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { storeClock } from '../../state/clock-offset.ts';
-import { openStore, type StorePlace } from '../../state/open-store.ts';
+import type { StorePlace } from '../../state/open-store.ts';
 import { RETENTION, type Store } from '../../state/store.ts';
 import { Archive } from '../archive.ts';
+import { openStoreBesideArchive } from '../client-salt.ts';
 import { Duck } from '../duck.ts';
 import { Lease } from './lease.ts';
 import { RuleSetShelf } from './rule-set-shelf.ts';
@@ -34,7 +35,7 @@ export async function openShipper(
   { archiveDir, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
-  const store = await openStore(place, onError);
+  const store = await openStoreBesideArchive({ ...place, archiveDir }, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
   // Containers may share host name and process number.
   const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;

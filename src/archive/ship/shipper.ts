@@ -1,5 +1,6 @@
+import type { ClientKeys } from '../../client/client-key.ts';
 import { isBehind } from '../../state/journal/cursor.ts';
-import type { ErasureEntry, Placed } from '../../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, Placed } from '../../state/journal/entry.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
@@ -79,7 +80,7 @@ export class Shipper {
     const { store, archive, lease, name, clock } = this.#parts;
     try {
       // First of all: a node that cannot write must not keep the lease from those that can.
-      await claimArchive(store.registers, archive.home);
+      await claimArchive(store, archive);
       await archive.tryWriting();
       if (!(await lease.hold())) {
         this.#leads = false;
@@ -144,7 +145,7 @@ export class Shipper {
     for (let page = first; ; ) {
       this.#keepRuleSets(page);
       await this.#parts.archive.setAside(page.unreadable ?? []);
-      drafts.add(rowsOfPage(page));
+      drafts.add(rowsOfPage(page, this.#parts.store.clientKeys));
       entries += page.entries.length;
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;
@@ -218,10 +219,11 @@ export class Shipper {
 }
 
 /** Rows of the entries; what a client did before it was erased is left out. */
-function rowsOfPage({ entries }: JournalPage): readonly ArchiveRow[] {
+function rowsOfPage({ entries }: JournalPage, clientKeys: ClientKeys): readonly ArchiveRow[] {
   const numbered = [...entries.entries()];
   const erasures = numbered.flatMap(([number, entry]) =>
     entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
   );
-  return rowsOf(numbered, new Map(erasures));
+  const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
+  return rowsOf(numbered, new Map(erasures), hashOf);
 }

@@ -28,12 +28,16 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
     const signalSecret = signalSecretOf(config);
     if (isNoted) await agreeOnSecret(store.registers, { ...config, signalSecret }, clock());
-    const { listLog } = store;
+    const { listLog, clientKeys } = store;
     const node = new ListNode({ listLog, clock });
     const pseudonym = hmacPseudonym(signalSecret);
     const audit = new Audit(store.auditLog, clock);
     await node.sync();
-    return run({ node, clock, editor: new ListEditor({ listLog, node, pseudonym, audit, clock }) });
+    return run({
+      node,
+      clock,
+      editor: new ListEditor({ listLog, node, pseudonym, audit, clientKeys, clock }),
+    });
   }).catch((error: unknown) => {
     throw error instanceof ListRefusal ? new FindingsError(error.message) : error;
   });

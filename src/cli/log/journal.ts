@@ -1,5 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { exported } from '../../archive/ship/journal-file.ts';
+import type { ClientKeys } from '../../client/client-key.ts';
 import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
 import { EXIT, isSystemError, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
@@ -77,7 +79,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
       process.exitCode = EXIT.findings;
     }
     if (page.entries.length === 0) continue;
-    await sink.write(linesOf(page));
+    await sink.write(linesOf(page, store.clientKeys));
     written += page.entries.length;
     cursor = page.cursor;
   }
@@ -94,11 +96,12 @@ function reportGap({ from, to, entries }: JournalGap): void {
 }
 
 /** `kind` comes first and `cursor` last, whatever the store keeps. */
-function linesOf({ entries, cursor }: JournalPage): string {
+function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
-    .map(({ kind, ...entry }, index) => {
+    .map((entry, index) => {
+      const { kind, ...line } = exported(entry, clientKeys);
       const last = index === entries.length - 1 && cursor !== null;
-      return `${JSON.stringify(last ? { kind, ...entry, cursor } : { kind, ...entry })}\n`;
+      return `${JSON.stringify(last ? { kind, ...line, cursor } : { kind, ...line })}\n`;
     })
     .join('');
 }

@@ -14,6 +14,7 @@ interface Happening {
   readonly at: number;
   readonly platform: PlatformName;
   readonly clientIdKey: string;
+  readonly clientHash: bigint;
 }
 
 /** A recorded verdict request as it came in, with who decided it then, and what. */
@@ -24,7 +25,6 @@ export interface AskedInput extends AskedVerdict, Happening {
   readonly ruleVersion: string;
   readonly digest: string;
   readonly verdict: string;
-  readonly clientHash: bigint;
   readonly orderKey: bigint;
   /** How many clients were on its devices, where others than itself were. */
   readonly sightings: Sightings;
@@ -69,7 +69,12 @@ function inputsIn(batch: DuckBatch): readonly Input[] {
 function inputAt(rows: Rows, row: number): Input | null {
   const platform = rows.text('platform', row);
   if (!isPlatformName(platform)) return null;
-  const base = { at: rows.number('at', row), platform, clientIdKey: rows.text('client_id_key', row) };
+  const base = {
+    at: rows.number('at', row),
+    platform,
+    clientIdKey: rows.text('client_id_key', row),
+    clientHash: rows.integer('client_hash', row),
+  };
   switch (rows.text('kind', row)) {
     case 'verdict':
       return askedAt(rows, row, base);
@@ -98,7 +103,6 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     ruleVersion: rows.text('rule_version', row),
     digest: rows.text('digest', row),
     verdict: rows.text('verdict', row),
-    clientHash: rows.integer('client_hash', row),
     orderKey: rows.integer('order_key', row),
     sightings: sightingsAt(rows, row),
   };

@@ -1,7 +1,7 @@
 import { forgetOldest } from '../../authoring/device-book.ts';
 import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import type { ClientGroup } from '../../client/client-group.ts';
-import { type ClientKey, clientKey } from '../../client/client-key.ts';
+import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
 import type { KnownOrder } from '../../client/order.ts';
@@ -213,11 +213,12 @@ export class Lives {
     }
   }
 
-  #payerOf({ platform, clientIdKey }: Input): Payer {
+  #payerOf({ platform, clientIdKey, clientHash }: Input): Payer {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#lives.map(() => UNKNOWN_CLIENT);
-    const payer = { key: clientKey(platform, clientIdKey), states, orders: new Map() };
+    const key = { platform, clientIdKey, hash: hashOfNumber(clientHash) };
+    const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;
   }

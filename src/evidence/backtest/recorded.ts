@@ -3,7 +3,7 @@ import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { CLIENT_GROUPS } from '../../client/client-group.ts';
-import { clientKey, isPlatformName } from '../../client/client-key.ts';
+import { hashOfNumber, isPlatformName } from '../../client/client-key.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
@@ -154,12 +154,8 @@ export class Redecider {
   #heldOutIn(batch: DuckBatch): (row: number) => IsHeldOut {
     const draw = this.#holdoutDraw;
     if (draw === null) return () => NOBODY_HELD_OUT;
-    const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
-    return (row) => {
-      const platform = platforms[row] ?? '';
-      if (!isPlatformName(platform)) return NOBODY_HELD_OUT;
-      return draw(clientKey(platform, batch.text('client_id_key', row)), times[row] ?? 0);
-    };
+    const [clients, times] = [batch.integers('client_hash'), batch.numbers('decided_ms')];
+    return (row) => draw({ hash: hashOfNumber(clients[row] ?? 0n) }, times[row] ?? 0);
   }
 
   /** Of a fact that only says where and when, the value under these rules: another version may have another time zone. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Archive } from '../../archive/archive.ts';
+import { keptSaltOf } from '../../archive/client-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { atOnce } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
@@ -49,11 +50,12 @@ async function verifySegments(
     memoryMiB: THREAD_MIB_MAX,
     turns,
   });
+  const salt = keptSaltOf(archiveDir);
   let sum = NOTHING_VERIFIED;
   try {
     await Promise.all(
       segments.map(async (segment) => {
-        const part = await elsewhere.run('verify', { archiveDir, rulesDir, frozen, where, segment });
+        const part = await elsewhere.run('verify', { archiveDir, rulesDir, frozen, where, segment, salt });
         sum = addVerifications(sum, part);
         onProgress(sum.checked, rows);
       }),

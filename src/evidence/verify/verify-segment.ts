@@ -5,6 +5,7 @@ import type { Duck, DuckRow } from '../../archive/duck.ts';
 import { decisionOf } from '../../archive/entries.ts';
 import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
 import { rederive } from '../../authoring/explain/explain.ts';
+import type { ClientKeys } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -17,11 +18,12 @@ export async function verifySegment(
   segment: Segment,
   where: string,
   rulesOf: RulesOf,
+  clientKeys: ClientKeys,
 ): Promise<Verification> {
   let sum = NOTHING_VERIFIED;
   try {
     for await (const rows of duck.stream(`SELECT * FROM ${archive.source([segment])} WHERE ${where}`))
-      sum = verifyRows(sum, rows, rulesOf);
+      sum = verifyRows(sum, rows, rulesOf, clientKeys);
     return sum;
   } catch {
     return { ...sum, unreadable: [segment.name] };
@@ -45,13 +47,18 @@ export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
   };
 }
 
-function verifyRows(before: Verification, rows: readonly DuckRow[], rulesOf: RulesOf): Verification {
+function verifyRows(
+  before: Verification,
+  rows: readonly DuckRow[],
+  rulesOf: RulesOf,
+  clientKeys: ClientKeys,
+): Verification {
   const mismatches = [...before.mismatches];
   const withoutRules: Record<string, number> = { ...before.withoutRules };
   let { checked, reproduced, notReproduced, damagedRows } = before;
   for (const row of rows) {
     checked++;
-    const decision = readDecision(row);
+    const decision = readDecision(row, clientKeys);
     if (decision === null) {
       damagedRows++;
       continue;
@@ -74,9 +81,9 @@ function verifyRows(before: Verification, rows: readonly DuckRow[], rulesOf: Rul
   return { ...before, checked, reproduced, notReproduced, damagedRows, mismatches, withoutRules };
 }
 
-function readDecision(row: DuckRow): Decision | null {
+function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
   try {
-    return decisionOf(row);
+    return decisionOf(row, clientKeys);
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import { Duck } from '../../archive/duck.ts';
+import { ClientKeys } from '../../client/client-key.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { keptRules, type RulesOf, verifySegment } from './verify-segment.ts';
 
@@ -12,18 +13,20 @@ interface VerifyTask {
   readonly frozen: string;
   readonly where: string;
   readonly segment: Segment;
+  /** Of the archive's clients. */
+  readonly salt: string;
 }
 
 /** Read for the first segment, and known for the others. */
 let rulesOf: RulesOf | null = null;
 
 const works = {
-  verify: async ({ archiveDir, rulesDir, frozen, where, segment }: VerifyTask) => {
+  verify: async ({ archiveDir, rulesDir, frozen, where, segment, salt }: VerifyTask) => {
     rulesOf ??= keptRules(archiveDir, rulesDir);
     const temporaryFolder = join(frozen, 'staging', 'spill');
     const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
     try {
-      return await verifySegment(duck, new Archive(frozen), segment, where, rulesOf);
+      return await verifySegment(duck, new Archive(frozen), segment, where, rulesOf, new ClientKeys(salt));
     } finally {
       duck.close();
     }

@@ -4,6 +4,7 @@ import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
+import type { ClientKeys } from '../../client/client-key.ts';
 import { consoleRoutes } from '../../console/routes.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
@@ -36,6 +37,7 @@ export interface PlatformApiParts extends LastHourParts {
   readonly audit: Audit;
   /** Where people reach the console; null: wherever they do. */
   readonly consoleUrl?: URL | null;
+  readonly clientKeys: ClientKeys;
   readonly readiness: Readiness;
   readonly clock: () => number;
   /** Null when the rule set is fixed: then there is nothing to roll out. */

@@ -1,9 +1,10 @@
-import type { ClientKey, PlatformName } from '../../client/client-key.ts';
+import type { ClientKey, ClientKeys, PlatformName } from '../../client/client-key.ts';
 import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import { AuditLog } from '../audit-log.ts';
+import { agreedSalt, clientKeysUnder, newSalt } from '../client-salt.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
@@ -51,6 +52,9 @@ import { RedisSightings } from './sightings.ts';
 import { redisStoredTexts } from './stored-texts.ts';
 import { redisTallies } from './tallies.ts';
 
+const ANOTHER_SALT =
+  'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it';
+
 /** What a test or a simulation may bring of its own. */
 export interface RedisStoreOptions {
   /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
@@ -60,6 +64,8 @@ export interface RedisStoreOptions {
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
   readonly security?: RedisSecurity;
+  /** Of clients, where there is none yet; random when absent. */
+  readonly salt?: string;
 }
 
 /**
@@ -75,7 +81,7 @@ export async function openRedisStore(
   const connection = await connectRedis(parseRedisUrl(url), onError, options.security);
   const store = new RedisStore(connection, options);
   try {
-    await store.open();
+    await store.open(options.salt ?? newSalt());
     return store;
   } catch (error) {
     await store.close();
@@ -92,6 +98,7 @@ class RedisStore implements Store {
   readonly texts: StoredTexts;
   readonly tallies: Tallies;
   readonly rateBuckets: RateBuckets;
+  #clientKeys: ClientKeys | null = null;
   readonly #connection: RedisConnection;
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;
@@ -152,9 +159,15 @@ class RedisStore implements Store {
   }
 
   /** Throws StoreUnavailable when a server is too old to be used, or cannot be reached. */
-  async open(): Promise<void> {
+  async open(salt: string): Promise<void> {
     await this.#health.refuseOldServers();
+    this.#clientKeys = clientKeysUnder(await agreedSalt(this.registers, salt));
     await this.check();
+  }
+
+  get clientKeys(): ClientKeys {
+    if (this.#clientKeys === null) throw new Error('the store is not open yet');
+    return this.#clientKeys;
   }
 
   load(client: ClientKey, also: LoadAlso = {}): Promise<Snapshot> {
@@ -233,8 +246,14 @@ class RedisStore implements Store {
 
   readonly clockOffsetMs = (): number => this.#clocks.offsetMs;
 
-  check(): Promise<StoreHealth> {
-    return this.#health.check();
+  /** A salt that went with all else that Redis lost is put back before another node makes one of its own. */
+  async check(): Promise<StoreHealth> {
+    const [health, salt] = await Promise.all([
+      this.#health.check(),
+      agreedSalt(this.registers, this.clientKeys.salt).catch(() => null),
+    ]);
+    if (salt === null || salt === this.clientKeys.salt) return health;
+    return health.map((server) => ({ ...server, failure: ANOTHER_SALT }));
   }
 
   close(): Promise<void> {

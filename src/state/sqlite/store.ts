@@ -1,10 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
+import {
+  type ClientKey,
+  type ClientKeys,
+  clientNumber,
+  type PlatformName,
+  parseDecisionId,
+} from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
 import { systemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import { AuditLog } from '../audit-log.ts';
+import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
 import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
@@ -51,20 +58,24 @@ import { storedRecord } from './stored-record.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
 import { sqliteTallies } from './tallies.ts';
 
+export interface SqliteStoreOptions {
+  /** Epoch ms; the system's when absent. */
+  readonly clock?: () => number;
+  /** Told when the disk refuses to keep what was written; the store refuses everything from then on. */
+  readonly onLost?: (error: StoreUnavailable) => void;
+  /** How long a write waits for another process; what callers are promised when absent. */
+  readonly patience?: Patience;
+  /** Of clients, where the file is made just now; random when absent. */
+  readonly salt?: string;
+}
+
 /**
  * All state in one SQLite file under `dataDir`, for one machine and no server. Several processes may
- * share the file. A write is acknowledged after an fsync. `clock` gives epoch ms. When the disk refuses to
- * keep what was written, `onLost` is told, and the store refuses everything from then on. `patience` is how long a write
- * waits for another process; what callers are promised when absent.
+ * share the file. A write is acknowledged after an fsync.
  */
-export function openSqliteStore(
-  dataDir: string,
-  clock: () => number = systemClock,
-  onLost: (error: StoreUnavailable) => void = () => {},
-  patience?: Patience,
-): Store {
+export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
   const path = sqlitePath(dataDir);
-  return new SqliteStore(openSqliteFile(path, dataDir), path, clock, onLost, patience);
+  return new SqliteStore(openSqliteFile(path, dataDir, options.salt ?? newSalt()), path, options);
 }
 
 /** Journal entries that are removed at once: some milliseconds, in which no request is served. */
@@ -72,6 +83,7 @@ const TRIM_ROWS_MAX = 2000;
 
 class SqliteStore implements Store {
   readonly name: string;
+  readonly clientKeys: ClientKeys;
   readonly documents: Documents;
   readonly registers: Registers;
   readonly auditLog: AuditLog;
@@ -97,9 +109,7 @@ class SqliteStore implements Store {
   constructor(
     db: DatabaseSync,
     path: string,
-    clock: () => number,
-    onLost: (error: StoreUnavailable) => void,
-    patience?: Patience,
+    { clock = systemClock, onLost = () => {}, patience }: SqliteStoreOptions,
   ) {
     this.#db = db;
     this.name = `sqlite ${path}`;
@@ -108,6 +118,7 @@ class SqliteStore implements Store {
     this.#checkpoints = new SqliteCheckpoints(path);
     this.#sql = prepareStatements(db);
     this.#clock = clock;
+    this.clientKeys = clientKeysUnder(textOf(this.#sql.register.get(SALT_REGISTER)?.['value']) ?? '');
     const versions = new Versions(sqliteVersions(db, this.#writes, this.#run));
     this.documents = sqliteDocuments(db, this.#writes, clock, this.#run, versions);
     this.#reader = new RecordReader(async (id) => textOf(this.#sql.shape.get(id)?.['shape']));

@@ -2,7 +2,6 @@ import { truncateSync } from 'node:fs';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archived-orders.ts';
-import { clientKey } from '../../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../../src/client/order.ts';
 import { RECENT_OUTCOMES_MAX } from '../../../src/client/outcomes.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
@@ -10,6 +9,7 @@ import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { RETENTION, type Store } from '../../../src/state/store.ts';
+import { clientKey, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
@@ -33,7 +33,7 @@ describe('an order that only the archive remembers', () => {
   const outcomes = async () => (await store.load(clientKey(platform, 'ann'))).state.outcomes;
 
   before(async () => {
-    store = openSqliteStore(temporaryDirectory(), () => nowMs);
+    store = openSqliteStore(temporaryDirectory(), { clock: () => nowMs, salt: TEST_SALT });
     place = await ArchivedStore.open(store);
     reader = new ArchiveReader(place.archive.folder, store);
     const archivedOrders = new ArchivedOrders((of, asked) => {

@@ -4,12 +4,13 @@ import type { OrderFate } from '../../../src/archive/order-fate.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
-import { type ClientKey, clientKey, decisionId, parseDecisionId } from '../../../src/client/client-key.ts';
+import { type ClientKey, decisionId, parseDecisionId } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';
 import { unreadText } from '../../../src/state/decision-search.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { clientKey, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { decisionFor, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -35,7 +36,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 9));
     await place.shipAll();
     reader = new ArchiveReader(place.archive.folder, store());
-    forgetful = openSqliteStore(temporaryDirectory());
+    forgetful = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     hot = new DecisionLookup(store(), reader);
     cold = new DecisionLookup(forgetful, reader);
   });
@@ -238,7 +239,7 @@ function all<T>(decisions: readonly T[]) {
 
 describe('without an archive', () => {
   it('the hot store answers alone', async () => {
-    const store = openSqliteStore(temporaryDirectory());
+    const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const client: ClientKey = newClient();
     const decision = await verdict(store, client, 'order-1');
     const lookup = new DecisionLookup(store, null);

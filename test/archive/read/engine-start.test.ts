@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { runNode } from '../../processes/node-process.ts';
 import { newClient, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
@@ -11,7 +12,9 @@ const SOURCE = join(import.meta.dirname, '..', '..', '..', 'src');
 const ASKER = `
   import { closeSync, openSync } from 'node:fs';
   import { ArchiveReader } from '${SOURCE}/archive/read/archive-reader.ts';
-  const store = { unshippedErasures: async () => [], readJournal: async () => ({ entries: [] }) };
+  import { ClientKeys } from '${SOURCE}/client/client-key.ts';
+  const clientKeys = new ClientKeys('${TEST_SALT}');
+  const store = { clientKeys, unshippedErasures: async () => [], readJournal: async () => ({ entries: [] }) };
   const reader = new ArchiveReader(process.env.FOLDER, store);
   const ask = async () => {
     const { decisions } = await reader.decisionsOfOrder('shop', 'order-1', 10);

@@ -4,6 +4,7 @@ import { VerdictHistory } from '../../../src/archive/read/verdict-history.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { TEST_KEYS } from '../../client/client-keys.ts';
 import { JULY, PLATFORM, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { liveBusyMonth } from '../../evidence/report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../../evidence/source/lived-evidence.ts';
@@ -18,6 +19,7 @@ describe('the history of verdicts', () => {
     place = new Workplace();
     lived = await livedEvidence(liveBusyMonth);
     archive = new ArchiveReader(lived.archive.kind === 'archive' ? lived.archive.folder : '', {
+      clientKeys: TEST_KEYS,
       unshippedErasures: async () => [],
       readJournal: async () => ({ entries: [], cursor: null, gap: null }),
     });

@@ -2,22 +2,23 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
+import type { ExportedRecord } from '../../../src/archive/ship/journal-file.ts';
 import { importJournal } from '../../../src/archive/ship/journal-import.ts';
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
-import type { JournalRecord } from '../../../src/state/journal/entry.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { decisionFor, newClient, T0 } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 describe('an imported journal', () => {
-  function verdictOf({ platform, clientIdKey, ...client }: ClientKey, seq: number): JournalRecord {
+  function verdictOf(client: ClientKey, seq: number): ExportedRecord {
+    const { platform, clientIdKey, hash: clientHash } = client;
     const at = T0 + seq;
-    const decision = decisionFor({ platform, clientIdKey, ...client }, seq, `order-${seq}`, at);
-    return { kind: 'verdict', at, platform, clientIdKey, decision };
+    const decision = decisionFor(client, seq, `order-${seq}`, at);
+    return { kind: 'verdict', at, platform, clientIdKey, clientHash, decision };
   }
 
-  function erasureOf({ platform, hash }: ClientKey): JournalRecord {
+  function erasureOf({ platform, hash }: ClientKey): ExportedRecord {
     return { kind: 'erasure', at: T0 + 10, platform, clientNumber: clientNumber(hash) };
   }
 

@@ -5,6 +5,7 @@ import { Archive } from '../../../src/archive/archive.ts';
 import { Duck } from '../../../src/archive/duck.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { SCORING } from '../../cli/scoring.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { startNode } from '../../processes/node-process.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, verdict } from '../../state/clients.ts';
@@ -15,7 +16,7 @@ describe('a shipper that is killed again and again', () => {
   it('puts every decision into the archive exactly once', async function () {
     this.timeout(180_000);
     const dataDir = temporaryDirectory();
-    const store = openSqliteStore(dataDir);
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     const platform = newPlatform();
     const ids: string[] = [];
     const env = { DATA_DIR: dataDir, ARCHIVE_KEEP: '9000d', REDIS_URL: '', NO_COLOR: '1' };

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { openToOthers } from '../../servers/open-to-others.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -16,7 +17,10 @@ describe('what is kept under DATA_DIR', () => {
 
   it('is for the user of the service alone: store, archive, filters, lease and rule sets', async () => {
     const dataDir = join(temporaryDirectory(), 'data');
-    const archived = await ArchivedStore.open(openSqliteStore(dataDir), join(dataDir, 'archive'));
+    const archived = await ArchivedStore.open(
+      openSqliteStore(dataDir, { salt: TEST_SALT }),
+      join(dataDir, 'archive'),
+    );
     const service = await startService({ store: archived.store });
     try {
       const shop = await service.tenant('shop');

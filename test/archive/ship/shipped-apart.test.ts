@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { SCORING } from '../../cli/scoring.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { startNode } from '../../processes/node-process.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -20,7 +21,7 @@ describe('a service with ARCHIVE_SHIP=off', function () {
       const shown = [...text.matchAll(/^scoring_(?:archive|journal)_(\w+)(?:\{.*\})? (\S+)$/gm)];
       return Object.fromEntries(shown.map(([, name = '', value]) => [name, Number(value)]));
     };
-    const store = openSqliteStore(dataDir);
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     await verdict(store, newClient(), 'order', Date.now() - 60_000);
     expect(Object.keys(await gauges())).to.have.members([
       'lag_seconds',

@@ -13,6 +13,7 @@ import { touch } from '../../../src/client/client-state.ts';
 import type { JournalEntry, JournalRecord } from '../../../src/state/journal/entry.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { TEST_KEYS, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -231,7 +232,7 @@ describe('shipping the journal of a SQLite store', () => {
   it('ships what has come since the store was put back to an earlier moment', async () => {
     const [folder, client] = [temporaryDirectory(), newClient()];
     const lived = await ArchivedStore.open();
-    const kept = await ArchivedStore.open(openSqliteStore(folder), lived.archive.folder);
+    const kept = await ArchivedStore.open(openSqliteStore(folder, { salt: TEST_SALT }), lived.archive.folder);
     try {
       for (const one of [lived, kept]) await verdict(one.store, client, 'before', T0);
       for (const orderRef of ['lost-1', 'lost-2', 'lost-3'])
@@ -338,7 +339,7 @@ async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise
   for (const table of TABLE_NAMES.filter((name) => name !== 'erasures')) {
     const rows = await rowsOf(place, table, `client_id_key = '${client.clientIdKey}'`);
     for (const row of rows) {
-      const entry = entryOf(table, row);
+      const entry = entryOf(table, row, TEST_KEYS);
       if (entry !== null) entries.push(entry);
     }
   }

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { suppose, unfitFact, whatIf, whatIfThen } from '../../../src/authoring/explain/what-if.ts';
-import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { clientKey } from '../../client/client-keys.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { START_MS } from '../../service/movable-clock.ts';
 

@@ -8,6 +8,7 @@ import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
@@ -37,7 +38,7 @@ describe('the decisions commands', () => {
   let ids: readonly string[];
 
   before(async () => {
-    const store = openSqliteStore(dataDir);
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     const clock = new MovableClock();
     const service = new ScoringService({
       store,

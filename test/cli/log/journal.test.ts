@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { JournalRecord } from '../../../src/state/journal/entry.ts';
+import { type ExportedRecord, exported } from '../../../src/archive/ship/journal-file.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { History, liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { until } from '../../servers/until.ts';
 import { SCORING } from '../scoring.ts';
@@ -146,7 +147,7 @@ describe('journal export', () => {
   });
 
   it('holds every entry exactly once after being killed again and again', async () => {
-    const store = openSqliteStore(place.dataDir);
+    const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
     let writing = true;
     const writer = (async () => {
       for (let number = 0; writing; number++) {
@@ -176,7 +177,7 @@ describe('journal export', () => {
   });
 });
 
-type Line = JournalRecord & { readonly cursor?: string };
+type Line = ExportedRecord & { readonly cursor?: string };
 
 function linesOf(text: string): readonly Line[] {
   return text
@@ -193,15 +194,15 @@ function fileEntries(place: Workplace): readonly unknown[] {
   return linesOf(readFileSync(place.path('j'), 'utf8')).map(withoutCursor);
 }
 
-async function everything(place: Workplace): Promise<readonly JournalRecord[]> {
-  const store = openSqliteStore(place.dataDir);
+async function everything(place: Workplace): Promise<readonly ExportedRecord[]> {
+  const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
   const { entries } = await store.readJournal(null, 1_000_000);
   await store.close();
-  return entries;
+  return entries.map((entry) => exported(entry, store.clientKeys));
 }
 
 async function addVerdicts(place: Workplace, count: number): Promise<void> {
-  const store = openSqliteStore(place.dataDir);
+  const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
   await verdictsOf(
     place,
     store,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { clientKey, platformName } from '../../../src/client/client-key.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
@@ -13,6 +13,7 @@ import {
 } from '../../../src/decision/record/decision-record.ts';
 import { type RecordShape, readShape, recordShape } from '../../../src/decision/record/record-shape.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { clientKey } from '../../client/client-keys.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
 const rules = currentRules();

@@ -11,6 +11,7 @@ import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
 
@@ -161,7 +162,7 @@ export class History {
  * by his chain of four; Cid and Dan share a device; Eve is bound; Fay is blocked by a person.
  */
 export async function liveThroughJuly(workplace: Workplace): Promise<void> {
-  const store = openSqliteStore(workplace.dataDir);
+  const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
   const history = new History(store, workplace.rules('p2.v10'));
   const after = (seconds: number) => {
     history.now += seconds * 1000;

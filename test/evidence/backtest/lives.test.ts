@@ -43,7 +43,7 @@ function asked(at: number, clientIdKey: string, orderRef: string): AskedInput {
 
 function outcome(at: number, clientIdKey: string, orderRef: string, paid: boolean): Input {
   const order = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
-  return { kind: 'outcome', at, platform: PLATFORM, clientIdKey, orderRef, order };
+  return { kind: 'outcome', at, platform: PLATFORM, clientIdKey, clientHash: 0n, orderRef, order };
 }
 
 function score(at: number, clientIdKey: string, device: string): Input {
@@ -59,7 +59,7 @@ function score(at: number, clientIdKey: string, device: string): Input {
     userAgentPresent: true,
     userAgentIsAutomated: false,
   };
-  return { kind: 'score', at, platform: PLATFORM, clientIdKey, request };
+  return { kind: 'score', at, platform: PLATFORM, clientIdKey, clientHash: 0n, request };
 }
 
 function verdicts(inputs: readonly Input[], ...assumptions: readonly OutcomeAssumption[]) {

@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
-import { clientKey, type PlatformName } from '../../../src/client/client-key.ts';
+import { exported } from '../../../src/archive/ship/journal-file.ts';
+import type { PlatformName } from '../../../src/client/client-key.ts';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
@@ -13,6 +14,7 @@ import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../../src/service/rebuilt-state.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
+import { clientKey } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
@@ -98,7 +100,10 @@ describeOnStores('what happens within a millisecond', (store) => {
         }
         const { entries } = await readAll(store(), start, 1000);
         const path = join(temporaryDirectory(), 'journal.ndjson');
-        writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+        writeFileSync(
+          path,
+          entries.map((entry) => `${JSON.stringify(exported(entry, store().clientKeys))}\n`).join(''),
+        );
         await place.shipAll();
         const verdicts = payers.flat().filter(({ input }) => input.kind === 'verdict').length;
         const all = { compared: verdicts, reproduced: verdicts };

@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { exported } from '../../../src/archive/ship/journal-file.ts';
 import type { EvidenceAsk, EvidencePlace } from '../../../src/evidence/source/evidence.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 /** What was lived through with a store, as both kinds of evidence: an archive and an exported journal. */
@@ -14,13 +16,16 @@ export interface LivedEvidence {
 
 /** Lets `live` happen on a store of its own, then ships its journal and exports it, too. */
 export async function livedEvidence(live: (store: Store) => Promise<void>): Promise<LivedEvidence> {
-  const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory()));
+  const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }));
   try {
     await live(archived.store);
     const { entries } = await archived.store.readJournal(null, 100_000);
     await archived.shipAll();
     const path = join(temporaryDirectory(), 'journal[1].ndjson');
-    writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    writeFileSync(
+      path,
+      entries.map((entry) => `${JSON.stringify(exported(entry, archived.store.clientKeys))}\n`).join(''),
+    );
     return {
       archive: { kind: 'archive', folder: archived.archive.folder },
       journal: { kind: 'journal', path },

@@ -4,12 +4,13 @@ import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/input-view.ts';
 import { learningOrders } from '../../../src/evidence/suggest/known-orders.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 
 /** Payers pay their second order; now and then somebody tries four devices in four minutes and never pays. */
 async function liveWithTesters(workplace: Workplace): Promise<void> {
-  const store = openSqliteStore(workplace.dataDir);
+  const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
   const history = new History(store, workplace.rules('p2.v10'));
   for (let number = 0; number < 100; number++) {
     // All of them share an address, so they come hours apart: a crowd would be flagged.
@@ -50,7 +51,7 @@ async function liveOrder(
 
 /** Half of the payers pay their first, second or third order; the others are blocked from the fifth one on. */
 async function liveWithChancers(workplace: Workplace): Promise<void> {
-  const store = openSqliteStore(workplace.dataDir);
+  const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
   const history = new History(store, workplace.rules('p2.v10'));
   for (let cohort = 0; cohort < 4; cohort++)
     for (let order = 1; order <= 5; order++)

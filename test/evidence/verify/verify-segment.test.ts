@@ -8,6 +8,7 @@ import {
 } from '../../../src/evidence/verify/verification.ts';
 import { verifySegment } from '../../../src/evidence/verify/verify-segment.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { TEST_KEYS } from '../../client/client-keys.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { startService } from '../../service/running-service.ts';
@@ -70,7 +71,7 @@ describe('verifying archived decisions', () => {
     try {
       let sum = NOTHING_VERIFIED;
       for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
-        sum = addVerifications(sum, await verifySegment(duck, archive, segment, 'true', () => by));
+        sum = addVerifications(sum, await verifySegment(duck, archive, segment, 'true', () => by, TEST_KEYS));
       return sum;
     } finally {
       duck.close();

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
@@ -327,7 +328,7 @@ const expectUnavailable = ({ status, headers, body }: Awaited<ReturnType<Tenant[
 
 describe('the API when state cannot be written', () => {
   const directory = temporaryDirectory();
-  const store = openSqliteStore(directory);
+  const store = openSqliteStore(directory, { salt: TEST_SALT });
   let service: RunningService;
   let shop: Tenant;
   before(async () => {

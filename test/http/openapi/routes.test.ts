@@ -66,6 +66,7 @@ describe('routes and API documents', () => {
       ruleSource: node,
       keys: new AccessKeys(store.documents, clock),
       log: createLog('silent'),
+      clientKeys: store.clientKeys,
     };
     const service = new ScoringService(shared);
     const audit = new Audit(store.auditLog, clock);

@@ -5,13 +5,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { until } from '../../servers/until.ts';
 import { askFor, MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'scoring-sqlite-'));
-  const store = openSqliteStore(directory);
+  const store = openSqliteStore(directory, { salt: TEST_SALT });
   return {
     store,
     dump: async () => dump(directory),
@@ -35,7 +36,10 @@ describe('the SQLite store', () => {
   afterEach(() => rmSync(directory, { recursive: true }));
 
   it('lets two handles on one file take every step once', async () => {
-    const handles = [openSqliteStore(directory), openSqliteStore(directory)];
+    const handles = [
+      openSqliteStore(directory, { salt: TEST_SALT }),
+      openSqliteStore(directory, { salt: TEST_SALT }),
+    ];
     const client = newClient();
     const decisions = await Promise.all(
       handles.flatMap((store) =>
@@ -48,7 +52,7 @@ describe('the SQLite store', () => {
   });
 
   it('answers within 300 ms while another process holds the file, and goes on at once afterwards', async () => {
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const client = newClient();
     await verdict(store, client, 'order-0');
     const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
@@ -81,7 +85,7 @@ describe('the SQLite store', () => {
   });
 
   it('tells that nothing can be written', async () => {
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
     other.exec('DROP TABLE registers');
     expect((await store.check())[0]?.failure).to.equal('no such table: registers');
@@ -90,7 +94,7 @@ describe('the SQLite store', () => {
   });
 
   it('leaves no byte of an erased client in any of its files', async () => {
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const [client, other] = [newClient(), newClient()];
     for (const each of [client, other]) {
       for (let count = 0; count < 30; count++) {
@@ -110,7 +114,7 @@ describe('the SQLite store', () => {
   it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
     let now = T0;
-    const store = openSqliteStore(directory, () => now);
+    const store = openSqliteStore(directory, { clock: () => now, salt: TEST_SALT });
     const client = newClient();
     const { platform } = client;
     const isAnswered = async () => (await store.load(client, { idempotencyKey: 'key' })).answer !== null;
@@ -129,7 +133,7 @@ describe('the SQLite store', () => {
 
   it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
-    const store = openSqliteStore(directory, () => T0);
+    const store = openSqliteStore(directory, { clock: () => T0, salt: TEST_SALT });
     await verdict(store, newClient(), 'order');
     const file = new DatabaseSync(join(directory, 'scoring.sqlite'), { readOnly: true });
     const daysLeft = () =>
@@ -147,7 +151,7 @@ describe('the SQLite store', () => {
   it('removes what is past its retention, far more than 200 rows a second', async () => {
     const day = 24 * 60 * MINUTE_MS;
     let aheadMs = -500 * day;
-    const store = openSqliteStore(directory, () => Date.now() + aheadMs);
+    const store = openSqliteStore(directory, { clock: () => Date.now() + aheadMs, salt: TEST_SALT });
     const path = join(directory, 'scoring.sqlite');
     for (let round = 0; round < 20; round++) {
       await Promise.all(Array.from({ length: 500 }, () => verdict(store, newClient(), 'order')));
@@ -156,7 +160,7 @@ describe('the SQLite store', () => {
     await store.tallies.add('trial', { writer: 'a', number: 1, counts: { seen: 1 } });
     await store.close();
     aheadMs = 0;
-    const later = openSqliteStore(directory);
+    const later = openSqliteStore(directory, { salt: TEST_SALT });
     const reader = new DatabaseSync(path, { readOnly: true });
     const left = () =>
       ['decisions', 'clients', 'sightings', 'tallies'].map((table) =>
@@ -172,7 +176,7 @@ describe('the SQLite store', () => {
 
   it('gives the disk back what is no longer needed', async () => {
     const path = join(directory, 'scoring.sqlite');
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const filler = new DatabaseSync(path);
     filler.exec(`
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
@@ -190,7 +194,7 @@ describe('the SQLite store', () => {
 
   it('keeps its files and its folder for their owner alone', async () => {
     const folder = join(directory, 'made', 'here');
-    const store = openSqliteStore(folder);
+    const store = openSqliteStore(folder, { salt: TEST_SALT });
     await verdict(store, newClient(), 'order');
     const files = readdirSync(folder);
     expect(files.toSorted()).to.deep.equal(['scoring.sqlite', 'scoring.sqlite-shm', 'scoring.sqlite-wal']);
@@ -198,19 +202,19 @@ describe('the SQLite store', () => {
     expect(statSync(folder).mode & 0o777).to.equal(0o700);
     await store.close();
     chmodSync(join(folder, 'scoring.sqlite'), 0o644);
-    await openSqliteStore(folder).close();
+    await openSqliteStore(folder, { salt: TEST_SALT }).close();
     expect(statSync(join(folder, 'scoring.sqlite')).mode & 0o777).to.equal(0o600);
   });
 
   it('remembers everything when it is opened again', async () => {
     const client = newClient();
-    const before = openSqliteStore(directory);
+    const before = openSqliteStore(directory, { salt: TEST_SALT });
     const decision = await verdict(before, client, 'order-1');
     await before.documents.set('keys', 'a', { id: 'a' });
     const { cursor } = await before.readJournal(null, 10);
     await before.close();
 
-    const after = openSqliteStore(directory);
+    const after = openSqliteStore(directory, { salt: TEST_SALT });
     expect((await after.load(client)).state.seq).to.equal(1);
     expect(await after.decision(decision.decisionId)).to.deep.equal(decision);
     expect(await after.documents.get('keys', 'a')).to.deep.equal({ id: 'a' });
@@ -221,7 +225,7 @@ describe('the SQLite store', () => {
   it('keeps its log short under steady writing, and gives up nothing of it when it is closed', async function () {
     // 2,500 syncs one after the other, on a disk that may take 50 ms for each.
     this.timeout(300_000);
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const client = newClient();
     let largest = 0;
     for (let seq = 1; seq <= 2500; seq++) {
@@ -231,7 +235,7 @@ describe('the SQLite store', () => {
     await store.close();
     expect(largest).to.be.within(1, 40 * 1024 * 1024);
 
-    const after = openSqliteStore(directory);
+    const after = openSqliteStore(directory, { salt: TEST_SALT });
     expect((await after.load(client)).state.seq).to.equal(2500);
     await after.close();
   });

@@ -9,6 +9,7 @@ import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
@@ -24,7 +25,7 @@ const MEASURED = 640;
 
 describe('what a verdict writes to SQLite', () => {
   const dataDir = temporaryDirectory();
-  const store = openSqliteStore(dataDir);
+  const store = openSqliteStore(dataDir, { salt: TEST_SALT });
   const file = new DatabaseSync(join(dataDir, 'scoring.sqlite'), { timeout: 5000 });
   const service = new ScoringService({
     store,

@@ -7,9 +7,9 @@ import { rowOf } from '../../../../src/archive/rows.ts';
 import { nextMerge } from '../../../../src/archive/ship/compaction.ts';
 import { dayOf, RowDrafts } from '../../../../src/archive/ship/row-drafts.ts';
 import { SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
-import { clientKey } from '../../../../src/client/client-key.ts';
 import type { JournalEntry } from '../../../../src/state/journal/entry.ts';
 import { partitionNumber, partitionOf } from '../../../../src/state/keys.ts';
+import { clientKey } from '../../../../test/client/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
 
@@ -42,7 +42,10 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
       // As Redis does it: its own clock, and a number for those of the same millisecond.
       drafts.add(
         entries.map((entry) =>
-          rowOf({ ...entry, place: { partition: partitionHolding(entry), ms: entry.at, seq: 0 } }),
+          rowOf(
+            { ...entry, place: { partition: partitionHolding(entry), ms: entry.at, seq: 0 } },
+            hashOf(entry),
+          ),
         ),
       );
       await commit(archive, await writer.write(drafts));
@@ -80,8 +83,12 @@ export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archi
   return archive;
 }
 
-function partitionHolding({ platform, clientIdKey }: JournalEntry): number {
-  return partitionNumber(partitionOf(clientKey(platform, clientIdKey).hash));
+function partitionHolding(entry: JournalEntry): number {
+  return partitionNumber(partitionOf(hashOf(entry)));
+}
+
+function hashOf({ platform, clientIdKey }: JournalEntry): string {
+  return clientKey(platform, clientIdKey).hash;
 }
 
 export function decisionsIn(archive: Archive): number {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Archive } from '../../../../src/archive/archive.ts';
 import { Duck } from '../../../../src/archive/duck.ts';
 import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import { TEST_KEYS } from '../../../../test/client/client-keys.ts';
 import { type Figure, median } from '../../figure.ts';
 import { PLATFORM } from '../../sample.ts';
 import { type ArchivePlan, decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
@@ -18,6 +19,7 @@ export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> 
   plan.onProgress(`orders: finding orders among ${all} decisions`);
   const orders = await someOrders(days);
   const reader = new ArchiveReader(days.folder, {
+    clientKeys: TEST_KEYS,
     unshippedErasures: async () => [],
     readJournal: async () => ({ entries: [], cursor: null, gap: null }),
   });

@@ -1,6 +1,6 @@
 import type { Audit } from '../../../access/audit.ts';
 import type { Caller } from '../../../access/caller.ts';
-import { clientKey } from '../../../client/client-key.ts';
+import type { ClientKeys } from '../../../client/client-key.ts';
 import {
   BindingSchema,
   OVERRIDE_GROUPS,
@@ -25,11 +25,12 @@ import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
 interface AuditParts {
   readonly audit: Audit;
+  readonly clientKeys: ClientKeys;
 }
 
 /** Notes what a key changed about a client, and gives what is there now. */
 export async function audited<T>(
-  { audit }: AuditParts,
+  { audit, clientKeys }: AuditParts,
   caller: Caller,
   action: 'binding' | 'override',
   clientIdKey: string,
@@ -38,7 +39,7 @@ export async function audited<T>(
 ): Promise<T | null> {
   const { platform } = caller;
   const entry = { who: caller.actor.text, action, platform, subject: clientIdKey, before, after, reason };
-  await audit.note(entry, clientKey(platform, clientIdKey));
+  await audit.note(entry, clientKeys.of(platform, clientIdKey));
   return after;
 }
 
@@ -67,11 +68,11 @@ export const readClient = clientOperation({
   grant: 'clients:read',
   answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ caller, clientIdKey }, { records, audit }: ClientParts) => {
+  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
     const { platform } = caller;
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
-    await audit.noteReading(caller.actor.text, clientKey(platform, clientIdKey));
+    await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfClient(platform, clientIdKey, view);
   },
 });
@@ -92,11 +93,11 @@ export const readClientHistory = clientOperation({
     HISTORY_EXAMPLE,
   ),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, caller, clientIdKey }, { records, audit }: ClientParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
     const { platform } = caller;
     const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));
     if (history === null) throw UNKNOWN_CLIENT.problem();
-    await audit.noteReading(caller.actor.text, clientKey(platform, clientIdKey));
+    await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
   },
 });
@@ -111,11 +112,14 @@ export const eraseClient = clientOperation({
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: async ({ caller, clientIdKey }, { service, audit, listEditor, evidence }: ClientParts) => {
+  answer: async (
+    { caller, clientIdKey },
+    { service, audit, listEditor, evidence, clientKeys }: ClientParts,
+  ) => {
     await service.erase(caller.platform, clientIdKey);
     await listEditor.forgetClient(caller.platform, clientIdKey);
     await evidence?.forgetOrders(caller.platform);
-    await audit.forget(caller.actor.text, clientKey(caller.platform, clientIdKey));
+    await audit.forget(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
   },
 });
 
@@ -148,11 +152,11 @@ export const bindClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/requisiteRef', 'is required')],
-  answer: async ({ caller, body, clientIdKey }, { service, audit }: BindingParts) => {
+  answer: async ({ caller, body, clientIdKey }, { service, ...parts }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     const change = await service.setBinding(caller.platform, clientIdKey, binding);
-    return audited({ audit }, caller, 'binding', clientIdKey, change);
+    return audited(parts, caller, 'binding', clientIdKey, change);
   },
 });
 
@@ -165,9 +169,9 @@ export const unbindClient = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: async ({ caller, clientIdKey }, { service, audit }: BindingParts) => {
+  answer: async ({ caller, clientIdKey }, { service, ...parts }: BindingParts) => {
     const change = await service.setBinding(caller.platform, clientIdKey, null);
-    await audited({ audit }, caller, 'binding', clientIdKey, change);
+    await audited(parts, caller, 'binding', clientIdKey, change);
   },
 });
 
@@ -202,11 +206,11 @@ export const overrideClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
-  answer: async ({ caller, body, clientIdKey }, { service, audit }: OverrideParts) => {
+  answer: async ({ caller, body, clientIdKey }, { service, ...parts }: OverrideParts) => {
     const { expiresAt, ...override } = await body();
     const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
     const change = await service.setOverride(caller.platform, clientIdKey, decided, caller.actor.text);
-    return audited({ audit }, caller, 'override', clientIdKey, change, override.reason);
+    return audited(parts, caller, 'override', clientIdKey, change, override.reason);
   },
 });
 
@@ -219,8 +223,8 @@ export const liftOverride = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [],
-  answer: async ({ caller, clientIdKey }, { service, audit }: OverrideParts) => {
+  answer: async ({ caller, clientIdKey }, { service, ...parts }: OverrideParts) => {
     const change = await service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
-    await audited({ audit }, caller, 'override', clientIdKey, change);
+    await audited(parts, caller, 'override', clientIdKey, change);
   },
 });

@@ -3,7 +3,7 @@ import { WhatIfThenSchema, whatIfThen } from '../../../authoring/explain/what-if
 import { CLIENT_GROUPS } from '../../../client/client-group.ts';
 import {
   type ClientKey,
-  clientKey,
+  type ClientKeys,
   DECISION_ID_PATTERN,
   type PlatformName,
   parseDecisionId,
@@ -75,6 +75,7 @@ async function namedDecision(
 
 interface DecisionParts {
   readonly records: Records;
+  readonly clientKeys: ClientKeys;
 }
 
 export const DecisionListSchema = named(
@@ -187,7 +188,7 @@ export const readDecision = operation<DecisionParts>({
 function listed(
   ctx: RouteContext,
   platform: PlatformName,
-  { records }: DecisionParts,
+  { records, clientKeys }: DecisionParts,
 ): Promise<FoundDecisions> {
   const limit = LIMIT.read(ctx);
   const orderRef = ORDER_REF.read(ctx);
@@ -200,14 +201,14 @@ function listed(
     return ofOutcome(platform, outcome, { records, filter, limit });
   }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
-  if (clientIdKey !== null) return ofClient(clientKey(platform, clientIdKey), { records, filter, limit });
+  if (clientIdKey !== null) return ofClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
   return records.findDecisions(platform, filter, limit);
 }
 
 async function ofOutcome(
   platform: PlatformName,
   outcome: 'PAID' | 'UNPAID' | 'UNKNOWN',
-  { records, filter, limit }: Search & DecisionParts,
+  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
 ): Promise<FoundDecisions> {
   const found = await records.findDecisionsByFate(platform, filter, outcome, limit);
   if (found !== null) return found;
@@ -224,7 +225,7 @@ interface Search {
 async function ofOrder(
   platform: PlatformName,
   orderRef: string,
-  { records, filter, limit }: Search & DecisionParts,
+  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
 ): Promise<FoundDecisions> {
   const { decisions: all, unread } = await records.decisionsOfOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
@@ -236,7 +237,7 @@ async function ofOrder(
 
 async function ofClient(
   client: ClientKey,
-  { records, filter, limit }: Search & DecisionParts,
+  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
 ): Promise<FoundDecisions> {
   let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
   let unread: readonly UnreadDecisions[] = [];

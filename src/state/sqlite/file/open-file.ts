@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '../../../files/own-folder.ts';
+import { SALT_REGISTER } from '../../client-salt.ts';
 import { StoreLate } from '../../health/store-late.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { isBusy } from './group-commit.ts';
@@ -33,8 +34,8 @@ export function sqlitePath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
-/** Opens the file, or makes it; throws StoreUnavailable when it cannot be used. */
-export function openSqliteFile(path: string, folder: string): DatabaseSync {
+/** Opens the file, or makes it with this salt of clients; throws StoreUnavailable when it cannot be used. */
+export function openSqliteFile(path: string, folder: string, salt: string): DatabaseSync {
   try {
     makeOwnFolder(folder);
     keepForOwner(path);
@@ -47,6 +48,7 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
     );
     putLogInPlace(db);
     db.exec(SCHEMA);
+    keepSalt(db, salt);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {
@@ -61,6 +63,12 @@ export function openSqliteFile(path: string, folder: string): DatabaseSync {
       { cause },
     );
   }
+}
+
+/** Writes only where there is none, because writing waits for others that write. */
+function keepSalt(db: DatabaseSync, salt: string): void {
+  if (db.prepare('SELECT 1 FROM registers WHERE name = ?').get(SALT_REGISTER) !== undefined) return;
+  db.prepare('INSERT OR IGNORE INTO registers (name, value) VALUES (?, ?)').run(SALT_REGISTER, salt);
 }
 
 /**

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import type { HistoryEntry, viewOfHistory } from '../../../../src/http/platform/client/client-history.ts';
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../../client/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { START_MS } from '../../../service/movable-clock.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
@@ -199,7 +200,7 @@ describeOnStores('the history of a client', (store) => {
 describe('the history of a client whose oldest entries the journal has forgotten', () => {
   it('is not complete, although all that is kept was given', async () => {
     const directory = temporaryDirectory();
-    const store = openSqliteStore(directory);
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
     const service = await startService({ store });
     const shop = await service.tenant();
     await shop.score({ clientIdKey: 'old' });

@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { lostSteps, outage } from '../../../../scripts/chaos/accidents/failover.ts';
 import { percentile, type Sample } from '../../../../scripts/chaos/traffic/load.ts';
 import { doubled, lost, type Recorded } from '../../../../scripts/chaos/traffic/records.ts';
-import { clientKey, platformName } from '../../../../src/client/client-key.ts';
+import { platformName } from '../../../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../../../src/client/client-state.ts';
 import { decideVerdict } from '../../../../src/decision/decide.ts';
 import { verdictRequest } from '../../../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../../../src/facts/fact.ts';
+import { clientKey } from '../../../client/client-keys.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import { START_MS } from '../../../service/movable-clock.ts';
 

@@ -1,10 +1,11 @@
 import { openSync } from 'node:fs';
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../../client/client-keys.ts';
 import { newClient, verdict } from '../../clients.ts';
 
 /** Run with few files: opens a store, then every file that it may, and gives two verdicts. */
 const [, , directory = ''] = process.argv;
-const store = openSqliteStore(directory);
+const store = openSqliteStore(directory, { salt: TEST_SALT });
 const client = newClient();
 let refused = '';
 while (refused === '') {

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeOwnFolder } from '../files/own-folder.ts';
+import { SaltRefused } from '../state/client-salt.ts';
+import { openStore, type StorePlace } from '../state/open-store.ts';
+import type { Store } from '../state/store.ts';
+import type { ArchiveHome } from './archive-home.ts';
+import { ArchiveDamaged } from './archive-log.ts';
+
+/** In an archive's folder: what its clients' hashes are salted with. A lost store can be begun anew beside it. */
+export const SALT_FILE = 'client-salt';
+
+/** Null before anything was shipped. */
+export function saltOf(folder: string): string | null {
+  const path = join(folder, SALT_FILE);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}
+
+/** Where the archive is kept elsewhere and has one that is not here yet. */
+export async function bringSalt(home: ArchiveHome): Promise<void> {
+  await home.bring([{ path: SALT_FILE, bytes: null }]);
+}
+
+/** Notes the salt in an archive that has none. */
+export async function keepSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
+  if (saltOf(folder) !== null) return;
+  makeOwnFolder(folder);
+  const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
+  writeFileSync(draft, salt, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+  } catch {
+    // Another process has just made it.
+  } finally {
+    rmSync(draft);
+  }
+  await home.keep([{ path: SALT_FILE, from: path }]);
+}
+
+/** Of an archive that something was shipped to. Throws ArchiveDamaged. */
+export function keptSaltOf(folder: string): string {
+  const salt = saltOf(folder);
+  if (salt !== null) return salt;
+  throw new ArchiveDamaged(
+    `${join(folder, SALT_FILE)} is missing; a node that ships to this archive puts it back, and so does copying it from a backup`,
+  );
+}
+
+/** Throws SaltRefused. */
+export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
+  const archived = saltOf(folder);
+  if (archived === null || archived === clientKeys.salt) return;
+  throw new SaltRefused(
+    `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt`,
+  );
+}
+
+/** As openStore; a store that is made just now takes the salt of its archive. Throws SaltRefused. */
+export async function openStoreBesideArchive(
+  place: StorePlace & { readonly archiveDir: string | null },
+  ...told: OnTrouble
+): Promise<Store> {
+  const { archiveDir } = place;
+  const salt = archiveDir === null ? null : saltOf(archiveDir);
+  const store = await openStore(salt === null ? place : { ...place, salt }, ...told);
+  try {
+    if (archiveDir !== null) requireSalt(store, archiveDir);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+type OnTrouble = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;

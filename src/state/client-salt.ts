@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { ClientKeys } from '../client/client-key.ts';
+import type { Registers } from './store.ts';
+
+/** Holds the salt of the store's clients. */
+export const SALT_REGISTER = 'client-salt';
+
+/** The salt of the store is damaged, or not the one of its archive; the message says what to do. */
+export class SaltRefused extends Error {
+  override readonly name = 'SaltRefused';
+}
+
+/** Throws SaltRefused when the text is no salt. */
+export function clientKeysUnder(salt: string): ClientKeys {
+  try {
+    return new ClientKeys(salt);
+  } catch (cause) {
+    throw new SaltRefused(
+      `what the store holds as register/${SALT_REGISTER} is no salt, so no payer can be found; put back what stood there, from a backup of the store or from the file ${SALT_REGISTER} in the folder of its archive`,
+      { cause },
+    );
+  }
+}
+
+export function newSalt(): string {
+  return randomBytes(16).toString('base64url');
+}
+
+/** The salt that all nodes of a store use: that of the first one. `own` is noted where there is none. */
+export async function agreedSalt(
+  registers: Pick<Registers, 'read' | 'compareAndSet'>,
+  own: string,
+): Promise<string> {
+  const known = await registers.read(SALT_REGISTER);
+  if (known !== null) return known;
+  return (await registers.compareAndSet(SALT_REGISTER, null, own)) ? own : agreedSalt(registers, own);
+}

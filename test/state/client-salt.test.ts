@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import { SALT_REGISTER, SaltRefused } from '../../src/state/client-salt.ts';
+import { openRedisStore } from '../../src/state/redis/store.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { command } from '../servers/redis-command.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+
+const SHOP = platformName('shop');
+const ANOTHER_SALT = 'salt-of-another-house-';
+
+const hashOf = ({ clientKeys }: Store) => clientKeys.of(SHOP, 'ann').hash;
+
+/** Opens one installation again and again; a new one each time `begin` is called. */
+interface Installations {
+  begin(): Promise<void>;
+  open(): Promise<Store>;
+}
+
+function saltSuite(make: () => Installations): void {
+  let installations: Installations;
+  let open: Store[];
+  beforeEach(async () => {
+    installations = make();
+    open = [];
+    await installations.begin();
+  });
+  afterEach(() => Promise.all(open.map((store) => store.close())));
+
+  async function opened(): Promise<Store> {
+    const store = await installations.open();
+    open.push(store);
+    return store;
+  }
+
+  it('gives a payer one hash on all nodes that begin at once, and on those that come later', async () => {
+    const nodes = await Promise.all([opened(), opened(), opened()]);
+    const hashes = new Set([...nodes, await opened()].map(hashOf));
+    expect(hashes.size).to.equal(1);
+  });
+
+  it('gives the same payer another hash in another installation', async () => {
+    const here = hashOf(await opened());
+    await installations.begin();
+    expect(hashOf(await opened())).to.not.equal(here);
+  });
+
+  it('is told what to put back when it is damaged', async () => {
+    const { registers, clientKeys } = await opened();
+    await registers.compareAndSet(SALT_REGISTER, clientKeys.salt, '{"torn');
+    const refused = await opened().catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(SaltRefused);
+    expect(String(refused)).to.equal(
+      'SaltRefused: what the store holds as register/client-salt is no salt, so no payer can be found; put back what stood there, from a backup of the store or from the file client-salt in the folder of its archive',
+    );
+  });
+}
+
+describe('the salt of payers on SQLite', () => {
+  saltSuite(() => {
+    let directory: string;
+    return {
+      begin: async () => {
+        directory = temporaryDirectory();
+      },
+      open: async () => openSqliteStore(directory),
+    };
+  });
+});
+
+describeWithServer('redis-server', 'the salt of payers on Redis', () => {
+  let redis: RedisServers;
+  before(async () => {
+    redis = await startStandalone();
+  });
+  const flush = () => command(redis.nodes[0]?.port ?? 0, ['FLUSHALL']);
+  const open = () => openRedisStore(redis.url, () => {}, { commandTimeoutMs: 10_000 });
+
+  saltSuite(() => ({
+    begin: async () => {
+      await flush();
+    },
+    open,
+  }));
+
+  it('is put back by a running node when Redis lost everything', async () => {
+    await flush();
+    const node = await open();
+    await flush();
+    await node.check();
+    const newcomer = await open();
+    expect(hashOf(newcomer)).to.equal(hashOf(node));
+    await Promise.all([node.close(), newcomer.close()]);
+  });
+
+  it('that another store brought makes a running node say that it must be restarted', async () => {
+    await flush();
+    const node = await open();
+    await flush();
+    await node.registers.compareAndSet(SALT_REGISTER, null, ANOTHER_SALT);
+    const [health] = await node.check();
+    expect(health?.failure).to.equal(
+      'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it',
+    );
+    await node.close();
+  });
+});
