@@ -3,7 +3,7 @@ import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { list, meaning, named, type Shape, shape, word } from '../shapes.ts';
 import type { ShareInterval } from '../statistics/share-interval.ts';
-import type { HeldOutCount } from './backtest/held-out.ts';
+import type { HeldOutCount } from './backtest/comparison.ts';
 import { certainInterval, type OrderCounts } from './result-shapes.ts';
 import type { EvidenceSpan } from './source/evidence.ts';
 

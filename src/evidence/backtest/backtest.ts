@@ -2,16 +2,19 @@ import { textOf } from '../../archive/duck.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import { Aftermath } from './aftermath.ts';
-import { AnswerTable } from './answer-table.ts';
+import { Aftermath, AnswerTable } from './aftermath.ts';
 import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
-import { compare, Examples } from './comparison.ts';
-import { HeldOutTallies, recordedHoldouts } from './held-out.ts';
+import {
+  compare,
+  decisionShares,
+  Examples,
+  HeldOutTallies,
+  recordedHoldouts,
+  scoreQuality,
+} from './comparison.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
-import { scoreQuality } from './score-quality.ts';
-import { decisionShares } from './verdict-mix.ts';
 
 /** Decisions that are done, of all. */
 export type OnProgress = (done: number, all: number) => void;

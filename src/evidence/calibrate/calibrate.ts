@@ -1,14 +1,16 @@
+import { type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
-import { brierScore, calibrationError } from '../../statistics/calibration.ts';
+import { brierScore, calibrationError, type ScoredOrders } from '../../statistics/calibration.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { clusterOf } from '../source/order-clusters.ts';
+import { clientPasses } from '../source/time-spans.ts';
 import type { Calibration, SmoothingQuality } from './calibration.ts';
-import { bestSmoothing } from './fit-smoothing.ts';
-import { differenceOf, paidShareOf, scoreFigures } from './score-figures.ts';
-import { type ScoredGroup, scoredOrders } from './scored-orders.ts';
+import { differenceOf, type JudgedOrders, paidShareOf, scoreFigures } from './score-figures.ts';
 
-export interface CalibrateAsk {
+interface CalibrateAsk {
   readonly rules: RuleSet;
   /** Whose settings are looked at; null for those that hold for all platforms. */
   readonly platform: PlatformName | null;
@@ -93,4 +95,125 @@ function ordersOf(groups: readonly ScoredGroup[]): number {
 
 function sumOf(groups: readonly ScoredGroup[], what: 'paid' | 'unpaid'): number {
   return groups.reduce((sum, group) => sum + group[what], 0);
+}
+
+/** Round numbers, because they are written into a file that people read. */
+const PRIORS = Array.from({ length: 21 }, (_, step) => step / 20);
+const WEIGHTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 15, 20, 30, 50];
+
+/** The orders by the score that a smoothing gives their clients. */
+export function scoredBy(groups: readonly ScoredGroup[], smoothing: Smoothing): readonly ScoredOrders[] {
+  return groups.map(({ paidBefore, finalBefore, paid, unpaid }) => ({
+    score: paymentScore(paidBefore, finalBefore, smoothing),
+    paid,
+    unpaid,
+  }));
+}
+
+/**
+ * Of the smoothings that keep to the interface, the one whose scores lie nearest to what happened, by Brier score.
+ * `prior` is kept when it is given. Null without an order.
+ */
+export function bestSmoothing(groups: readonly ScoredGroup[], prior: number | null): Smoothing | null {
+  const all = (prior === null ? PRIORS : [prior]).flatMap((one) =>
+    WEIGHTS.map((weight) => ({ prior: one, weight })),
+  );
+  // Thousands of groups tell of some hundred histories.
+  const histories = sameHistory(groups);
+  let best: { readonly smoothing: Smoothing; readonly brier: number } | null = null;
+  for (const smoothing of all.filter(keepsInterface)) {
+    const brier = brierScore(scoredBy(histories, smoothing));
+    if (brier !== null && (best === null || brier < best.brier)) best = { smoothing, brier };
+  }
+  return best?.smoothing ?? null;
+}
+
+/**
+ * Whether a client's first paid order does not lower the 0.5000 that every new client has, nor its first unpaid
+ * one raise it: from there on the formula itself never does.
+ */
+export function keepsInterface({ prior, weight }: Smoothing): boolean {
+  return weight * Math.abs(prior - 0.5) <= 0.5;
+}
+
+function sameHistory(groups: readonly ScoredGroup[]): readonly ScoredGroup[] {
+  const byHistory = Map.groupBy(groups, ({ paidBefore, finalBefore }) => `${paidBefore}/${finalBefore}`);
+  return [...byHistory.values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const sum = (of: 'paid' | 'unpaid') => same.reduce((total, group) => total + group[of], 0);
+    return [{ ...first, paid: sum('paid'), unpaid: sum('unpaid') }];
+  });
+}
+
+/** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
+export interface ScoredGroup extends JudgedOrders {
+  /** First asked for at the split or after it. */
+  readonly later: boolean;
+  /** The version that decided, and the paymentScore that it gave. */
+  readonly ruleVersion: string;
+  readonly recordedScore: number;
+  /** The client's outcomes at that time. */
+  readonly paidBefore: number;
+  readonly finalBefore: number;
+}
+
+/** Orders whose outcome nobody knows, and what the others are. */
+interface ScoredEvidence {
+  readonly groups: readonly ScoredGroup[];
+  /** How many, first asked for before the split and from it on. */
+  readonly unknown: { readonly earlier: number; readonly later: number };
+}
+
+/** Decisions of a pass over the evidence. */
+const PASS_DECISIONS_MAX = 1_000_000;
+
+/**
+ * The orders that ended paid or unpaid, by what their first decision knew of the client. An order of whose
+ * decisions the first lies before the evidence counts from the first one within it.
+ */
+export async function scoredOrders(
+  { duck, span }: Evidence,
+  splitAt: number,
+  onProgress: (done: number, of: number) => void = () => {},
+): Promise<ScoredEvidence> {
+  const groups: ScoredGroup[] = [];
+  const unknown = { earlier: 0, later: 0 };
+  const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
+  for (const [pass, clients] of passes.entries()) {
+    onProgress(pass, passes.length);
+    const rows = await duck.rows(`
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, recorded_score, paid_before,
+        final_before, granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID' AND granted) AS unpaid,
+        count(*) FILTER (fate = 'UNKNOWN') AS unknown
+      FROM (
+        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
+          min(decided_at) AS first_at, arg_min(rule_version, seq) AS rule_version,
+          arg_min(payment_score, seq)::DOUBLE AS recorded_score,
+          arg_min(fact_paidCount, seq) AS paid_before, arg_min(fact_finalCount, seq) AS final_before
+        FROM decisions WHERE ${clients} GROUP BY order_key
+      ) JOIN (SELECT order_key, fate, granted FROM orders WHERE ${clients}) USING (order_key)
+      GROUP BY ALL ORDER BY ALL`);
+    for (const row of rows) {
+      const group = groupOf(row);
+      unknown[group.later ? 'later' : 'earlier'] += numberOf(row['unknown']) ?? 0;
+      if (group.paid + group.unpaid > 0) groups.push(group);
+    }
+  }
+  return { groups, unknown };
+}
+
+function groupOf(row: DuckRow): ScoredGroup {
+  return {
+    cluster: numberOf(row['cluster']) ?? 0,
+    later: row['later'] === true,
+    ruleVersion: textOf(row['rule_version']) ?? '',
+    recordedScore: numberOf(row['recorded_score']) ?? 0,
+    paidBefore: numberOf(row['paid_before']) ?? 0,
+    finalBefore: numberOf(row['final_before']) ?? 0,
+    hasHistory: (numberOf(row['final_before']) ?? 0) > 0,
+    granted: row['granted'] === true,
+    paid: numberOf(row['paid']) ?? 0,
+    unpaid: numberOf(row['unpaid']) ?? 0,
+  };
 }

@@ -1,20 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
+import { AccessKeys, INSTALLATION, isInstallation } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import { erasedClients } from '../../archive/archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
+import type { Documents } from '../../state/documents.ts';
 import type { Store } from '../../state/store.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceResult } from '../result.ts';
 import type { EvidenceWorks } from './desk-process.ts';
-import { type EvidenceJob, isUnderWay, KEY_ENDED, NODE_GONE, SEEN_EVERY_MS } from './evidence-job.ts';
-import type { EvidenceFolders, EvidenceTask, EvidenceWork } from './evidence-task.ts';
-import { JobShelf } from './job-shelf.ts';
+import {
+  type EvidenceFolders,
+  type EvidenceJob,
+  type EvidenceTask,
+  type EvidenceWork,
+  isUnderWay,
+  jobAt,
+  KEY_ENDED,
+  NODE_GONE,
+  SEEN_EVERY_MS,
+} from './evidence-task.ts';
 
-export interface EvidenceDeskParts {
+interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
   readonly archiveDir: string | null;
   readonly rulesDir: string;
@@ -257,4 +266,126 @@ const CANCELLED = 'cancelled';
 function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
   if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
   return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };
+}
+
+/** What each platform keeps, so that a link to a result holds for days and the store stays small. */
+const JOBS_KEPT_MAX = 40;
+const KEPT_MS = 7 * 24 * 3_600_000;
+const RESULT_BYTES_MAX = 2 * 1024 * 1024;
+
+/** A word to whichever node works on a job; it looks every second. */
+const CANCELLATION_KEPT_MS = 3_600_000;
+const CANCELLATIONS = 'evidence-cancellations';
+
+/** Where the jobs are that are under way; a node that ended took none of its own out. */
+const UNDER_WAY = 'evidence-under-way';
+const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
+
+type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
+
+/** Jobs of the whole installation with their results, in the store that all nodes share. */
+class JobShelf {
+  readonly #documents: Documents;
+  readonly #clock: () => number;
+
+  constructor(documents: Documents, clock: () => number) {
+    this.#documents = documents;
+    this.#clock = clock;
+  }
+
+  /** The platform's own, newest first. */
+  async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+    const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
+    const now = this.#clock();
+    return jobs.map((job) => jobAt(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
+  }
+
+  /** What a platform may see: its own, and as the owner of the installation whatever is under way. Newest first. */
+  async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+    const own = await this.list(platform);
+    if (!isInstallation(platform)) return own;
+    const places = await this.#documents.list<JobPlace>(UNDER_WAY);
+    const others = places.filter((place) => place.platform !== platform);
+    const jobs = await Promise.all(others.map((place) => this.#get(place)));
+    const underWay = jobs.filter((job) => job !== null).filter(isUnderWay);
+    return [...own, ...underWay].toSorted((a, b) => b.askedAt - a.askedAt);
+  }
+
+  /** Null unless the platform may see it. */
+  async get(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
+    const own = await this.#get({ platform, jobId });
+    if (own !== null || !isInstallation(platform)) return own;
+    const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
+    const job = place === undefined ? null : await this.#get(place);
+    // Its place is forgotten a moment after it has ended.
+    return job !== null && isUnderWay(job) ? job : null;
+  }
+
+  async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {
+    const job = await this.#documents.get<EvidenceJob>(jobsOf(platform), jobId);
+    return job === undefined ? null : jobAt(job, this.#clock());
+  }
+
+  /** Keeps a new job, and lets those go that are too old or too many. */
+  async add(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    const { platform, jobId } = job;
+    await this.#documents.set<JobPlace>(UNDER_WAY, jobId, { platform, jobId }, UNDER_WAY_KEPT_MS);
+    const old = (await this.list(platform)).filter(
+      (one, place) => !isUnderWay(one) && (place >= JOBS_KEPT_MAX || one.askedAt < this.#clock() - KEPT_MS),
+    );
+    for (const one of old) await this.remove(one);
+  }
+
+  put(job: EvidenceJob): Promise<void> {
+    return this.#documents.set(jobsOf(job.platform), job.jobId, job);
+  }
+
+  /** It is over, and only its platform sees it from now on. */
+  async settle(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    await this.#documents.delete(UNDER_WAY, job.jobId);
+  }
+
+  async remove(job: JobPlace): Promise<void> {
+    await this.removeResult(job);
+    await this.#documents.delete(jobsOf(job.platform), job.jobId);
+  }
+
+  removeResult({ platform, jobId }: JobPlace): Promise<void> {
+    return this.#documents.delete(resultsOf(platform), jobId);
+  }
+
+  /** Throws when it is larger than what is kept. */
+  async keepResult({ platform, jobId }: JobPlace, result: EvidenceResult): Promise<void> {
+    if (JSON.stringify(result).length > RESULT_BYTES_MAX)
+      throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
+    await this.#documents.set(resultsOf(platform), jobId, result);
+  }
+
+  /** Null unless the job is done. */
+  async result({ platform, jobId }: JobPlace): Promise<EvidenceResult | null> {
+    return (await this.#documents.get<EvidenceResult>(resultsOf(platform), jobId)) ?? null;
+  }
+
+  /** Asks whichever node works on it to stop. */
+  cancel(jobId: string): Promise<void> {
+    return this.#documents.set(CANCELLATIONS, jobId, true, CANCELLATION_KEPT_MS);
+  }
+
+  async isCancelled(jobId: string): Promise<boolean> {
+    return (await this.#documents.get<boolean>(CANCELLATIONS, jobId)) === true;
+  }
+
+  forgetCancellation(jobId: string): Promise<void> {
+    return this.#documents.delete(CANCELLATIONS, jobId);
+  }
+}
+
+function jobsOf(platform: PlatformName): string {
+  return `evidence-jobs:${platform}`;
+}
+
+function resultsOf(platform: PlatformName): string {
+  return `evidence-results:${platform}`;
 }

@@ -5,6 +5,7 @@ import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode } from '../backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { SliceName } from '../report/rule-report.ts';
+import type { EvidenceProgress } from './desk-process.ts';
 
 /** A rule set by its files. */
 export interface NamedRuleSet {
@@ -26,7 +27,7 @@ export interface ReportTask extends TaskSpan {
   readonly by: SliceName | null;
 }
 
-export interface BacktestTask extends TaskSpan {
+interface BacktestTask extends TaskSpan {
   readonly kind: 'backtest';
   readonly rules: NamedRuleSet;
   /** The base of the comparison; null for what was recorded. */
@@ -35,7 +36,7 @@ export interface BacktestTask extends TaskSpan {
   readonly outcomes: OutcomeAssumption;
 }
 
-export interface SweepTask extends TaskSpan {
+interface SweepTask extends TaskSpan {
   readonly kind: 'sweep';
   readonly rules: NamedRuleSet;
   /** Each `PATH=VALUES`, as the command takes them. */
@@ -43,18 +44,18 @@ export interface SweepTask extends TaskSpan {
   readonly outcomes: OutcomeAssumption;
 }
 
-export interface CalibrationTask extends TaskSpan {
+interface CalibrationTask extends TaskSpan {
   readonly kind: 'calibration';
   readonly rules: NamedRuleSet;
 }
 
-export interface DriftTask extends TaskSpan {
+interface DriftTask extends TaskSpan {
   readonly kind: 'drift';
   /** Whose decisions are looked at; null for those of all versions. */
   readonly rules: NamedRuleSet | null;
 }
 
-export interface SuggestionTask extends TaskSpan {
+interface SuggestionTask extends TaskSpan {
   readonly kind: 'suggestion';
   readonly rules: NamedRuleSet;
   /** Share of the paid orders, 0 to 1. */
@@ -95,4 +96,47 @@ export interface EvidenceWork {
   readonly draft: DraftText | null;
   /** The SIGNAL_SECRET of the fleet. */
   readonly holdoutSecret: string;
+}
+
+export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
+
+type JobState = (typeof JOB_STATES)[number];
+
+/** Something that is worked out, as every node may read it. Times are epoch ms. */
+export interface EvidenceJob {
+  readonly jobId: string;
+  /** Whose it is. */
+  readonly platform: PlatformName;
+  readonly task: EvidenceTask;
+  /** The key that asked, by its id. */
+  readonly keyId: string;
+  readonly state: JobState;
+  readonly askedAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** When its node last said that it is still at it. */
+  readonly seenAt: number;
+  readonly progress: EvidenceProgress | null;
+  /** Why it failed, for people; null unless it did. */
+  readonly trouble: string | null;
+}
+
+/** A node says every second that it is still at a job. */
+export const SEEN_EVERY_MS = 1_000;
+
+/** Longer without a word, and its node is gone. */
+const SILENT_MS_MAX = 30_000;
+
+export const NODE_GONE = 'the node that worked on it was stopped; ask again';
+
+export const KEY_ENDED = 'the access key that asked was revoked or has expired; ask again with another';
+
+/** The job as it is by now: one whose node fell silent has failed. */
+export function jobAt(job: EvidenceJob, now: number): EvidenceJob {
+  if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
+  return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };
+}
+
+export function isUnderWay({ state }: Pick<EvidenceJob, 'state'>): boolean {
+  return state === 'waiting' || state === 'running';
 }

@@ -1,24 +1,27 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
-import { clusterOf } from '../source/client-clusters.ts';
-import { clientPasses } from '../source/client-passes.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
+import type { ShareInterval } from '../../statistics/share-interval.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
+import { clientPasses } from '../source/time-spans.ts';
+import type { VectorCode } from './fact-cells.ts';
 import type { Judgement } from './judgement.ts';
-import type { VectorCode } from './vector-codes.ts';
+import type { ReportOrders, RuleFigures } from './rule-report.ts';
 
 /** TURNED_AWAY: asked for and never granted, and not paid. Nobody could pay, so an UNPAID of it proves nothing. */
-export type ReportFate = OrderFate | 'TURNED_AWAY';
+type ReportFate = OrderFate | 'TURNED_AWAY';
 
 /** Decisions whose facts and slice are the same to the rules. */
-export interface DecisionGroup {
+interface DecisionGroup {
   readonly judgement: Judgement | null;
   readonly place: number;
   readonly decisions: number;
 }
 
 /** Orders that the same rules matched, of one place and one fate. */
-export interface OrderGroup {
+interface OrderGroup {
   /** The matching rules by their places. */
   readonly matched: readonly number[];
   readonly place: number;
@@ -28,7 +31,7 @@ export interface OrderGroup {
 }
 
 /** Orders with a known outcome that the same rules matched, of one place and one cluster of clients. */
-export interface KnownOrders {
+interface KnownOrders {
   /** The matching rules by their places. */
   readonly matched: readonly number[];
   readonly place: number;
@@ -53,7 +56,7 @@ export interface PassResult {
   readonly waits: readonly WaitGroup[];
 }
 
-export interface PassParts {
+interface PassParts {
   readonly codes: readonly VectorCode[];
   /** Null when a fact was not recorded. */
   readonly judge: (numbers: readonly bigint[]) => Judgement | null;
@@ -238,4 +241,93 @@ function fateOf(row: DuckRow): ReportFate {
   return fate === 'PAID' || fate === 'UNPAID' || fate === 'TURNED_AWAY' || fate === 'TECHNICAL'
     ? fate
     : 'UNKNOWN';
+}
+
+/** Sums up decisions and orders of one rule. */
+export class OrderTally {
+  /** Of those with a known outcome. */
+  readonly clusters = new OrderClusters();
+  readonly #decisions = { matched: 0, decided: 0, sole: 0 };
+  readonly #orders = new FateSums();
+  readonly #amounts = new Map<string, FateSums>();
+
+  addDecisions(what: 'matched' | 'decided' | 'sole', decisions: number): void {
+    this.#decisions[what] += decisions;
+  }
+
+  addOrders(fate: ReportFate, currency: string, orders: number, amount: number): void {
+    this.#orders.add(fate, orders);
+    const sums = this.#amounts.get(currency) ?? new FateSums();
+    this.#amounts.set(currency, sums);
+    sums.add(fate, amount);
+  }
+
+  get orders(): ReportOrders {
+    return this.#orders.counts();
+  }
+
+  /** Of the orders with a known outcome. */
+  get unpaidShare(): ShareInterval | null {
+    return clusteredInterval(this.clusters.counts('unpaid'));
+  }
+
+  /** `baseShare` is that of all orders, with which the rule's is compared; `otherwise` cannot be left out. */
+  figures(baseShare: ShareInterval | null, isOtherwise: boolean): RuleFigures {
+    const { orders, unpaidShare: share } = this;
+    return {
+      matched: this.#decisions.matched,
+      decided: this.#decisions.decided,
+      sole: isOtherwise ? null : this.#decisions.sole,
+      orders,
+      unpaidShare: share,
+      lift:
+        share === null || baseShare === null || baseShare.value === 0 ? null : share.value / baseShare.value,
+      amount: Object.fromEntries(
+        [...this.#amounts]
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, sums]) => [name, sums.amounts()]),
+      ),
+    };
+  }
+}
+
+class FateSums {
+  #paid = 0;
+  #unpaid = 0;
+  #turnedAway = 0;
+  #unknown = 0;
+
+  add(fate: ReportFate, value: number): void {
+    switch (fate) {
+      case 'PAID':
+        this.#paid += value;
+        return;
+      case 'UNPAID':
+        this.#unpaid += value;
+        return;
+      case 'TURNED_AWAY':
+        this.#turnedAway += value;
+        return;
+      case 'UNKNOWN':
+        this.#unknown += value;
+        return;
+      case 'TECHNICAL':
+        return;
+      default:
+        fate satisfies never;
+    }
+  }
+
+  counts(): ReportOrders {
+    return { paid: this.#paid, unpaid: this.#unpaid, turnedAway: this.#turnedAway, unknown: this.#unknown };
+  }
+
+  amounts(): ReportOrders {
+    return {
+      paid: amountSum(this.#paid),
+      unpaid: amountSum(this.#unpaid),
+      turnedAway: amountSum(this.#turnedAway),
+      unknown: amountSum(this.#unknown),
+    };
+  }
 }

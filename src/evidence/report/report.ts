@@ -1,17 +1,18 @@
+import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
+import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { clusteredShare } from '../../statistics/clustered-share.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
 import { columnsOf } from '../source/views.ts';
-import { factCells } from './fact-cells.ts';
-import { type HeldOrders, holdoutFigures } from './holdout-figures.ts';
+import { factCells, valuesOf, vectorCodes } from './fact-cells.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
-import { orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
-import { OrderTally } from './order-tally.ts';
-import { numberPlaces, type Places } from './places.ts';
-import type { Report, RuleReport, SliceName } from './rule-report.ts';
-import { valuesOf, vectorCodes } from './vector-codes.ts';
+import { OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
+import type { HoldoutReport, Report, ReportOrders, RuleReport, SliceName } from './rule-report.ts';
 
-export interface ReportAsk {
+interface ReportAsk {
   readonly rules: RuleSet;
   /** Slices that each rule is reported on, besides all decisions; null for none. */
   readonly by: SliceName | null;
@@ -181,4 +182,144 @@ async function missingFacts(
   const lacks = cells.map(({ sql }, place) => `bool_or((${sql}) = 0) AS lack${place}`);
   const [row = {}] = await duck.rows(`SELECT ${lacks.join(', ')} FROM decisions`);
   return cells.filter((_, place) => row[`lack${place}`] === true).map(({ label }) => label);
+}
+
+/** A currency within a slice of the decisions. */
+interface ReportPlace {
+  readonly currency: string;
+  /** Null when the report has no slices. */
+  readonly slice: string | null;
+}
+
+/** Where each decision belongs: SQL for the number of its place, and what each number stands for. */
+interface Places {
+  readonly sql: string;
+  readonly join: string;
+  readonly of: (number: number) => ReportPlace;
+  /** In the order in which they are shown. */
+  readonly slices: readonly string[];
+}
+
+/** More slices than these are shown together as the others: nobody reads a table of a thousand points of sale. */
+const SLICES_MAX = 60;
+
+const OTHER_SLICES = '(others)';
+
+const NO_CURRENCY = '-';
+
+const SLICE_SQL = {
+  day: "strftime(decided_at, '%Y-%m-%d')",
+  week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
+  method: "coalesce(fact_method, '-')",
+  currency: `coalesce(fact_currency, '${NO_CURRENCY}')`,
+  sellPoint: 'sell_point_key',
+  platform: 'platform',
+} as const satisfies Record<SliceName, string>;
+
+/** Numbers the currencies, and the slices when there are any: the most frequent ones get a number of their own. */
+async function numberPlaces(duck: Duck, by: SliceName | null): Promise<Places> {
+  const currency = SLICE_SQL.currency;
+  const slice = by === null ? "''" : SLICE_SQL[by];
+  await duck.run(`CREATE OR REPLACE TEMP TABLE places AS
+    WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions GROUP BY ALL),
+    kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice' : 'sum(n)'} DESC, slice LIMIT ${SLICES_MAX})
+    SELECT (row_number() OVER (ORDER BY currency, slice))::INT AS place, currency, slice,
+      CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quote(OTHER_SLICES)} END AS shown, n FROM pairs`);
+  const rows = await duck.rows('SELECT place, currency, shown, n::DOUBLE AS n FROM places');
+  const places = new Map(rows.map((row) => [numberOf(row['place']) ?? 0, placeOf(row, by)]));
+  const join = `JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`;
+  const [only = 0] = places.keys();
+  return {
+    ...(places.size <= 1 ? { sql: String(only), join: '' } : { sql: 'places.place', join }),
+    of: (number) => places.get(number) ?? placeOf({}, by),
+    slices: by === null ? [] : inOrder(rows, by),
+  };
+}
+
+function placeOf(row: DuckRow, by: SliceName | null): ReportPlace {
+  const currency = textOf(row['currency']) ?? NO_CURRENCY;
+  return { currency, slice: by === null ? null : (textOf(row['shown']) ?? OTHER_SLICES) };
+}
+
+/** Times in their order, others by their size, and what is not shown one by one at the end. */
+function inOrder(rows: readonly DuckRow[], by: SliceName): readonly string[] {
+  const sizes = new Map<string, number>();
+  for (const row of rows) {
+    const name = textOf(row['shown']) ?? OTHER_SLICES;
+    sizes.set(name, (sizes.get(name) ?? 0) + (numberOf(row['n']) ?? 0));
+  }
+  const own = [...sizes].filter(([name]) => name !== OTHER_SLICES);
+  const sorted = own.toSorted(([a, m], [b, n]) => (isTime(by) ? 0 : n - m) || (a < b ? -1 : 1));
+  return [...sorted.map(([name]) => name), ...(sizes.has(OTHER_SLICES) ? [OTHER_SLICES] : [])];
+}
+
+function isTime(by: SliceName | null): boolean {
+  return by === 'day' || by === 'week';
+}
+
+/** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */
+async function holdoutFigures({ duck }: Evidence, rules: RuleSet): Promise<ReadonlyMap<string, HeldOrders>> {
+  const shares = [...holdoutShares(rules)];
+  const tallies = new Map(shares.map(([rule, share]) => [rule, new HeldOrders(share)]));
+  if (shares.length > 0)
+    for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);
+  return tallies;
+}
+
+const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, granted, count(*)::DOUBLE AS orders,
+    sum(amount)::DOUBLE AS amount
+  FROM (SELECT DISTINCT unnest(holdout_rule) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
+    WHERE holdout_rule IS NOT NULL)
+  JOIN orders USING (order_key) WHERE fate <> 'TECHNICAL' GROUP BY ALL`;
+
+const NOBODY: ReportOrders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
+
+function kindOf({ fate, granted }: Readonly<Record<string, unknown>>): keyof ReportOrders {
+  if (fate === 'PAID') return 'paid';
+  if (granted === false) return 'turnedAway';
+  return fate === 'UNPAID' ? 'unpaid' : 'unknown';
+}
+
+/** Orders for which one rule was skipped. */
+export class HeldOrders {
+  readonly #share: number;
+  readonly #orders = { ...NOBODY };
+  readonly #amount: Record<string, ReportOrders> = {};
+  readonly #clusters = new OrderClusters();
+
+  /** Of the clients, as the rule has it. */
+  constructor(share: number) {
+    this.#share = share;
+  }
+
+  add(row: Readonly<Record<string, unknown>>): void {
+    const { cluster, currency, orders, amount } = row;
+    const kind = kindOf(row);
+    this.#orders[kind] += Number(orders);
+    const sums = this.#amount[String(currency)] ?? NOBODY;
+    this.#amount[String(currency)] = { ...sums, [kind]: amountSum(sums[kind] + Number(amount)) };
+    if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
+    if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
+  }
+
+  /** `matched` are all orders that the rule matched, held out or not. */
+  besideOthers(matched: OrderTally): HoldoutReport {
+    const held = this.#orders;
+    const others = (fate: keyof ReportOrders) => Math.max(0, matched.orders[fate] - held[fate]);
+    return {
+      share: this.#share,
+      orders: held,
+      paidShare: clusteredShare(this.#clusters.counts('paid')),
+      amount: this.#amount,
+      others: {
+        orders: {
+          paid: others('paid'),
+          unpaid: others('unpaid'),
+          turnedAway: others('turnedAway'),
+          unknown: others('unknown'),
+        },
+        paidShare: clusteredShare(matched.clusters.without(this.#clusters).counts('paid')),
+      },
+    };
+  }
 }

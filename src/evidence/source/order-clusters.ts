@@ -32,3 +32,18 @@ export class OrderClusters {
     return left;
   }
 }
+
+/** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */
+const CLUSTERS = 1000;
+
+/** SQL: the cluster of a client, whose decisions and orders hang together; clusters do not. */
+export function clusterOf(clientHash: string): string {
+  return `(${clientHash} % ${CLUSTERS})::INT`;
+}
+
+const DIGITS = 12;
+
+/** A sum of amounts without the last digits of doubles, which nobody asked for; small amounts keep theirs. */
+export function amountSum(sum: number): number {
+  return Number(sum.toPrecision(DIGITS));
+}

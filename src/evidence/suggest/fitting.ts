@@ -3,14 +3,24 @@ import { prove } from '../../authoring/prove.ts';
 import { draftOf, soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { shareUpperBound } from '../../statistics/share-interval.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { type NamedChange, withCases, withChanges } from './draft-files.ts';
-import { blockingRule, type Edit, editText } from './edit-search.ts';
-import { type ExampleCase, exampleCase } from './example-case.ts';
-import { type BannedChange, type FoundChange, findChanges } from './greedy-search.ts';
 import type { LearningOrders } from './known-orders.ts';
-import { ruleText } from './rule-search.ts';
-import { freeNames, freePriorities } from './suggested-rule.ts';
+import {
+  bestEdit,
+  bestRule,
+  blockingRule,
+  conditionsOf,
+  type Edit,
+  editText,
+  type FoundEdit,
+  type FoundRule,
+  type KnownOrders,
+  ruleText,
+  saysAllOf,
+} from './rule-search.ts';
+import { type NamedChange, withCases, withChanges } from './suggest.ts';
+import { type ExampleCase, exampleCase, freeNames, freePriorities } from './suggested-rule.ts';
 import type { RejectedChange } from './suggestion.ts';
 
 /** A change that fits into the version and to the candidates before it, with a case that shows it. */
@@ -31,7 +41,7 @@ export interface FittingAsk {
   readonly signal?: AbortSignal;
 }
 
-export interface Fitting {
+interface Fitting {
   /** Whether the search found anything, fitting or not. */
   readonly found: boolean;
   readonly candidates: readonly ProposedChange[];
@@ -177,4 +187,64 @@ async function examplesOf(
     if (example !== null) examples.push(example);
   }
   return examples;
+}
+
+/** A rule to be added, or a constant of a present rule to be changed. */
+export type FoundChange = FoundRule | FoundEdit;
+
+interface ChangeSearch {
+  /** Share of all paid orders that the changes together may block, 0 to 1; its upper 95 % bound is kept to. */
+  readonly budget: number;
+  /** Changes that were found before and do not fit. */
+  readonly banned: readonly BannedChange[];
+}
+
+export interface BannedChange {
+  readonly change: FoundChange;
+  /** A rule is banned with all that say the same and more; otherwise only where what they add changes nothing. */
+  readonly withNarrower: boolean;
+}
+
+const CHANGES_MAX = 4;
+
+/**
+ * Changes that would block unpaid orders within a budget of paid ones, greedily: of all rules and edits the one that
+ * stops most within the budget, then the next on what is left; of equals the edit, which leaves the version as small
+ * as it was. After RIFF (Martins et al., RIFF: Inducing Rules for Fraud Detection from Decision Trees, arXiv
+ * 2408.12989), which chooses rules by what they catch under a bound on false positives; here the upper confidence
+ * bound of it.
+ */
+export function findChanges(
+  orders: KnownOrders,
+  edits: readonly Edit[],
+  { budget, banned }: ChangeSearch,
+): readonly FoundChange[] {
+  const blocked = orders.blocked.slice();
+  const conditions = conditionsOf(orders.features);
+  const paidTotal = orders.paid.reduce((sum, paid) => sum + paid, 0);
+  const found: FoundChange[] = [];
+  // Each change spends its own upper bound: many that met no paid order by chance must not come for nothing.
+  let spent = 0;
+  while (found.length < CHANGES_MAX) {
+    const isAllowed = (change: FoundChange) =>
+      spent + shareUpperBound(change.paid, paidTotal) <= budget && !isBanned(change, banned);
+    const left = { ...orders, blocked };
+    const edit = bestEdit(left, edits, found, isAllowed);
+    const rule = bestRule(left, conditions, isAllowed);
+    const best = edit !== null && edit.unpaid >= (rule?.unpaid ?? 0) ? edit : rule;
+    if (best === null) break;
+    found.push(best);
+    spent += shareUpperBound(best.paid, paidTotal);
+    for (const order of best.matched) blocked[order] = 1;
+  }
+  return found;
+}
+
+function isBanned(change: FoundChange, banned: readonly BannedChange[]): boolean {
+  return banned.some(({ change: other, withNarrower }) => {
+    if (change.kind === 'rule' && other.kind === 'rule')
+      return saysAllOf(change, other) && (withNarrower || change.matched.length === other.matched.length);
+    if (change.kind === 'rule' || other.kind === 'rule') return false;
+    return change.constant.path === other.constant.path && change.value === other.value;
+  });
 }

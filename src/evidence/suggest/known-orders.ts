@@ -5,8 +5,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { type AskedInput, inputsOf } from '../backtest/input.ts';
 import { type LivedAnswer, Lives } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { blockingRule } from './edit-search.ts';
-import type { Feature, KnownOrders } from './rule-search.ts';
+import { blockingRule, type Feature, type KnownOrders } from './rule-search.ts';
 
 /** Which orders the places in KnownOrders are. */
 export interface OrderPlace {

@@ -1,20 +1,21 @@
+import { withConstants } from '../../rules/folder/constant.ts';
 import { soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { sharedListsOf } from '../../rules/rule-set.ts';
+import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
+import { shareUpperBound } from '../../statistics/share-interval.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
+import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import type { TimePart } from '../sweep/sweep-report.ts';
-import { halfOfOrders, type TrialResult } from '../sweep/trial.ts';
-import { withCases, withChanges } from './draft-files.ts';
-import { editsOf } from './edit-search.ts';
+import type { PartName, TimePart } from '../sweep/sweep-report.ts';
+import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
 import { type FittingAsk, fittingChanges, type ProposedChange } from './fitting.ts';
 import { learningOrders } from './known-orders.ts';
-import { ruleText } from './rule-search.ts';
+import { editsOf, type FoundEdit, ruleText } from './rule-search.ts';
+import { type ExampleCase, type SuggestedRule, withRules } from './suggested-rule.ts';
 import type { RejectedChange, SuggestedChange, SuggestedEffect, Suggestion } from './suggestion.ts';
-import { type AssumedTrial, longestWithin, tryUnderBoth, whyNotLater } from './trials.ts';
 
-export interface SuggestAsk {
+interface SuggestAsk {
   readonly version: string;
   /** Of a sound version. */
   readonly files: RuleFiles;
@@ -170,4 +171,115 @@ function drafted(
     chosen.map(({ example }) => example),
   );
   return Object.fromEntries([...draft].filter(([path, text]) => files.get(path) !== text));
+}
+
+/** What history comes to with each of some rule sets, when outcomes happen as assumed. */
+interface AssumedTrial {
+  readonly outcomes: OutcomeAssumption;
+  readonly result: TrialResult;
+}
+
+interface Trials {
+  /** The version as it is, then with one suggested change, with two, and so on. */
+  readonly ruleSets: readonly [RuleSet, ...(readonly RuleSet[])];
+  /** Epoch ms. */
+  readonly splitAt: number;
+  readonly onProgress?: OnProgress;
+  readonly signal?: AbortSignal;
+}
+
+/** Lives through history under both assumptions, granted first. */
+async function tryUnderBoth(
+  evidence: Evidence,
+  { ruleSets, splitAt, onProgress, signal }: Trials,
+): Promise<readonly AssumedTrial[]> {
+  const trials: AssumedTrial[] = [];
+  const all = OUTCOME_ASSUMPTIONS.length * evidence.span.decisions;
+  for (const [place, outcomes] of OUTCOME_ASSUMPTIONS.entries()) {
+    const before = place * evidence.span.decisions;
+    const result = await tryRuleSets(evidence, {
+      ruleSets,
+      present: ruleSets[0],
+      outcomes,
+      splitAt,
+      growing: true,
+      onProgress: (done) => onProgress?.(before + done, all),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    trials.push({ outcomes, result });
+  }
+  return trials;
+}
+
+/**
+ * How many of the changes, from the first on, keep to the budget when the earlier part is lived through with them,
+ * whether or not payers who are stopped would have paid.
+ */
+function longestWithin(trials: readonly AssumedTrial[], budget: number): number {
+  const kept = trials.map(({ result }) => {
+    const paid = result.parts.earlier.orders.paid;
+    return result.tradeOffs.findLastIndex(
+      (_, side) =>
+        side === 0 || shareUpperBound(Math.max(0, refusedMore(result, 'earlier', side)), paid) <= budget,
+    );
+  });
+  return Math.max(0, Math.min(...kept));
+}
+
+/** Why the changes up to `side` are not worth suggesting on the later part; null when they are. */
+function whyNotLater(trials: readonly AssumedTrial[], side: number, budget: number): string | null {
+  for (const { outcomes, result } of trials) {
+    const { paid } = result.parts.later.orders;
+    const refused = refusedMore(result, 'later', side);
+    if (refused > budget * paid)
+      return `What was found does not hold: of ${paid} paid orders of the later part it refuses ${refused} more, over the budget (outcomes: ${outcomes}).`;
+  }
+  const [granted] = trials;
+  if (granted !== undefined && blockedMore(granted.result, side) <= 0)
+    return 'What was found does not hold: it blocks no more unpaid orders of the later part.';
+  return null;
+}
+
+/** Paid orders that are refused with the changes up to `side` and are not without them. */
+function refusedMore({ tradeOffs }: TrialResult, part: PartName, side: number): number {
+  const refused = (place: number) => tradeOffs[place]?.[part].paidRefused.orders ?? 0;
+  return refused(side) - refused(0);
+}
+
+function blockedMore({ tradeOffs }: TrialResult, side: number): number {
+  const blocked = (place: number) => tradeOffs[place]?.later.unpaidBlocked.orders ?? 0;
+  return blocked(side) - blocked(0);
+}
+
+/** A change as it is written into a draft. */
+export type NamedChange = SuggestedRule | FoundEdit;
+
+/** The files with changed constants and further rules; all else stays as it is. */
+export function withChanges(files: RuleFiles, changes: readonly NamedChange[]): RuleFiles {
+  const edits = changes.flatMap((change) =>
+    change.kind === 'edit' ? [[change.constant, change.value] as const] : [],
+  );
+  // Constants are found by their places in the text, so rules are added after them.
+  return withRules(
+    withConstants(files, edits),
+    changes.flatMap((change) => (change.kind === 'rule' ? [change] : [])),
+  );
+}
+
+/** The files with a file of cases that none of them has. */
+export function withCases(files: RuleFiles, cases: readonly ExampleCase[]): RuleFiles {
+  let name = 'cases/suggested.yaml';
+  for (let number = 2; files.has(name); number++) name = `cases/suggested-${number}.yaml`;
+  return new Map([...files, [name, caseFile(cases)]]);
+}
+
+function caseFile(cases: readonly ExampleCase[]): string {
+  return [
+    '# yaml-language-server: $schema=../../schema/cases.schema.json',
+    '',
+    '# One case for each suggested change, after what a payer did, with every name made up.',
+    'cases:',
+    cases.map(({ yaml }) => yaml).join('\n\n'),
+    '',
+  ].join('\n');
 }

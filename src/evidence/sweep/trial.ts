@@ -1,8 +1,7 @@
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
-import { Aftermath } from '../backtest/aftermath.ts';
-import { AnswerTable } from '../backtest/answer-table.ts';
+import { Aftermath, AnswerTable } from '../backtest/aftermath.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
-import { type HeldOutCount, HeldOutTally } from '../backtest/held-out.ts';
+import { type HeldOutCount, HeldOutTally } from '../backtest/comparison.ts';
 import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';

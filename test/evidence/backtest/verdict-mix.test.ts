@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ClusterVerdicts, decisionShares } from '../../../src/evidence/backtest/verdict-mix.ts';
+import { type ClusterVerdicts, decisionShares } from '../../../src/evidence/backtest/comparison.ts';
 import { shareInterval } from '../../../src/statistics/share-interval.ts';
 
 /** Twenty clients: the first four are told to wait by the base and granted by the candidate, the others granted by both. */

@@ -1,8 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { paymentScore } from '../../../src/client/payment-score.ts';
-import { bestSmoothing, keepsInterface, scoredBy } from '../../../src/evidence/calibrate/fit-smoothing.ts';
-import type { ScoredGroup } from '../../../src/evidence/calibrate/scored-orders.ts';
+import {
+  bestSmoothing,
+  keepsInterface,
+  type ScoredGroup,
+  scoredBy,
+} from '../../../src/evidence/calibrate/calibrate.ts';
 import { brierScore } from '../../../src/statistics/calibration.ts';
 
 const groups = fc.array(

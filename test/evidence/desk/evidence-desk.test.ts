@@ -10,8 +10,7 @@ import {
   EvidenceDeskBusy,
   PLATFORM_WAITING_MAX,
 } from '../../../src/evidence/desk/evidence-desk.ts';
-import type { EvidenceJob } from '../../../src/evidence/desk/evidence-job.ts';
-import type { ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
+import type { EvidenceJob, ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { factColumn } from '../../../src/archive/record-columns.ts';
-import { factCells } from '../../../src/evidence/report/fact-cells.ts';
-import { valuesOf, vectorCodes } from '../../../src/evidence/report/vector-codes.ts';
+import { factCells, valuesOf, vectorCodes } from '../../../src/evidence/report/fact-cells.ts';
 import { comparisonsIn } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { HeldOrders } from '../../../src/evidence/report/holdout-figures.ts';
-import { OrderTally } from '../../../src/evidence/report/order-tally.ts';
-import { report } from '../../../src/evidence/report/report.ts';
+import { OrderTally } from '../../../src/evidence/report/order-passes.ts';
+import { HeldOrders, report } from '../../../src/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { clusteredShare } from '../../../src/statistics/clustered-share.ts';

@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Edit, editText } from '../../../src/evidence/suggest/edit-search.ts';
+import { type BannedChange, type FoundChange, findChanges } from '../../../src/evidence/suggest/fitting.ts';
 import {
-  type BannedChange,
-  type FoundChange,
-  findChanges,
-} from '../../../src/evidence/suggest/greedy-search.ts';
-import { type Feature, type KnownOrders, ruleText } from '../../../src/evidence/suggest/rule-search.ts';
+  type Edit,
+  editText,
+  type Feature,
+  type KnownOrders,
+  ruleText,
+} from '../../../src/evidence/suggest/rule-search.ts';
 import { shareUpperBound } from '../../../src/statistics/share-interval.ts';
 
 const NONE: readonly BannedChange[] = [];

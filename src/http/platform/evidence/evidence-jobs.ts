@@ -1,7 +1,6 @@
 import type { Caller } from '../../../access/caller.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
-import type { EvidenceJob } from '../../../evidence/desk/evidence-job.ts';
-import type { EvidenceTask } from '../../../evidence/desk/evidence-task.ts';
+import type { EvidenceJob, EvidenceTask } from '../../../evidence/desk/evidence-task.ts';
 import { readable } from '../../../evidence/result.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DONE, jsonAnswer, operation } from '../../operation/operation.ts';

@@ -1,7 +1,6 @@
 import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backtest-report.ts';
 import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
-import { JOB_STATES } from '../../../evidence/desk/evidence-job.ts';
-import { TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
+import { JOB_STATES, TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
 import { DriftSchema } from '../../../evidence/drift/drift-report.ts';
 import { ReportSchema } from '../../../evidence/report/rule-report.ts';
 import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
