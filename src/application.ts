@@ -41,6 +41,8 @@ import {
 import { hmacPseudonym } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
+import { Erasure } from './service/erasure.ts';
+import type { ErasureLedger } from './service/erasure-ledger.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
@@ -70,6 +72,10 @@ export interface ApplicationParts {
   readonly signalSecret: string;
   /** What keyed them before, while it is being changed. */
   readonly signalSecretPrevious?: string | null;
+  /** Who was erased, outside every backup; null where that is not kept. */
+  readonly erasureLedger?: ErasureLedger | null;
+  /** How long the archive keeps rows, ms. */
+  readonly archiveKeepMs?: number;
   readonly rateLimit: RateLimit;
   readonly basePath: string;
   readonly caller: Address;
@@ -134,6 +140,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     metrics,
   });
   const records = new Records({ ...parts, ...decides });
+  const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
+  if (peers.leads) await repeatErasures(erasure, parts.log);
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
@@ -151,6 +159,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       sessions,
       pseudonym,
       records,
+      erasure,
       lists,
       listEditor,
       audit,
@@ -191,6 +200,20 @@ function callerListener(
     isDraining,
     log,
   );
+}
+
+/** Before anybody is served: a store that was put back knows who was erased since. */
+async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
+  const { clients, unreadable } = await whileStoreIsLate(
+    () => erasure.repeat(),
+    ({ message }) => log.warn({ store: message }, 'the erasures of the ledger wait for the store'),
+  );
+  if (clients > 0) log.warn({ clients }, 'erased again whom a backup had brought back');
+  if (unreadable > 0)
+    log.warn(
+      { lines: unreadable },
+      'the erasure ledger has lines that cannot be read: whom they name is not erased again',
+    );
 }
 
 /** Looks after the store and tells the log what changes. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { makeOwnFolder } from './files/own-folder.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
@@ -37,6 +37,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Null when nothing is archived and the hot store answers alone. */
   readonly archiveDir: string | null;
+  /** A file outside every backup that says who was erased; null when none is kept. */
+  readonly erasureLedger: string | null;
   /** Whether this node may move the journal to the archive; false leaves that to others. */
   readonly archiveShips: boolean;
   /** How long the archive keeps what was decided, ms. */
@@ -83,6 +85,7 @@ export function readConfig(env: Environment = process.env): Config {
     signalSecretPrevious: signalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
     logLevel: logLevel(env),
     archiveDir: archiveDir(env, dataDir),
+    erasureLedger: erasureLedger(env, dataDir),
     archiveShips: archiveShips(env),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     workers: workers(env),
@@ -127,6 +130,18 @@ function certificateFiles(env: Environment, certificate: string, key: string): C
 function archiveDir(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ARCHIVE_DIR');
   return given === 'off' ? null : resolve(given ?? join(dataDir, 'archive'));
+}
+
+/** Where it would be put back with everything else, it could not tell what has happened since. */
+function erasureLedger(env: Environment, dataDir: string): string | null {
+  const given = setting(env, 'ERASURE_LEDGER');
+  if (given === null) return null;
+  for (const folder of [dataDir, archiveDir(env, dataDir)])
+    if (folder !== null && resolve(given).startsWith(`${folder}${sep}`))
+      throw new ConfigError(
+        `ERASURE_LEDGER is ${given}, which lies in ${folder}; name a file that no backup of the store or the archive brings back`,
+      );
+  return resolve(given);
 }
 
 function archiveShips(env: Environment): boolean {

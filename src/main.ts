@@ -4,6 +4,7 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import { ListenError } from './http/server/listener.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
+import { LedgerRefused } from './service/erasure-ledger.ts';
 import { SecretRefused } from './service/signal-secret.ts';
 import { SaltRefused } from './state/client-salt.ts';
 import { StoreUnavailable } from './state/store.ts';
@@ -42,9 +43,15 @@ async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const expected = [ConfigError, RulesError, ListenError, SaltRefused, SecretRefused, StoreUnavailable].some(
-    (kind) => error instanceof kind,
-  );
+  const expected = [
+    ConfigError,
+    RulesError,
+    ListenError,
+    LedgerRefused,
+    SaltRefused,
+    SecretRefused,
+    StoreUnavailable,
+  ].some((kind) => error instanceof kind);
   console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);
   process.exit(EXIT_ENVIRONMENT);
 });

@@ -15,6 +15,7 @@ import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
+import { ErasureLedger } from './service/erasure-ledger.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
@@ -47,6 +48,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const clock = storeClock(exactSystemClock, store);
     const withSecret = { ...config, signalSecret: signalSecretOf(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
+    const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
     const { archiveDir } = config;
@@ -56,6 +58,8 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const application = await startApplication({
       ...withSecret,
       signalSecretPrevious,
+      erasureLedger,
+      archiveKeepMs: config.archiveKeepMs,
       store,
       archive,
       archiveWatch: watched ? new ArchiveWatch(archiveDir, store, clock) : null,

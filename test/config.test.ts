@@ -80,6 +80,7 @@ describe('the configuration', () => {
       signalSecretPrevious: null,
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
+      erasureLedger: null,
       archiveShips: true,
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
@@ -112,6 +113,7 @@ describe('the configuration', () => {
       RATE_LIMIT_BURST: '5',
       LOG_LEVEL: 'silent',
       ARCHIVE_DIR: join(directory, 'years'),
+      ERASURE_LEDGER: join(directory, 'erasures'),
       ARCHIVE_SHIP: 'off',
       ARCHIVE_KEEP: '90d',
       DRAIN_GRACE: '20s',
@@ -129,6 +131,7 @@ describe('the configuration', () => {
       rateLimitBurst: 5,
       logLevel: 'silent',
       archiveDir: join(directory, 'years'),
+      erasureLedger: join(directory, 'erasures'),
       archiveShips: false,
       archiveKeepMs: 90 * 24 * 3_600_000,
       drainGraceMs: 20_000,
@@ -193,6 +196,13 @@ describe('the configuration', () => {
         { REDIS_URL, WORKERS: value },
         `WORKERS must be auto or a whole number from 1 to 64, not "${value}"`,
       );
+  });
+
+  it('refuses an ERASURE_LEDGER that a backup would bring back', () => {
+    expectRefused(
+      { ERASURE_LEDGER: join(directory, 'data', 'erasures') },
+      `ERASURE_LEDGER is ${join(directory, 'data', 'erasures')}, which lies in ${join(directory, 'data')}; name a file that no backup of the store or the archive brings back`,
+    );
   });
 
   it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {

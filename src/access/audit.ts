@@ -126,9 +126,13 @@ export class Audit {
   }
 
   /** Takes an erased client from all entries, and notes that somebody erased one and from how many entries it went. */
-  forget(who: string, { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
+  forget(
+    who: string,
+    { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
+    reason: string | null = null,
+  ): Promise<void> {
     const doing = { who, action: 'client erased', platform } as const;
-    const note = { at: this.#now(), entry: { ...doing, ...NO_DETAIL } };
+    const note = { at: this.#now(), entry: { ...doing, ...NO_DETAIL, reason } };
     return this.#log.forget(hash, note, !this.#isTooMuch(doing));
   }
 

@@ -141,6 +141,22 @@ export class ListEditor {
     return effects;
   }
 
+  /** The clients on lists whose hashes are among these. */
+  async listedAmong(
+    hashes: ReadonlySet<string>,
+  ): Promise<readonly { readonly platform: PlatformName; readonly clientIdKey: string }[]> {
+    const { node, clientKeys } = this.#parts;
+    await node.sync();
+    return node.copy
+      .lists()
+      .flatMap((entries) => [...entries.values()])
+      .flatMap(({ owner, kind, value }) =>
+        kind === 'client' && owner !== '*' && hashes.has(clientKeys.of(owner, value).hash)
+          ? [{ platform: owner, clientIdKey: value }]
+          : [],
+      );
+  }
+
   /** Takes an erased client from all lists of its platform. */
   async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
     const { node, listLog } = this.#parts;

@@ -109,7 +109,7 @@ export interface Store {
   historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
-  erase(client: ClientKey): Promise<void>;
+  erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
 
   /** By how much the store's clock is ahead of this process's, ms; `storeClock` makes the clock that decides of it. */
   readonly clockOffsetMs: () => number;

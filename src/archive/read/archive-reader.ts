@@ -207,6 +207,14 @@ export class ArchiveReader {
     return { rows, gaps: [...state.gaps, ...lost] };
   }
 
+  /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
+  erasedTo(): number {
+    const state = this.#archive.read();
+    if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
+    const erasures = this.#archive.segments(state, { table: 'erasures' });
+    return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
+  }
+
   get folder(): string {
     return this.#archive.folder;
   }

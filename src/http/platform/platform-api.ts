@@ -11,6 +11,7 @@ import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { Erasure } from '../../service/erasure.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { LocalRateBuckets } from '../../state/rate-buckets.ts';
@@ -32,6 +33,7 @@ import type { RolloutView } from './rules/rollout.ts';
 export interface PlatformApiParts extends LastHourParts {
   readonly service: ScoringService;
   readonly records: Records;
+  readonly erasure: Erasure;
   readonly keys: AccessKeys;
   readonly sessions: Sessions;
   readonly audit: Audit;

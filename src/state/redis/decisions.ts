@@ -115,7 +115,10 @@ export class RedisDecisions {
   }
 
   /** Forgets which decisions of a client were about an order. */
-  async forgetOrder({ platform, hash }: ClientKey, orderRef: string): Promise<void> {
+  async forgetOrder(
+    { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
+    orderRef: string,
+  ): Promise<void> {
     const key = orderKey(partitionOf(hash), platform, nameOf(orderRef));
     const run = this.#runOn(key);
     const notes = await run(() => this.#commands.zRange(key, 0, -1));

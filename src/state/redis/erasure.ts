@@ -38,6 +38,9 @@ const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / PARTITIONS.length);
 /** A client that keeps changing while it is erased is tried again; more often than this is a fault. */
 const ERASURE_ROUNDS_MAX = 10;
 
+/** An erasure may know no more of a client. */
+type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
+
 /** A state as it was read for an erasure. */
 interface StampedState {
   /** Null where there is none, or none that can be read. */
@@ -67,7 +70,7 @@ export class ClientErasure {
     this.#decisions = decisions;
   }
 
-  async erase(client: ClientKey): Promise<void> {
+  async erase(client: ErasedKey): Promise<void> {
     const { platform, hash } = client;
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(stateKey(hash));
@@ -107,7 +110,7 @@ export class ClientErasure {
   }
 
   async #removeSightings(
-    { platform, hash }: ClientKey,
+    { platform, hash }: ErasedKey,
     kind: 'fingerprint' | 'ip',
     ids: readonly string[],
   ): Promise<void> {
@@ -118,7 +121,7 @@ export class ClientErasure {
   }
 
   /** With what finds them by their orders. */
-  async #removeDecisions(client: ClientKey, newest: number): Promise<void> {
+  async #removeDecisions(client: ErasedKey, newest: number): Promise<void> {
     const { hash } = client;
     for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
       const length = Math.min(BATCH_KEYS_MAX, newest - first + 1);
@@ -141,7 +144,7 @@ export class ClientErasure {
   }
 
   /** Removes state and notes, and tells the journal; false when the client changed since its stamp was read. */
-  async #removeState({ platform, hash }: ClientKey, stamp: string): Promise<boolean> {
+  async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {
     const partition = partitionOf(hash);
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
     const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];

@@ -240,7 +240,7 @@ class RedisStore implements Store {
     return this.#history.of(client, limit);
   }
 
-  erase(client: ClientKey): Promise<void> {
+  erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
     return this.#erasure.erase(client);
   }
 

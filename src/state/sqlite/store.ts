@@ -251,7 +251,7 @@ class SqliteStore implements Store {
     });
   }
 
-  async erase(client: ClientKey): Promise<void> {
+  async erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
     await this.#run(() =>
       this.#writes.run(() => {
         this.#sql.eraseClaims.run(client.platform, client.hash);

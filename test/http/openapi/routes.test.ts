@@ -15,6 +15,7 @@ import { LastHour } from '../../../src/metrics/last-hour.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
+import { Erasure } from '../../../src/service/erasure.ts';
 import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
@@ -79,13 +80,15 @@ describe('routes and API documents', () => {
       workLimit: new WorkLimit(),
       basePath: BASE_PATH,
     });
+    const listEditor = new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit });
     const platform = platformApi({
       ...shared,
       sessions: new Sessions(store.documents, shared.keys, clock),
       service,
       audit,
       lists,
-      listEditor: new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit }),
+      listEditor,
+      erasure: new Erasure({ ...shared, service, listEditor, audit }),
       records: new Records(shared),
       lastHour: async (name) => lastHour.view(name),
       rulesDir,

@@ -8,9 +8,8 @@ import {
   overrideGroup,
 } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
-import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import { Type } from '../../../json-schema.ts';
-import type { ListEditor } from '../../../lists/list-editor.ts';
+import type { Erasure } from '../../../service/erasure.ts';
 import type { Records } from '../../../service/records.ts';
 import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
 import { instant, key, text } from '../../../shapes.ts';
@@ -44,10 +43,8 @@ export async function audited<T>(
 }
 
 interface ClientParts extends AuditParts {
-  readonly service: ScoringService;
   readonly records: Records;
-  readonly listEditor: ListEditor;
-  readonly evidence?: EvidenceDesk;
+  readonly erasure: Erasure;
 }
 
 /** How many entries one answer lists. */
@@ -112,15 +109,8 @@ export const eraseClient = clientOperation({
   grant: 'erase',
   answers: DONE,
   refusals: [],
-  answer: async (
-    { caller, clientIdKey },
-    { service, audit, listEditor, evidence, clientKeys }: ClientParts,
-  ) => {
-    await service.erase(caller.platform, clientIdKey);
-    await listEditor.forgetClient(caller.platform, clientIdKey);
-    await evidence?.forgetOrders(caller.platform);
-    await audit.forget(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
-  },
+  answer: ({ caller, clientIdKey }, { erasure, clientKeys }: ClientParts) =>
+    erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey)),
 });
 
 interface BindingParts extends AuditParts {

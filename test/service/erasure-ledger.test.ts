@@ -1,0 +1,65 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import { ErasureLedger, LedgerRefused } from '../../src/service/erasure-ledger.ts';
+import { StoreUnavailable } from '../../src/state/store.ts';
+import { clientKey } from '../client/client-keys.ts';
+import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
+
+const SHOP = platformName('shop');
+
+function erased(clientIdKey: string, at: number) {
+  return { at, platform: SHOP, clientHash: clientKey(SHOP, clientIdKey).hash };
+}
+
+describe('the erasure ledger', () => {
+  const newPath = () => join(temporaryDirectory(), 'ledger');
+
+  it('tells every process of one node the same, in the order in which it was noted', async () => {
+    const path = newPath();
+    const [one, other] = [new ErasureLedger(path), new ErasureLedger(path)];
+    await one.append(erased('ann', 1));
+    await other.append(erased('bob', 2));
+    expect(other.id).to.equal(one.id);
+    const all = { erased: [erased('ann', 1), erased('bob', 2)], unreadable: 0 };
+    expect([one.read(), other.read(), new ErasureLedger(path).read()]).to.deep.equal([all, all, all]);
+  });
+
+  it('goes on after a line that a crash cut off, and counts it', async () => {
+    const path = newPath();
+    await new ErasureLedger(path).append(erased('ann', 1));
+    appendFileSync(path, '{"at":2,"platf');
+    const ledger = new ErasureLedger(path);
+    await ledger.append(erased('bob', 3));
+    expect(ledger.read()).to.deep.equal({ erased: [erased('ann', 1), erased('bob', 3)], unreadable: 1 });
+  });
+
+  it('holds no id', async () => {
+    const path = newPath();
+    await new ErasureLedger(path).append(erased('ann of the ledger', 1));
+    expect(readFileSync(path, 'utf8')).to.not.include('ann of the ledger');
+  });
+
+  it('is refused where another file is, and where none can be', () => {
+    const path = newPath();
+    writeFileSync(path, 'Dear Ann\n');
+    expect(() => new ErasureLedger(path)).to.throw(
+      LedgerRefused,
+      'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
+    );
+    expect(() => new ErasureLedger(join(path, 'below'))).to.throw(
+      LedgerRefused,
+      `ERASURE_LEDGER names ${path}/below, which cannot be read and written; check the path and its permissions`,
+    );
+  });
+
+  it('answers 503 where it cannot be written, so that nobody is erased without being noted', async () => {
+    const path = newPath();
+    const ledger = new ErasureLedger(path);
+    removeDirectory(join(path, '..'));
+    const failure = await ledger.append(erased('ann', 1)).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(StoreUnavailable);
+    expect(String(failure)).to.equal(`StoreUnavailable: the erasure ledger ${path} cannot be written`);
+  });
+});
