@@ -80,6 +80,11 @@ export function journalLossKey(partition: string): string {
   return `journal-loss:{${partition}}`;
 }
 
+/** Which installation a partition belongs to. Set of one, or none before the first commit. */
+export function installationKey(partition: string): string {
+  return `installation:{${partition}}`;
+}
+
 /** Erasures in a partition's journal that nobody has shipped. Sorted set of `<journal id> <entry>`, by the id's time. */
 export function unshippedErasuresKey(partition: string): string {
   return `erasures:{${partition}}`;

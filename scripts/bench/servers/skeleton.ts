@@ -29,7 +29,12 @@ const entry = {
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
 const shape = recordShape(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
-const terms = { validUntilMs: 0, storesShape: false, limits: commitLimits(RETENTION.decisionMs) };
+const terms = {
+  validUntilMs: 0,
+  storesShape: false,
+  limits: commitLimits(RETENTION.decisionMs),
+  installation: 'skeleton',
+};
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0', '0'];

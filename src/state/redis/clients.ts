@@ -19,6 +19,7 @@ import type { RedisCommands } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { checked, isTextOrNothing, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
+import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
 
@@ -40,6 +41,7 @@ export interface RedisClientsParts {
   readonly decisions: RedisDecisions;
   /** How long decisions are found by their orders. */
   readonly decisionsHotMs: number;
+  readonly installation: Installation;
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
@@ -96,9 +98,14 @@ export class RedisClients {
   }
 
   async #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
-    const { commands, calls } = this.#parts;
+    const { commands, calls, installation } = this.#parts;
     const limitMs = calls.limitMsOn(stateKey(change.client.hash));
-    const terms = { validUntilMs: validUntilMs(change.stamp, limitMs), storesShape, limits: this.#limits };
+    const terms = {
+      validUntilMs: validUntilMs(change.stamp, limitMs),
+      storesShape,
+      limits: this.#limits,
+      installation: installation.id,
+    };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(stateKey(change.client.hash))(() =>
@@ -160,6 +167,8 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
       return fate;
     case 'expired':
       throw new StoreUnavailable('a change reached its server too late');
+    case 'foreign':
+      throw new StoreUnavailable('the master of this client belongs to another installation');
     case 'shapeless':
       throw new Error('a shape was stored with its record and is not there');
     default:

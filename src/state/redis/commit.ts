@@ -5,6 +5,7 @@ import type { RecordShape } from '../../decision/record/record-shape.ts';
 import { journalText } from '../journal/text.ts';
 import {
   decisionKey,
+  installationKey,
   journalKey,
   journalLossKey,
   NOTES,
@@ -22,13 +23,13 @@ import { BadReply } from './connection/reply.ts';
 import { noteOfPlace } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
-export const commitScript = new RedisScript('commit-7.lua');
+export const commitScript = new RedisScript('commit-8.lua');
 
 /**
  * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
- * is not stored beside it.
+ * is not stored beside it. Foreign: the master belongs to another installation.
  */
-export type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless';
+export type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
 /** How long everything is kept and how much of it: arguments 12 to 18 of the script. */
 export function commitLimits(decisionsHotMs: number): readonly string[] {
@@ -53,13 +54,15 @@ export interface CommitTerms {
   readonly storesShape: boolean;
   /** As `commitLimits` gives them. */
   readonly limits: readonly string[];
+  /** Whose masters are written to. */
+  readonly installation: string;
 }
 
-/** The keys and arguments of commit-7.lua, which says what each of them is. */
+/** The keys and arguments of commit-8.lua, which says what each of them is. */
 export function commitCall(
   change: Change,
   nextRaw: string,
-  { validUntilMs, storesShape, limits }: CommitTerms,
+  { validUntilMs, storesShape, limits, installation }: CommitTerms,
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
@@ -76,6 +79,7 @@ export function commitCall(
       decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
       shaped === null ? unusedKey(hash) : shapeKey(partition, shaped.id),
       decision === undefined ? unusedKey(hash) : orderKey(partition, platform, nameOf(decision.orderRef)),
+      installationKey(partition),
     ],
     args: [
       String(validUntilMs),
@@ -90,6 +94,7 @@ export function commitCall(
       String(entry.at),
       shapeArgument(shaped, storesShape),
       ...limits,
+      installation,
       ...notesOf(change),
     ],
   };
@@ -133,7 +138,9 @@ export function readCommitReply(reply: unknown): CommitFate {
       return 'expired';
     case -2:
       return 'shapeless';
+    case -3:
+      return 'foreign';
     default:
-      throw new BadReply('commit-7.lua', reply);
+      throw new BadReply('commit-8.lua', reply);
   }
 }

@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, wholeOf } from './connection/reply.ts';
+import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { brokenPromises, memoryUsedShare, tooOld } from './promises.ts';
 import { RedisScript } from './script.ts';
@@ -46,6 +47,7 @@ export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: Calls;
   readonly #clocks: NodeClocks;
+  readonly #installation: Pick<Installation, 'strangerOn'>;
   readonly #settings = new Map<string, KnownSettings>();
   /** How this process is known to others. */
   readonly #name = randomUUID();
@@ -55,7 +57,13 @@ export class RedisHealth {
   readonly #failingSince = new Map<string, number>();
   #looked: Word = { atMs: 0, unreached: 0 };
 
-  constructor(connection: RedisConnection, calls: Calls, clocks: NodeClocks) {
+  constructor(
+    connection: RedisConnection,
+    calls: Calls,
+    clocks: NodeClocks,
+    installation: Pick<Installation, 'strangerOn'>,
+  ) {
+    this.#installation = installation;
     this.#connection = connection;
     this.#calls = calls;
     this.#clocks = clocks;
@@ -97,6 +105,8 @@ export class RedisHealth {
     const server = `Redis at ${node}`;
     try {
       words.push(...(await this.#probe(node)));
+      const stranger = await this.#installation.strangerOn(node);
+      if (stranger !== null) return { server, failure: stranger, warnings: [] };
     } catch (error) {
       return { server, failure: failureText(error), warnings: [] };
     }

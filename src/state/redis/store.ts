@@ -42,6 +42,7 @@ import { RedisDecisions } from './decisions.ts';
 import { redisDocuments, redisVersions } from './documents.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
+import { Installation } from './installation.ts';
 import { RedisJournal } from './journal.ts';
 import { JournalEntries } from './journal-entries.ts';
 import { redisListLog } from './list-log.ts';
@@ -103,6 +104,7 @@ class RedisStore implements Store {
   readonly #commands: RedisCommands;
   readonly #calls: NodeCalls;
   readonly #clocks: NodeClocks;
+  readonly #installation: Installation;
   readonly #health: RedisHealth;
   readonly #sightings: RedisSightings;
   readonly #clients: RedisClients;
@@ -138,7 +140,8 @@ class RedisStore implements Store {
     this.rateBuckets = redisRateBuckets(commands, tokenCalls.on);
     this.#sightings = new RedisSightings(connection, calls.on);
     this.#clocks = new NodeClocks(connection, clock);
-    this.#health = new RedisHealth(connection, calls, this.#clocks);
+    this.#installation = new Installation(connection, calls.on, this.registers);
+    this.#health = new RedisHealth(connection, calls, this.#clocks, this.#installation);
     const decisions = new RedisDecisions(commands, calls.on);
     this.#decisions = decisions;
     const clocks = this.#clocks;
@@ -148,6 +151,7 @@ class RedisStore implements Store {
       clocks,
       decisions,
       decisionsHotMs,
+      installation: this.#installation,
     });
     this.#erasure = new ClientErasure(connection, calls.on, decisions);
     this.texts = redisStoredTexts(connection, calls, this.#erasure, versions);
@@ -158,9 +162,10 @@ class RedisStore implements Store {
     this.#search = new RedisDecisionSearch(parts);
   }
 
-  /** Throws StoreUnavailable when a server is too old to be used, or cannot be reached. */
+  /** Throws StoreUnavailable when a server is too old, belongs to another installation, or cannot be reached. */
   async open(salt: string): Promise<void> {
     await this.#health.refuseOldServers();
+    await this.#installation.open();
     this.#clientKeys = clientKeysUnder(await agreedSalt(this.registers, salt));
     await this.check();
   }

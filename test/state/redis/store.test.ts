@@ -134,7 +134,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     const { port } = master();
     for (const key of await keysOf(port)) {
       const endsInMs = Number(await command(port, ['PTTL', key]));
-      const bounded = /^(journal:|\{documents\}|register:)/.test(key);
+      const bounded = /^(journal:|installation:|\{documents\}|register:)/.test(key);
       if (endsInMs === GONE) continue;
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);

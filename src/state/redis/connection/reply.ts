@@ -43,6 +43,10 @@ export function areTexts(count: number): (reply: unknown) => boolean {
   return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNothing);
 }
 
+export function areSomeTexts(reply: unknown): boolean {
+  return Array.isArray(reply) && reply.every(isText);
+}
+
 /** Entries of a stream, or none. */
 export function areRows(reply: unknown): boolean {
   const isRow = (row: unknown) =>

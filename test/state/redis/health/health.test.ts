@@ -246,7 +246,9 @@ class CutOff {
     const calls = new NodeCalls(connection, new RoundTrips(), () => 5000);
     const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onNode(node));
     const on = (key: string) => onNode(connection.nodeOf(key));
-    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock));
+    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock), {
+      strangerOn: async () => null,
+    });
   }
 
   /** Cuts the way to one server, by its number; gives its name. */

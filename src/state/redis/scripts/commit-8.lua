@@ -8,6 +8,7 @@
   KEYS[5] decision record, or a key that is never written
   KEYS[6] shape of the record, or a key that is never written
   KEYS[7] decisions of the order by when, or a key that is never written
+  KEYS[8] the installation that the partition belongs to: a set of one
 
   ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
            Redis was given up by its caller and must not be applied later
@@ -28,9 +29,11 @@
   ARGV[16] the place, from the newest, of the first one that is too many for an order: '-101' keeps a hundred
   ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
   ARGV[18] notes kept
-  ARGV[19] and those after it: name, text and how long it is kept in ms, of each note
+  ARGV[19] the installation that decides
+  ARGV[20] and those after it: name, text and how long it is kept in ms, of each note
 
-  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there.
+  Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there, -3 the partition
+  belongs to another installation.
 ]]
 -- What is only handed on to a command stays the text that it is: Redis formats a number at a microsecond each.
 local valid_until_ms = whole(1)
@@ -40,13 +43,16 @@ local notes_max = whole(18)
 local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16] }, ' ')
 if not string.find(numbers, '^%d+ %d+ %d+ %d+ %d+ %-%d+$') then error('arguments 10 to 16 are no whole numbers') end
 if ARGV[3] == '' or ARGV[4] == '' or ARGV[6] == '' or ARGV[7] == '' then error('a state or an entry is missing') end
+if ARGV[19] == '' then error('the installation is missing') end
 if ARGV[8] ~= '' and ARGV[9] == '' then error('a decision is noted as nothing') end
-if (#ARGV - 18) % 3 ~= 0 then error('a note is not whole') end
-for index = 21, #ARGV, 3 do whole(index) end
+if (#ARGV - 19) % 3 ~= 0 then error('a note is not whole') end
+for index = 22, #ARGV, 3 do whole(index) end
 
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if clock_ms > valid_until_ms then return -1 end
+local is_ours = redis.call('SISMEMBER', KEYS[8], ARGV[19]) == 1
+if not is_ours and redis.call('EXISTS', KEYS[8]) == 1 then return -3 end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 if ARGV[11] == '0' then
   if redis.call('EXISTS', KEYS[6]) == 0 then return -2 end
@@ -54,6 +60,7 @@ elseif ARGV[11] ~= '' then
   redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[14])
 end
 
+if not is_ours then redis.call('SADD', KEYS[8], ARGV[19]) end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[12])
 redis.call('XADD', KEYS[2], '*', 'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
 -- Some at a time: most commits then cost no more than asking for the length.
@@ -69,7 +76,7 @@ if ARGV[8] ~= '' then
   redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
   redis.call('PEXPIRE', KEYS[7], ARGV[15])
 end
-if #ARGV < 19 then return 1 end
+if #ARGV < 20 then return 1 end
 
 local function end_of(note)
   return tonumber(string.match(note, '^%d+'))
@@ -106,7 +113,7 @@ local function write_note(name, text, kept_ms)
 end
 
 local longest_ms = 0
-for index = 19, #ARGV, 3 do
+for index = 20, #ARGV, 3 do
   if write_note(ARGV[index], ARGV[index + 1], tonumber(ARGV[index + 2])) then
     longest_ms = math.max(longest_ms, tonumber(ARGV[index + 2]) + SLACK_MS)
   end

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { installationKey, PARTITIONS } from '../keys.ts';
+import type { RunCall } from '../run-call.ts';
+import { type Registers, StoreUnavailable } from '../store.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import { areSomeTexts, checked } from './connection/reply.ts';
+
+/** Where its id lies from the first start on, until every partition has had a commit. */
+const REGISTER = 'installation';
+
+/**
+ * Which installation the masters belong to. Each partition has a key that says so and moves with it, and a commit is refused
+ * where it names another one: a restored copy that finds its way into the running cluster must not decide for its payers.
+ */
+export class Installation {
+  readonly #connection: RedisConnection;
+  readonly #runOn: (key: string) => RunCall;
+  readonly #registers: Pick<Registers, 'read' | 'compareAndSet'>;
+  #id = '';
+
+  constructor(
+    connection: RedisConnection,
+    runOn: (key: string) => RunCall,
+    registers: Pick<Registers, 'read' | 'compareAndSet'>,
+  ) {
+    this.#connection = connection;
+    this.#runOn = runOn;
+    this.#registers = registers;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** Takes over the id that the masters have, or makes one for new ones. Throws StoreUnavailable when they have several. */
+  async open(): Promise<void> {
+    const owners = new Map<string, string>();
+    const made = await this.#registers.read(REGISTER);
+    if (made !== null) owners.set(made, this.#connection.name);
+    for (const [partition, id] of await this.#idsOf(PARTITIONS))
+      owners.set(id, this.#connection.nodeOf(installationKey(partition)));
+    const [first, second] = owners;
+    if (first !== undefined && second !== undefined)
+      throw new StoreUnavailable(
+        `the masters belong to several installations: ${first[1]} to ${first[0]}, ${second[1]} to ${second[0]}; take the restored copies out of this cluster`,
+      );
+    this.#id = first?.[0] ?? (await this.#makeId());
+  }
+
+  /** Why commits on a server are refused; null when they are not. */
+  async strangerOn(node: string): Promise<string | null> {
+    const own = PARTITIONS.filter((one) => this.#connection.nodeOf(installationKey(one)) === node);
+    for (const [, id] of await this.#idsOf(own.slice(0, 1)))
+      if (id !== this.#id) return `it belongs to installation ${id}, and this node to ${this.#id}`;
+    return null;
+  }
+
+  /** Of several nodes that start at once the first one makes it. */
+  async #makeId(): Promise<string> {
+    const id = randomUUID();
+    if (await this.#registers.compareAndSet(REGISTER, null, id)) return id;
+    return (await this.#registers.read(REGISTER)) ?? id;
+  }
+
+  async #idsOf(
+    partitions: readonly string[],
+  ): Promise<readonly (readonly [partition: string, id: string])[]> {
+    const ids = await Promise.all(
+      partitions.map(async (partition) => {
+        const key = installationKey(partition);
+        const members = () => checked('SMEMBERS', this.#connection.commands.sMembers(key), areSomeTexts);
+        return (await this.#runOn(key)(members)).map((id) => [partition, id] as const);
+      }),
+    );
+    return ids.flat();
+  }
+}

@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import { healthTexts, servesClients } from '../../../src/state/health/store-health.ts';
+import { installationKey, PARTITIONS, registerKey } from '../../../src/state/keys.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
+import { newClient, verdictOn } from '../clients.ts';
+
+describeWithServer('redis-server', 'the installation that masters belong to', () => {
+  let servers: RedisServers;
+  const port = () => servers.nodes[0]?.port ?? 0;
+  const ids = async () =>
+    new Set(
+      (
+        await Promise.all(PARTITIONS.map((one) => command(port(), ['SMEMBERS', installationKey(one)])))
+      ).flat(),
+    );
+  const giveToCopy = async (partition: string) => {
+    await command(port(), ['DEL', installationKey(partition)]);
+    await command(port(), ['SADD', installationKey(partition), 'a-copy']);
+  };
+  beforeEach(async () => {
+    servers = await startStandalone(APPEND_ONLY);
+  });
+  afterEach(() => servers.stop());
+
+  it('is made once, and every node takes it over', async () => {
+    const stores = await Promise.all([1, 2, 3].map(() => openPatiently(servers.url)));
+    for (const store of stores) {
+      const client = newClient();
+      await store.commit(verdictOn(client, await store.load(client), 'order'));
+    }
+    expect((await ids()).size).to.equal(1);
+    for (const store of stores) await store.close();
+  });
+
+  it('refuses a change once the master is that of another one, applies nothing, and names both', async () => {
+    const store = await openPatiently(servers.url);
+    const client = newClient();
+    const ours = await command(port(), ['GET', registerKey('installation')]);
+    for (const one of PARTITIONS) await giveToCopy(one);
+    const failure = await store
+      .commit(verdictOn(client, await store.load(client), 'order'))
+      .catch((error: unknown) => error);
+    expect(String(failure)).to.equal(
+      'StoreUnavailable: the master of this client belongs to another installation',
+    );
+    expect((await store.load(client)).state.seq).to.equal(0);
+    const health = await store.check();
+    expect([servesClients(health), healthTexts(health)]).to.deep.equal([
+      false,
+      [`The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}.`],
+    ]);
+    await store.close();
+  });
+
+  it('has to be one for all partitions, or a node does not start', async () => {
+    const store = await openPatiently(servers.url);
+    await store.close();
+    const ours = await command(port(), ['GET', registerKey('installation')]);
+    await giveToCopy(PARTITIONS[7] ?? '');
+    const failure = await openRedisStore(servers.url, () => {}).catch((error: unknown) => error);
+    expect(String(failure)).to.equal(
+      `StoreUnavailable: the masters belong to several installations: ${store.name} to ${ours}, 127.0.0.1:${port()} to a-copy; take the restored copies out of this cluster`,
+    );
+  });
+});
+
+describeWithServer('redis-server', 'the installation of a Redis Cluster', () => {
+  it('is one on all of its masters', async () => {
+    const servers = await startCluster();
+    const stores = await Promise.all([1, 2].map(() => openPatiently(servers.url)));
+    for (let n = 0; n < 40; n++) {
+      const client = newClient();
+      const store = stores[n % 2];
+      await store?.commit(verdictOn(client, await store.load(client), 'order'));
+    }
+    expect(
+      healthTexts((await stores[0]?.check()) ?? []).filter((text) => text.includes('installation')),
+    ).to.deep.equal([]);
+    for (const store of stores) await store.close();
+    await servers.stop();
+  });
+});
