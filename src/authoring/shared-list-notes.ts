@@ -1,5 +1,5 @@
 import { INSTALLATION } from '../access/access-keys.ts';
-import type { ListOwner } from '../decision/lists/shared-lists.ts';
+import type { ListOwner } from '../decision/shared-lists.ts';
 import type { ListCopy } from '../lists/list-copy.ts';
 import type { StoredEntry } from '../lists/list-entry.ts';
 import { type Comparison, comparisonsIn } from '../rules/condition.ts';

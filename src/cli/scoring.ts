@@ -18,7 +18,7 @@ type Describe = (program: Command) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
-  decisions: async () => (await import('./decisions/decisions.ts')).decisionsCommands,
+  decisions: async () => (await import('./decisions.ts')).decisionsCommands,
   journal: async () => (await import('./log/journal.ts')).journalCommands,
   audit: async () => (await import('./log/audit.ts')).auditCommand,
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,

@@ -22,10 +22,9 @@ import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
-import type { ListSubject } from './lists/list-kind.ts';
-import { NO_LISTS, type SharedLists } from './lists/shared-lists.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
 import { contactByScore } from './score-hints.ts';
+import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts';
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;

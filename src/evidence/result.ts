@@ -1,6 +1,6 @@
 import { type BacktestReport, shownBacktest } from './backtest/backtest-report.ts';
 import { type Calibration, shownCalibration } from './calibrate/calibration.ts';
-import { type Drift, shownDrift } from './drift/drift-report.ts';
+import { type Drift, shownDrift } from './drift-report.ts';
 import { type Report, shownReport } from './report/rule-report.ts';
 import type { Shown } from './shown.ts';
 import { type Suggestion, shownSuggestion } from './suggest/suggestion.ts';

@@ -1,5 +1,5 @@
-import { ListMembership, type ListOwner, type SharedLists } from '../decision/lists/shared-lists.ts';
-import type { ListRecord } from '../state/lists/list-log.ts';
+import { ListMembership, type ListOwner, type SharedLists } from '../decision/shared-lists.ts';
+import type { ListRecord } from '../state/list-log.ts';
 import { decodeEntry, type StoredEntry } from './list-entry.ts';
 
 /** The newest state of all shared lists that a node has heard of, for decisions and for people. */

@@ -1,12 +1,10 @@
 import { isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
-import { LIST_KINDS, type ListKind } from '../decision/lists/list-kind.ts';
-import { readListValue } from '../decision/lists/list-value.ts';
-import type { ListOwner } from '../decision/lists/shared-lists.ts';
 import type { Pseudonym } from '../decision/requests.ts';
+import { LIST_KINDS, type ListKind, type ListOwner, readListValue } from '../decision/shared-lists.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
-import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/lists/list-log.ts';
+import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
 import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
 import { noRoom } from './list-room.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { ListedEntrySchema } from '../decision/lists/shared-lists.ts';
+import { ListedEntrySchema } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import { epochMs, type Shape, shape, word } from '../shapes.ts';
-import type { OtherText } from '../state/lists/list-log.ts';
+import type { OtherText } from '../state/list-log.ts';
 import { Positional } from '../state/positional.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {

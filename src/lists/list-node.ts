@@ -1,6 +1,5 @@
-import type { ListSubject } from '../decision/lists/list-kind.ts';
-import type { ListedEntry, SharedLists } from '../decision/lists/shared-lists.ts';
-import { LIST_CHANGES_MAX, type ListLog } from '../state/lists/list-log.ts';
+import type { ListedEntry, ListSubject, SharedLists } from '../decision/shared-lists.ts';
+import { LIST_CHANGES_MAX, type ListLog } from '../state/list-log.ts';
 import { ListCopy } from './list-copy.ts';
 
 /** A change reaches a node within this and the time of a read; well below the 2 s that are promised. */

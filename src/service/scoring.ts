@@ -9,12 +9,12 @@ import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.
 import { hasOlderOrders, lastPaidAt, lastUnpaidAt, recentOrder } from '../client/outcomes.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
+import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
-import { NO_LISTS, type SharedLists } from '../decision/lists/shared-lists.ts';
-import { recordShape } from '../decision/record/record-shape.ts';
 import type { ScoreBody, VerdictBody } from '../decision/request-bodies.ts';
 import { type Pseudonym, scoreRequest, verdictRequest } from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
+import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/rule-source.ts';

@@ -4,7 +4,7 @@ import type { KnownOrder } from '../client/order.ts';
 import type { RecentOrder } from '../client/outcomes.ts';
 import type { Decision, VerdictAnswer } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
-import type { RecordShape } from '../decision/record/record-shape.ts';
+import type { RecordShape } from '../decision/decision-record.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
@@ -14,7 +14,7 @@ import type { StoredTexts } from './health/stored-texts.ts';
 import type { JournalCursors } from './journal/cursor.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
 import type { UnreadableEntry } from './journal/text.ts';
-import type { ListLog } from './lists/list-log.ts';
+import type { ListLog } from './list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 import type { Tallies } from './tallies.ts';
 

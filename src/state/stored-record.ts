@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Decision } from '../decision/decision.ts';
-import { decisionOf, isRow, parseRecord, RecordDamaged } from '../decision/record/decision-record.ts';
-import { type RecordShape, readShape } from '../decision/record/record-shape.ts';
+import {
+  decisionOf,
+  isRow,
+  parseRecord,
+  RecordDamaged,
+  type RecordShape,
+  readShape,
+} from '../decision/decision-record.ts';
 
 /** A decision record as a store keeps it. */
 export interface StoredRecord {

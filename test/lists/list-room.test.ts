@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
-import type { ListOwner } from '../../src/decision/lists/shared-lists.ts';
+import type { ListOwner } from '../../src/decision/shared-lists.ts';
 import { ListCopy } from '../../src/lists/list-copy.ts';
 import { encodeEntry, entryId, type ListEntry } from '../../src/lists/list-entry.ts';
 import { LIST_LIMITS, noRoom } from '../../src/lists/list-room.ts';

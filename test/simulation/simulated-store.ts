@@ -10,7 +10,7 @@ import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
 import { NUMBER_CURSORS } from '../../src/state/journal/cursor.ts';
 import type { ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
-import type { ListLog, ListRecord } from '../../src/state/lists/list-log.ts';
+import type { ListLog, ListRecord } from '../../src/state/list-log.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
   type Change,

@@ -3,8 +3,14 @@ import { token } from '../../src/client/client-state.ts';
 import { encodeOrder } from '../../src/client/document/order-row.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { decisionOf, encodeDecision, isRow, parseRecord } from '../../src/decision/record/decision-record.ts';
-import { type RecordShape, readShape } from '../../src/decision/record/record-shape.ts';
+import {
+  decisionOf,
+  encodeDecision,
+  isRow,
+  parseRecord,
+  type RecordShape,
+  readShape,
+} from '../../src/decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
 import type { JournalEntry, JournalRecord, Placed } from '../../src/state/journal/entry.ts';
 import { journalText, parseJournalText, verdictEntry } from '../../src/state/journal/text.ts';

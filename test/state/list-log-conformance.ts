@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ListRecord } from '../../src/state/lists/list-log.ts';
+import type { ListRecord } from '../../src/state/list-log.ts';
 import type { Store } from '../../src/state/store.ts';
 
 /** What every adapter does with the records of shared lists. */

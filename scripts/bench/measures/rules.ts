@@ -1,7 +1,6 @@
 import { conclude, verdictRule } from '../../../src/decision/assess.ts';
 import { decideVerdict } from '../../../src/decision/decide.ts';
-import { encodeDecision } from '../../../src/decision/record/decision-record.ts';
-import { recordShape } from '../../../src/decision/record/record-shape.ts';
+import { encodeDecision, recordShape } from '../../../src/decision/decision-record.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import { compile } from '../../../src/rules/evaluate/compile.ts';
 import { buildEngine } from '../../../src/rules/evaluate/engine.ts';

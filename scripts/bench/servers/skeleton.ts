@@ -1,5 +1,5 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { recordShape } from '../../../src/decision/record/record-shape.ts';
+import { recordShape } from '../../../src/decision/decision-record.ts';
 import { shapeKey } from '../../../src/state/keys.ts';
 import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/commit.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';

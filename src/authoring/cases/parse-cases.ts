@@ -9,11 +9,15 @@ import {
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import { LIST_KINDS } from '../../decision/lists/list-kind.ts';
-import { readListValue } from '../../decision/lists/list-value.ts';
-import { ListMembership, NO_LISTS, type SharedLists } from '../../decision/lists/shared-lists.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/request-bodies.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
+import {
+  LIST_KINDS,
+  ListMembership,
+  NO_LISTS,
+  readListValue,
+  type SharedLists,
+} from '../../decision/shared-lists.ts';
 import { isName, listNameRefusal } from '../../rules/name.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';

@@ -1,8 +1,8 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import type { OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
-import type { SharedLists } from '../../decision/lists/shared-lists.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/request-bodies.ts';
+import type { SharedLists } from '../../decision/shared-lists.ts';
 import type { Location } from '../../rules/problem.ts';
 import type { Expectation } from './expectations.ts';
 

@@ -3,7 +3,7 @@ import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import { LIST_KINDS } from '../../decision/lists/list-kind.ts';
+import { LIST_KINDS } from '../../decision/shared-lists.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { STEP_KINDS, type StepKind } from '../cases/expectations.ts';
 import { choice, DURATION_TEXT, type JsonSchema, LIST_NAME, listOf, mappingOf, text } from './json-schema.ts';

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { ListKind } from '../../decision/lists/list-kind.ts';
+import type { ListKind } from '../../decision/shared-lists.ts';
 import {
   changeByLines,
   type ReadLine,
   readListLine,
   type ToldLine,
 } from '../../http/platform/lists/entry-lines.ts';
-import { LIST_CHANGES_MAX } from '../../state/lists/list-log.ts';
+import { LIST_CHANGES_MAX } from '../../state/list-log.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';

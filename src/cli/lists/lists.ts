@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../../client/client-key.ts';
-import { LIST_KINDS, type ListKind } from '../../decision/lists/list-kind.ts';
+import { LIST_KINDS, type ListKind } from '../../decision/shared-lists.ts';
 import { suggest } from '../../rules/problem.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';

@@ -1,6 +1,6 @@
 import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
 import type { Calibration as CalibrationData } from '../../evidence/calibrate/calibration.ts';
-import type { Drift as DriftData } from '../../evidence/drift/drift-report.ts';
+import type { Drift as DriftData } from '../../evidence/drift-report.ts';
 import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
 import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';

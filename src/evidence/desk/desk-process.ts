@@ -7,7 +7,7 @@ import { serveWork, type Watch } from '../../work/serve-work.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
-import { drift } from '../drift/drift.ts';
+import { drift } from '../drift.ts';
 import { report } from '../report/report.ts';
 import type { EvidenceResult } from '../result.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';

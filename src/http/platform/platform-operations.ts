@@ -7,7 +7,7 @@ import {
   readClientHistory,
   unbindClient,
 } from './client/client.ts';
-import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions/decisions.ts';
+import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import {
   askBacktest,

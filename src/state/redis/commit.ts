@@ -1,7 +1,6 @@
 import { encodeOrder } from '../../client/document/order-row.ts';
 import type { Hint } from '../../client/hints.ts';
-import { encodeDecision } from '../../decision/record/decision-record.ts';
-import type { RecordShape } from '../../decision/record/record-shape.ts';
+import { encodeDecision, type RecordShape } from '../../decision/decision-record.ts';
 import { journalText } from '../journal/text.ts';
 import {
   decisionKey,

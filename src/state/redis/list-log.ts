@@ -6,7 +6,7 @@ import {
   type ListLog,
   type ListPage,
   type ListRecord,
-} from '../lists/list-log.ts';
+} from '../list-log.ts';
 import type { RunCall } from '../run-call.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';

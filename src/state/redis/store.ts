@@ -12,7 +12,7 @@ import type { StoredTexts } from '../health/stored-texts.ts';
 import { PARTITION_CURSORS } from '../journal/cursor.ts';
 import type { ErasureEntry, Placed } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
-import type { ListLog } from '../lists/list-log.ts';
+import type { ListLog } from '../list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';
 import {

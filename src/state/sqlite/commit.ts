@@ -1,6 +1,6 @@
 import { encodeOrder } from '../../client/document/order-row.ts';
 import { encodeClientState } from '../../client/state-document.ts';
-import { encodeDecision } from '../../decision/record/decision-record.ts';
+import { encodeDecision } from '../../decision/decision-record.ts';
 import { journalText } from '../journal/text.ts';
 import { type Change, RETENTION } from '../store.ts';
 import type { Statements } from './statements.ts';

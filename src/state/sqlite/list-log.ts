@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListLog } from '../lists/list-log.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListLog } from '../list-log.ts';
 import type { RunCall } from '../run-call.ts';
 import { textOf } from '../snapshot.ts';
 import type { GroupCommit } from './file/group-commit.ts';

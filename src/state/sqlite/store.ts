@@ -18,7 +18,7 @@ import type { StoredTexts } from '../health/stored-texts.ts';
 import { NUMBER_CURSORS } from '../journal/cursor.ts';
 import type { ErasureEntry, Placed } from '../journal/entry.ts';
 import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
-import type { ListLog } from '../lists/list-log.ts';
+import type { ListLog } from '../list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import type { RunCall } from '../run-call.ts';

@@ -4,7 +4,7 @@ import { formatExplanation } from '../../../src/authoring/explain/explanation-te
 import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
-import { ListMembership } from '../../../src/decision/lists/shared-lists.ts';
+import { ListMembership } from '../../../src/decision/shared-lists.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';

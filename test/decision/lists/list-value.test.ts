@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import type { ListKind } from '../../../src/decision/lists/list-kind.ts';
-import { readListValue } from '../../../src/decision/lists/list-value.ts';
 import { networkKeys, networkOf } from '../../../src/decision/network.ts';
+import { type ListKind, readListValue } from '../../../src/decision/shared-lists.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 
 const pseudonym = hmacPseudonym('a secret of this test that is long enough');

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
-import type { ListKind, ListSubject } from '../../../src/decision/lists/list-kind.ts';
-import { readListValue } from '../../../src/decision/lists/list-value.ts';
+import { networkKeys, networkOf } from '../../../src/decision/network.ts';
 import {
   type ListedEntry,
+  type ListKind,
   ListMembership,
   type ListOwner,
-} from '../../../src/decision/lists/shared-lists.ts';
-import { networkKeys, networkOf } from '../../../src/decision/network.ts';
+  type ListSubject,
+  readListValue,
+} from '../../../src/decision/shared-lists.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 
 const NOW = Date.UTC(2026, 10, 21);

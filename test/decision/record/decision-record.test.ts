@@ -10,8 +10,10 @@ import {
   isRow,
   parseRecord,
   RecordDamaged,
-} from '../../../src/decision/record/decision-record.ts';
-import { type RecordShape, readShape, recordShape } from '../../../src/decision/record/record-shape.ts';
+  type RecordShape,
+  readShape,
+  recordShape,
+} from '../../../src/decision/decision-record.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import { clientKey } from '../../client/client-keys.ts';
 import { currentRules } from '../../service/current-rules.ts';

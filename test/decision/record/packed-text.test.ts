@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { packText, unpackText } from '../../../src/decision/record/decision-record.ts';
+import { packText, unpackText } from '../../../src/decision/decision-record.ts';
 
 describe('a packed text', () => {
   it('gives back the text, whatever it is', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { drift } from '../../../src/evidence/drift/drift.ts';
-import type { Drift } from '../../../src/evidence/drift/drift-report.ts';
+import { drift } from '../../../src/evidence/drift.ts';
+import type { Drift } from '../../../src/evidence/drift-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/population-stability.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { drift } from '../../../evidence/drift/drift.ts';
+import { drift } from '../../../evidence/drift.ts';
 import { isRuleVersion, versionNameRefusal } from '../../../rules/rule-set.ts';
 import { UsageError } from '../../exit.ts';
 import { parseTime } from '../../time.ts';

@@ -1,7 +1,7 @@
 import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backtest-report.ts';
 import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
 import { JOB_STATES, TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
-import { DriftSchema } from '../../../evidence/drift/drift-report.ts';
+import { DriftSchema } from '../../../evidence/drift-report.ts';
 import { ReportSchema } from '../../../evidence/report/rule-report.ts';
 import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
 import { SuggestionSchema } from '../../../evidence/suggest/suggestion.ts';

@@ -9,7 +9,7 @@ import {
   REASON_CHARACTERS_MAX,
 } from '../../../lists/list-editor.ts';
 import { instant, key, text } from '../../../shapes.ts';
-import { LIST_CHANGES_MAX } from '../../../state/lists/list-log.ts';
+import { LIST_CHANGES_MAX } from '../../../state/list-log.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
 import { bodyOf } from '../../request/body-of.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';

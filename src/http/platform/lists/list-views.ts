@@ -1,6 +1,6 @@
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
-import { LIST_KINDS, listKind } from '../../../decision/lists/list-kind.ts';
+import { LIST_KINDS, listKind } from '../../../decision/shared-lists.ts';
 import { Type } from '../../../json-schema.ts';
 import { ListEntrySchema, type StoredEntry } from '../../../lists/list-entry.ts';
 import type { ListNode } from '../../../lists/list-node.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Decision } from '../../../../src/decision/decision.ts';
-import type { DecisionListSchema } from '../../../../src/http/platform/decisions/decisions.ts';
+import type { DecisionListSchema } from '../../../../src/http/platform/decisions.ts';
 import type { Static } from '../../../../src/json-schema.ts';
 import type { FoundDecisions } from '../../../../src/state/decision-search.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';

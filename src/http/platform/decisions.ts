@@ -1,20 +1,20 @@
-import { ExplanationSchema, explain, explainWithout } from '../../../authoring/explain/explain.ts';
-import { WhatIfThenSchema, whatIfThen } from '../../../authoring/explain/what-if.ts';
-import { CLIENT_GROUPS } from '../../../client/client-group.ts';
+import { ExplanationSchema, explain, explainWithout } from '../../authoring/explain/explain.ts';
+import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import {
   type ClientKey,
   type ClientKeys,
   DECISION_ID_PATTERN,
   type PlatformName,
   parseDecisionId,
-} from '../../../client/client-key.ts';
-import { type Decision, DecisionSchema } from '../../../decision/decision.ts';
-import type { DecisionFilter } from '../../../decision/decision-filter.ts';
-import type { DecisionPosition } from '../../../decision/newest-first.ts';
-import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../../rules/rule-set.ts';
-import { type Records, ReportedOrderSchema } from '../../../service/records.ts';
-import { list, named, nullable, shape } from '../../../shapes.ts';
+} from '../../client/client-key.ts';
+import { type Decision, DecisionSchema } from '../../decision/decision.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import type { DecisionPosition } from '../../decision/newest-first.ts';
+import type { LoadedRules } from '../../rollout/loaded-rules.ts';
+import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
+import { type Records, ReportedOrderSchema } from '../../service/records.ts';
+import { list, named, nullable, shape } from '../../shapes.ts';
 import {
   type FoundDecisions,
   FoundDecisionsSchema,
@@ -23,11 +23,11 @@ import {
   type UnreadDecisions,
   unreadText,
   withUnread,
-} from '../../../state/decision-search.ts';
-import { searchSteps } from '../../../state/paced-steps.ts';
-import { RETENTION } from '../../../state/store.ts';
-import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { type Asked, jsonAnswer, operation } from '../../operation/operation.ts';
+} from '../../state/decision-search.ts';
+import { searchSteps } from '../../state/paced-steps.ts';
+import { RETENTION } from '../../state/store.ts';
+import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../openapi/decision-shapes.ts';
+import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
   pathText,
@@ -37,11 +37,11 @@ import {
   queryLimit,
   queryText,
   type RouteContext,
-} from '../../operation/parameters.ts';
-import { HttpProblem, notFound, refusal } from '../../request/problems.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '../rules/rule-version.ts';
+} from '../operation/parameters.ts';
+import { HttpProblem, notFound, refusal } from '../request/problems.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from './rules/rule-version.ts';
 
-export const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
+const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
 
 const UNKNOWN_DECISION = refusal(
   'unknownDecision',

@@ -1,9 +1,9 @@
-import { timeText } from '../../client/instant.ts';
-import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { ScoreFiguresSchema } from '../calibrate/calibration.ts';
-import { interval, number, SPAN, verdictMixShape } from '../result-shapes.ts';
-import { type Cell, columns, type EvidenceTable, type Shown, spanNotes } from '../shown.ts';
+import { timeText } from '../client/instant.ts';
+import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
+import { ScoreFiguresSchema } from './calibrate/calibration.ts';
+import { interval, number, SPAN, verdictMixShape } from './result-shapes.ts';
+import { type Cell, columns, type EvidenceTable, type Shown, spanNotes } from './shown.ts';
 
 const DriftPartSchema = shape('One of the two parts of the time', {
   decisions: count('In this part'),

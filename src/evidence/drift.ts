@@ -1,15 +1,15 @@
-import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
-import { factLabel } from '../../archive/record-columns.ts';
-import { VERDICTS } from '../../rules/rule-set.ts';
-import { clusteredInterval } from '../../statistics/clustered-share.ts';
-import { populationStability } from '../../statistics/population-stability.ts';
-import { verdictMix } from '../backtest/comparison.ts';
-import { scoredOrders } from '../calibrate/calibrate.ts';
-import { paidShareOf, scoreFigures } from '../calibrate/score-figures.ts';
-import type { Evidence } from '../source/evidence.ts';
-import { clusterOf } from '../source/order-clusters.ts';
-import { columnsOf, typeOfFact } from '../source/views.ts';
+import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../archive/duck.ts';
+import { factLabel } from '../archive/record-columns.ts';
+import { VERDICTS } from '../rules/rule-set.ts';
+import { clusteredInterval } from '../statistics/clustered-share.ts';
+import { populationStability } from '../statistics/population-stability.ts';
+import { verdictMix } from './backtest/comparison.ts';
+import { scoredOrders } from './calibrate/calibrate.ts';
+import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
+import type { Evidence } from './source/evidence.ts';
+import { clusterOf } from './source/order-clusters.ts';
+import { columnsOf, typeOfFact } from './source/views.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { AccessKeys } from '../access/access-keys.ts';
+import type { LookedUpDecision } from '../archive/read/decision-lookup.ts';
+import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
+import { type Explanation, explain, explainWithout } from '../authoring/explain/explain.ts';
+import { formatExplanation } from '../authoring/explain/explanation-text.ts';
+import { type PlatformName, parseDecisionId } from '../client/client-key.ts';
+import { exactSystemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import type { Decision } from '../decision/decision.ts';
+import { nameText, quoted } from '../rules/condition-text.ts';
+import { formatProblems, listRuleVersions, loadRuleSet } from '../rules/folder/rule-folder.ts';
+import { storeClock } from '../state/clock-offset.ts';
+import type { Store } from '../state/store.ts';
+import { EXIT } from './exit.ts';
+import { parsePlatform } from './platform-option.ts';
+import { print, printError, terminalPaint } from './print.ts';
+import { fromHere } from './rules/rule-folders.ts';
+import { table } from './table.ts';
+import { unreadHere, withDecisions } from './with-decisions.ts';
+
+/** decisions explain: why a verdict fell, for people who answer a dispute. */
+export function explainCommand(decisions: Command): void {
+  decisions
+    .command('explain <id>')
+    .description('why a verdict fell: every rule with the values it saw, and whether it can be reproduced')
+    .option('--json', 'print the explanation as one JSON object; null when there is no such decision')
+    .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
+}
+
+const NOWHERE: LookedUpDecision = { decision: null, unread: [] };
+
+async function explainDecision(id: string, json: boolean): Promise<void> {
+  const { decision, unread } =
+    parseDecisionId(id) === null ? NOWHERE : await withDecisions((decisions) => decisions.decision(id, null));
+  const explanation = decision === null ? null : await explainKept(decision);
+  if (json) print(JSON.stringify(explanation));
+  else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));
+  for (const one of unread) printError(unreadHere(`Whether there is a decision ${quoted(id)}`, one));
+  if (!json && explanation === null && unread.length === 0) {
+    printError(
+      `There is no decision ${quoted(id)}, or it is past its retention; decisions find --order REF lists the ids of an order's decisions.`,
+    );
+  }
+  if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
+}
+
+/** By the rule set that decided, which the archive keeps when its folder is gone or another by now. */
+function explainKept(decision: Decision): Promise<Explanation> | Explanation {
+  const { archiveDir, rulesDir } = readConfig();
+  const decided =
+    archiveDir === null
+      ? null
+      : new RuleSetShelf(archiveDir, null).get(decision.ruleVersion, decision.digest);
+  return decided === null ? explainFromDisk(decision, rulesDir) : explain(decided, decision);
+}
+
+function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanation> | Explanation {
+  const folder = join(rulesDir, decision.ruleVersion);
+  if (!existsSync(folder)) {
+    const versions = existsSync(rulesDir) ? listRuleVersions(rulesDir).join(', ') : '';
+    return explainWithout(
+      decision,
+      `${fromHere(rulesDir)} holds ${versions === '' ? 'no rule set' : versions}`,
+    );
+  }
+  const loaded = loadRuleSet(folder);
+  if (loaded.ok) return explain(loaded.ruleSet, decision);
+  return explainWithout(
+    decision,
+    `the folder is refused, ${formatProblems(fromHere(folder), loaded.problems.slice(0, 1))}`,
+  );
+}
+
+interface FindOptions {
+  readonly order: string;
+  readonly platform?: string;
+  readonly json?: true;
+}
+
+/** decisions ...: what was decided and why, for people who answer a dispute. */
+export function decisionsCommands(program: Command): void {
+  const decisions = program.command('decisions').description('recorded decisions');
+  decisions
+    .command('find')
+    .description(
+      'the decisions about an order, newest first; exit code 1 when there is none, or files cannot be read',
+    )
+    .requiredOption('--order <ref>', "the caller's orderRef")
+    .option('--platform <name>', 'only of this platform; without it all that have a key')
+    .option('--json', 'print a JSON array of decision records')
+    .action((options: FindOptions) => find(options));
+  explainCommand(decisions);
+}
+
+async function find({ order, platform, json }: FindOptions): Promise<void> {
+  const wanted = platform === undefined ? null : parsePlatform(platform);
+  const lists = await withDecisions(async (decisions, store) => {
+    const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
+    return Promise.all(platforms.map((name) => decisions.ofOrder(name, order)));
+  });
+  const unread = lists.flatMap((list) => list.unread);
+  const found = lists.flatMap((list) => list.decisions).toSorted((a, b) => b.at - a.at || b.seq - a.seq);
+  if (json === true) print(JSON.stringify(found));
+  else if (found.length > 0) print(describe(found));
+  else if (unread.length === 0) printError(`No decision about order ${quoted(order)} is kept.`);
+  const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about order ${quoted(order)}`;
+  for (const one of unread) printError(unreadHere(others, one));
+  if (found.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
+}
+
+function describe(decisions: readonly Decision[]): string {
+  const rows = decisions.map((decision) => [
+    new Date(decision.at).toISOString(),
+    decision.platform,
+    nameText(decision.clientIdKey),
+    decision.waitSeconds === undefined ? decision.verdict : `${decision.verdict} ${decision.waitSeconds} s`,
+    decision.rule,
+    decision.ruleVersion,
+    decision.clientGroup,
+    decision.isBot ? `yes: ${decision.signals.join(', ')}` : 'no',
+    decision.decisionId,
+  ]);
+  return table(
+    ['AT', 'PLATFORM', 'CLIENT', 'VERDICT', 'RULE', 'RULE VERSION', 'GROUP', 'BOT', 'DECISION ID'],
+    rows,
+  );
+}
+
+async function platformsWithKeys(store: Store): Promise<readonly PlatformName[]> {
+  const keys = await new AccessKeys(store.documents, storeClock(exactSystemClock, store)).list();
+  return [...new Set(keys.map(({ platform }) => platform))];
+}

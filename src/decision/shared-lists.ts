@@ -1,0 +1,234 @@
+import ipaddr from 'ipaddr.js';
+import type { PlatformName } from '../client/client-key.ts';
+import type { KnownHints } from '../client/hints.ts';
+import { Type } from '../json-schema.ts';
+import { KEY_CHARACTERS_MAX } from '../key-length.ts';
+import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
+import { isAddress, KEPT_PREFIXES, networkKey, networkOf } from './network.ts';
+import type { Pseudonym } from './requests.ts';
+
+/** What the entries of a shared list are. */
+export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
+
+export type ListKind = (typeof LIST_KINDS)[number];
+
+export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
+
+/** All of a request that shared lists may hold. */
+export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+  readonly method: string;
+  readonly sellPointKey: string;
+}
+
+/** Under which keys a request may stand on a list of this kind, in one or two parts that need no copy. */
+function keysOf(kind: ListKind, subject: ListSubject): readonly (readonly string[])[] {
+  switch (kind) {
+    case 'client':
+      return [[subject.clientIdKey]];
+    case 'fingerprint':
+      return [subject.fingerprints];
+    case 'ip':
+      return [subject.ips, subject.networks];
+    case 'method':
+      return [[subject.method]];
+    case 'sellPoint':
+      return [[subject.sellPointKey]];
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** An entry's value as it is kept, or what is wrong with it. */
+type ReadListValue =
+  | { readonly ok: true; readonly value: string; readonly keys: readonly string[] }
+  | { readonly ok: false; readonly problem: string };
+
+/** What the HMAC of a fingerprint or an address is written with, where the text itself is not kept. */
+const HMAC = /^hmac:([A-Za-z0-9_-]{22})$/;
+
+/** A shorter prefix would be a continent. */
+const IPV4_PREFIX_MIN = 8;
+const IPV6_PREFIX_MIN = 24;
+const IPV6_PREFIX_MAX = 64;
+
+/**
+ * The value of an entry: texts as they are, fingerprints and single addresses by their HMAC alone, ranges of
+ * addresses in clear, because no HMAC can tell what lies in a range. A value that was shown as `hmac:..` is taken
+ * as that HMAC.
+ */
+export function readListValue(kind: ListKind, text: string, pseudonym: Pseudonym): ReadListValue {
+  const length = [...text].length;
+  if (length < 1 || length > KEY_CHARACTERS_MAX || !text.isWellFormed()) {
+    return refused(`a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`);
+  }
+  switch (kind) {
+    case 'client':
+    case 'method':
+    case 'sellPoint':
+      return { ok: true, value: text, keys: [text] };
+    case 'fingerprint':
+      return hidden(HMAC.exec(text)?.[1] ?? pseudonym('fingerprint', text));
+    case 'ip':
+      return text.includes('/') ? range(text, pseudonym) : address(text, pseudonym);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function address(text: string, pseudonym: Pseudonym): ReadListValue {
+  const [, known] = HMAC.exec(text) ?? [];
+  if (known !== undefined) return hidden(known);
+  if (!isAddress(text)) {
+    return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
+  }
+  return hidden(pseudonym('ip', networkOf(text)));
+}
+
+function range(text: string, pseudonym: Pseudonym): ReadListValue {
+  const parsed =
+    ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
+      ? ipaddr.parseCIDR(text)
+      : null;
+  if (parsed === null) {
+    return refused(`"${text}" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`);
+  }
+  const [start, prefix] = parsed;
+  const isIpv4 = start.kind() === 'ipv4';
+  const [least, most] = isIpv4 ? [IPV4_PREFIX_MIN, 32] : [IPV6_PREFIX_MIN, IPV6_PREFIX_MAX];
+  if (prefix < least || prefix > most) {
+    return refused(
+      `a range of ${isIpv4 ? 'IPv4' : 'IPv6'} addresses has a prefix from /${least} to /${most}, unlike "${text}"`,
+    );
+  }
+  const network = networkStart(start, prefix);
+  if (network.toNormalizedString() !== start.toNormalizedString()) {
+    return refused(`"${text}" does not begin where the range does; write ${network.toString()}/${prefix}`);
+  }
+  const kept = KEPT_PREFIXES[isIpv4 ? 'ipv4' : 'ipv6'].find((candidate) => candidate >= prefix) ?? most;
+  const count = 2 ** (kept - prefix);
+  const keys = Array.from({ length: count }, (_, index) =>
+    networkKey(pseudonym, addressAt(network, kept, index), kept),
+  );
+  return { ok: true, value: `${network.toString()}/${prefix}`, keys };
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+function networkStart(address: Address, prefix: number): Address {
+  const bytes = address.toByteArray().map((byte, index) => {
+    const bits = Math.min(8, Math.max(0, prefix - 8 * index));
+    return byte & (0xff << (8 - bits)) & 0xff;
+  });
+  return ipaddr.fromByteArray(bytes);
+}
+
+/** The start of the network number `index` among those of length `prefix` that begin with `first`. */
+function addressAt(first: Address, prefix: number, index: number): Address {
+  const bytes = first.toByteArray();
+  let rest = index;
+  for (let place = prefix / 8 - 1; rest > 0; place--) {
+    const sum = (bytes[place] ?? 0) + (rest & 0xff);
+    bytes[place] = sum;
+    rest >>= 8;
+  }
+  return ipaddr.fromByteArray(bytes);
+}
+
+function hidden(hmac: string): ReadListValue {
+  return { ok: true, value: `hmac:${hmac}`, keys: [hmac] };
+}
+
+function refused(problem: string): ReadListValue {
+  return { ok: false, problem };
+}
+
+/** Whose list it is; `*` is the whole installation's and holds for every platform. */
+export type ListOwner = PlatformName | '*';
+
+export const ListedEntrySchema = shape('One entry of a shared list as far as decisions need it', {
+  owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
+  list: word('Its name'),
+  kind: listKind,
+  value: word(
+    'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint or of a single address, which are not kept themselves',
+  ),
+  /** `readListValue` makes them. */
+  keys: list(word('As requests have it'), 'What requests are looked up by'),
+  expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
+});
+
+export type ListedEntry = Shape<typeof ListedEntrySchema>;
+
+/** What decisions ask of the shared lists. */
+export interface SharedLists {
+  /** The entry that puts a request on the list at a moment (epoch ms); null when none does. */
+  find(list: string, subject: ListSubject, now: number): ListedEntry | null;
+}
+
+export const NO_LISTS: SharedLists = { find: () => null };
+
+type Entries = Map<string, ListedEntry[]>;
+type Kinds = Map<ListKind, Entries>;
+
+/**
+ * Entries of shared lists in memory, found by a few lookups in hash maps however many there are. A range of
+ * addresses is as many keys as networks of the next longer kept prefix lie in it, so that it needs no search.
+ */
+export class ListMembership implements SharedLists {
+  readonly #lists = new Map<string, Map<ListOwner, Kinds>>();
+
+  find(list: string, subject: ListSubject, now: number): ListedEntry | null {
+    const owners = this.#lists.get(list);
+    if (owners === undefined) return null;
+    return findAmong(owners.get(subject.platform), subject, now) ?? findAmong(owners.get('*'), subject, now);
+  }
+
+  add(entry: ListedEntry): void {
+    const { owner, list, kind, keys } = entry;
+    const owners = made(this.#lists, list, () => new Map<ListOwner, Kinds>());
+    const kinds = made(owners, owner, (): Kinds => new Map());
+    const entries = made(kinds, kind, () => new Map<string, ListedEntry[]>());
+    for (const key of keys) made(entries, key, () => []).push(entry);
+  }
+
+  remove(entry: ListedEntry): void {
+    const { owner, list, kind, keys } = entry;
+    const owners = this.#lists.get(list);
+    const entries = owners?.get(owner)?.get(kind);
+    if (entries === undefined) return;
+    for (const key of keys) {
+      const left = (entries.get(key) ?? []).filter((other) => other !== entry);
+      if (left.length === 0) entries.delete(key);
+      else entries.set(key, left);
+    }
+  }
+}
+
+function findAmong(kinds: Kinds | undefined, subject: ListSubject, now: number): ListedEntry | null {
+  if (kinds === undefined) return null;
+  for (const [kind, entries] of kinds) {
+    for (const keys of keysOf(kind, subject)) {
+      const found = entries.size === 0 ? null : findUnder(entries, keys, now);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
+function findUnder(entries: Entries, keys: readonly string[], now: number): ListedEntry | null {
+  for (const key of keys) {
+    const found = entries.get(key)?.find(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  map.set(key, value);
+  return value;
+}
