@@ -32,6 +32,7 @@ const OPERATIONS = [
   'readListEntries',
   'putListEntry',
   'importListEntries',
+  'readEvents',
 ];
 
 /** Shapes without a name in the documents that stand in several places: a member that has the shape. */

@@ -7,6 +7,7 @@ import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { ArchivedOrders } from './archive/read/archived-orders.ts';
+import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
@@ -142,6 +143,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const records = new Records({ ...parts, ...decides });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   if (peers.leads) await repeatErasures(erasure, parts.log);
+  const feed = new EventFeed(store, parts.archive ?? null);
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
@@ -160,6 +162,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       pseudonym,
       records,
       erasure,
+      feed,
       lists,
       listEditor,
       audit,
@@ -174,6 +177,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const drain = async (graceMs = 0) => {
     draining = true;
     watch.stop();
+    feed.endWaiting();
     await sleep(graceMs);
     await parts.evidence?.close();
     await Promise.all([closeListener(callers), closeListener(platform)]);

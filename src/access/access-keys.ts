@@ -16,6 +16,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'lists',
   'rules:read',
   'rules',
+  'events',
 ] as const;
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */

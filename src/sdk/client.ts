@@ -22,6 +22,8 @@ export {
 } from './errors.ts';
 export type { Fallback } from './fallback.ts';
 export {
+  type FeedOptions,
+  type FeedPlace,
   type ListEffect,
   type MadeListChange,
   PlatformClient,

@@ -8,6 +8,7 @@ import type {
   ClientHistory,
   ClientView,
   Decision,
+  EventPage,
   Explanation,
   Following,
   FoundDecisions,
@@ -22,6 +23,7 @@ import type {
   OutcomeReport,
   OutcomeResult,
   Override,
+  PlatformEvent,
   RollbackRequest,
   RolloutRequest,
   RolloutStatus,
@@ -45,10 +47,26 @@ export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 
 export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
 
+/** Where a reader of the feed keeps how far it is: a file, a row of its database. */
+export interface FeedPlace {
+  /** What was saved last; null before the first. */
+  readonly load: () => string | null | Promise<string | null>;
+  readonly save: (next: string) => void | Promise<void>;
+}
+
+export interface FeedOptions {
+  /** Events that are asked for at once, from 1 to 500; 100 when absent. */
+  readonly limit?: number | undefined;
+  /** False: ends when nothing is new. */
+  readonly follow?: boolean | undefined;
+}
+
 const BATCH_LINES_MAX = 1000;
 /** How often lines are sent again that the service could not take, each time after a longer pause. */
 const RESENDS_MAX = 3;
 const RESEND_PAUSE_MS = 500;
+/** As long as the service waits for an event. */
+const FEED_WAIT_SECONDS = 20;
 /** For a thousand lines, for a search of years, or until every node follows a rollout. */
 const LONG_TIMEOUT_MS = 60_000;
 
@@ -132,6 +150,28 @@ export class PlatformClient {
 
   async explanation(decisionId: string, options?: CallOptions): Promise<Explanation> {
     return jsonOf(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
+  }
+
+  /**
+   * What happens to the platform's clients, oldest first, from where `place` says; every event comes at least once, and
+   * always with the same id. What was taken is saved when the loop asks for what follows. It goes on for ever, or with
+   * `follow: false` until nothing is new.
+   */
+  async *events(
+    place: FeedPlace,
+    { limit, follow = true }: FeedOptions = {},
+    options?: CallOptions,
+  ): AsyncGenerator<PlatformEvent, void, undefined> {
+    checkLimit({ limit });
+    for (let after = await place.load(); ; ) {
+      const wait = follow ? FEED_WAIT_SECONDS : undefined;
+      const query = queryText({ after: after ?? undefined, limit, wait });
+      const { events, next } = jsonOf<EventPage>(await this.#search(`events${query}`, options));
+      yield* events;
+      if (next !== null && next !== after) await place.save(next);
+      if (!follow && events.length === 0 && next === after) return;
+      after = next;
+    }
   }
 
   /** The lists of the platform and those of the whole installation, as the node that answers holds them. */

@@ -28,6 +28,23 @@ export interface Binding {
   readonly expiresAt: number | null;
 }
 
+/** A binding was set or lifted */
+export interface BindingEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'binding';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly clientIdKey: string;
+    readonly kind: 'binding';
+    readonly at: number;
+    readonly binding: Binding | null;
+  };
+}
+
 /** A refusal */
 export interface BlockAnswer {
   readonly verdict: 'BLOCK';
@@ -150,6 +167,27 @@ export interface Decision {
   readonly ladderAfter: Ladder;
 }
 
+/** A payer was erased: whoever keeps earlier events with this subject removes them */
+export interface ErasureEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'erasure';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly kind: 'erasure';
+    readonly at: number;
+  };
+}
+
+/** What happened to the clients of a platform */
+export interface EventPage {
+  readonly events: readonly PlatformEvent[];
+  readonly next: string | null;
+}
+
 /** Why a decision fell as it did, and whether its rule set still says the same */
 export interface Explanation {
   readonly decision: Decision;
@@ -210,6 +248,22 @@ export interface FoundDecisions {
         readonly occurredAt: number;
       }[]
     | null;
+}
+
+/** Events were lost before they could be told, of this or another platform */
+export interface GapEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'gap';
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly kind: 'gap';
+    readonly from: number;
+    readonly to: number;
+    readonly entries: number;
+  };
 }
 
 /** Issue a new requisite */
@@ -381,6 +435,26 @@ export interface NodeReport {
   readonly hasStaleLists: boolean;
 }
 
+/** An outcome was reported; it may repeat what was known */
+export interface OutcomeEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'outcome';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly clientIdKey: string;
+    readonly kind: 'outcome';
+    readonly at: number;
+    readonly orderRef: string;
+    readonly outcome: 'PAID' | 'UNPAID';
+    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+    readonly occurredAt: number;
+  };
+}
+
 export type OutcomeLineResult =
   | {
       readonly line: number;
@@ -423,6 +497,32 @@ export interface Override {
   readonly at: number;
   readonly expiresAt: number | null;
 }
+
+/** An override was set or lifted */
+export interface OverrideEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'override';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly clientIdKey: string;
+    readonly kind: 'override';
+    readonly at: number;
+    readonly override: Override | null;
+  };
+}
+
+/** What happened, as a CloudEvent 1.0; `type` says what its data are */
+export type PlatformEvent =
+  | VerdictEvent
+  | OutcomeEvent
+  | BindingEvent
+  | OverrideEvent
+  | ErasureEvent
+  | GapEvent;
 
 export interface RollbackRequest {
   /** The one candidate to take back; absent: all of them */
@@ -663,6 +763,23 @@ export interface TrialCounts {
 
 /** Interface, section 2.4: one of four commands, told apart by `verdict` */
 export type VerdictAnswer = GetNewAnswer | GetSameStickyAnswer | WaitAnswer | BlockAnswer;
+
+/** A verdict was answered */
+export interface VerdictEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'verdict';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly clientIdKey: string;
+    readonly kind: 'verdict';
+    readonly at: number;
+    readonly decision: Decision;
+  };
+}
 
 export interface VerdictRequest {
   /** Stable identifier of the point of sale */

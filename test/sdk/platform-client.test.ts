@@ -56,6 +56,46 @@ describe('the platform client at a running service', () => {
     ]);
   });
 
+  it('tells what happened page by page, and goes on where it was', async () => {
+    let place: string | null = null;
+    const kept = {
+      load: () => place,
+      save: (next: string) => {
+        place = next;
+      },
+    };
+    const read = async (limit?: number) => {
+      const seen: string[] = [];
+      for await (const event of platform.events(kept, { follow: false, limit })) seen.push(event.id);
+      return seen;
+    };
+    await ask('feed', 'feed-1');
+    const first = await read(3);
+    expect(first.length).to.be.greaterThan(0);
+    expect(await read()).to.deep.equal([]);
+    await ask('feed', 'feed-2');
+    const [second, ...others] = await read();
+    expect([others, first.includes(second ?? '')]).to.deep.equal([[], false]);
+  });
+
+  it('waits for what comes, and takes again what was not saved', async () => {
+    let next: string | null = null;
+    const place = {
+      load: () => next,
+      save: (newer: string) => {
+        next = newer;
+      },
+    };
+    for await (const _ of platform.events(place, { follow: false }));
+    const following = platform.events(place);
+    const coming = following.next();
+    await ask('feed', 'feed-3');
+    const { value } = await coming;
+    expect(value && value.type === 'verdict' && value.data.decision.orderRef).to.equal('feed-3');
+    await following.return();
+    expect((await platform.events(place).next()).value).to.deep.equal(value);
+  });
+
   it('binds and unbinds, blocks and lets go, shows and forgets a client whatever its name', async () => {
     const name = 'ann/ü %';
     await ask(name, 'o-1');

@@ -12,7 +12,7 @@ import {
 } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import { type Store, StoreUnavailable } from '../../state/store.ts';
-import { Archive, erasedClients, type SegmentFilter } from '../archive.ts';
+import { Archive, type ErasedClients, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, quote } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
@@ -30,6 +30,15 @@ export interface ArchiveReach {
   /** Segments that could not be read. */
   readonly unreadable: readonly Segment[];
 }
+
+/** Rows that were asked for, and the segments among those asked that could not be read. */
+export interface ReadRows {
+  readonly rows: readonly DuckRow[];
+  readonly unreadable: readonly Segment[];
+}
+
+/** Asks for rows of some segments of a table. */
+export type RowsOf = (segments: readonly Segment[], sql: (source: string) => string) => Promise<ReadRows>;
 
 export interface ArchivedDecisions extends ArchiveReach {
   readonly decisions: readonly Decision[];
@@ -237,36 +246,51 @@ export class ArchiveReader {
     return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
   }
 
+  /**
+   * Asks several questions of one state of the archive. Rows of clients who were erased and are still in it are for the
+   * asker to leave out.
+   */
+  reading<T>(work: (state: ArchiveState, rowsOf: RowsOf) => Promise<T>): Promise<T> {
+    return this.#archive.reading((state) =>
+      work(state, (segments, sql) => this.#rowsOf(state, segments, sql, [])),
+    );
+  }
+
   async #rows(
     filter: SegmentFilter,
     sql: (source: string, state: ArchiveState) => string,
     mayHold: (segment: Segment) => boolean = () => true,
-  ): Promise<{
-    readonly rows: readonly DuckRow[];
-    readonly state: ArchiveState;
-    readonly unreadable: readonly Segment[];
-  }> {
-    const duck = await this.#open();
+  ): Promise<ReadRows & { readonly state: ArchiveState }> {
+    await this.#open();
     const erased = await erasedClients(this.#store);
     return this.#archive.reading(async (state) => {
       const segments = this.#archive.segments(state, filter).filter(mayHold);
-      if (segments.length === 0) return { rows: [], state, unreadable: [] };
-      try {
-        const source = this.#archive.source(segments, erased);
-        const rows = await archiveReadings.run(() => duck.rows(sql(source, state)));
-        return { rows, state, unreadable: [] };
-      } catch (cause) {
-        const replaced = () => this.#archive.read().version !== state.version;
-        if (cause instanceof NobodyWaits || replaced()) throw cause;
-        const parts = await this.#oneByOne(
-          segments,
-          (segment) => sql(this.#archive.source([segment], erased), state),
-          cause,
-        );
-        if (replaced()) throw cause;
-        return { ...parts, state };
-      }
+      return { ...(await this.#rowsOf(state, segments, (source) => sql(source, state), erased)), state };
     });
+  }
+
+  async #rowsOf(
+    state: ArchiveState,
+    segments: readonly Segment[],
+    sql: (source: string) => string,
+    erased: ErasedClients,
+  ): Promise<ReadRows> {
+    if (segments.length === 0) return { rows: [], unreadable: [] };
+    const duck = await this.#open();
+    try {
+      const source = this.#archive.source(segments, erased);
+      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: [] };
+    } catch (cause) {
+      const replaced = () => this.#archive.read().version !== state.version;
+      if (cause instanceof NobodyWaits || replaced()) throw cause;
+      const parts = await this.#oneByOne(
+        segments,
+        (segment) => sql(this.#archive.source([segment], erased)),
+        cause,
+      );
+      if (replaced()) throw cause;
+      return parts;
+    }
   }
 
   /** One damaged segment harms only itself. */

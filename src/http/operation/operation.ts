@@ -71,6 +71,8 @@ export interface Asked<Body> {
   readonly caller: Caller;
   /** Whether the caller may still do this; for requests that last. */
   readonly isGranted: () => Promise<boolean>;
+  /** Does work when the platform's turn to search has come; gives `unwanted` when nobody waits for the answer any more. */
+  readonly inTurn: <T>(work: () => Promise<T>, unwanted: T) => Promise<T>;
   /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
   readonly body: () => Promise<Body>;
 }
@@ -95,13 +97,16 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       const caller = await authenticate(ctx, listener, grant);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       const read = () => whileReading(ctx, () => readBody(ctx, body));
-      const work = () =>
-        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant) }, parts);
-      if (!isSearch) return work();
       // Nobody waits any more for an answer whose connection closed.
       const isWanted = () => !ctx.req.socket.destroyed;
-      const search = async () => (isWanted() ? jsonInSteps(await work()) : '');
-      const text = await searches.run(caller.platform, () => searchSteps.whileWanted(isWanted, search, ''));
+      const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
+        searches.run(caller.platform, async () =>
+          isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
+        );
+      const work = () =>
+        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn }, parts);
+      if (!isSearch) return work();
+      const text = await inTurn(async () => jsonInSteps(await work()), '');
       ctx.type = 'json';
       return text;
     },

@@ -31,7 +31,8 @@ export const BAD_PARAMETER = refusal(
   'The parameter limit must be a whole number from 1 to 500.',
 );
 
-function badParameter(detail: string): HttpProblem {
+/** What is wrong with a parameter, as a 400. */
+export function badParameter(detail: string): HttpProblem {
   return badRequest(detail);
 }
 
@@ -112,18 +113,34 @@ export function queryInstant(name: string, description: string): Parameter<numbe
 
 /** A decimal number from 0; null when it is absent. */
 export function queryAmount(name: string, description: string): Parameter<number | null> {
+  const allowed = 'a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals';
+  const { read, ...parameter } = queryPattern(name, AMOUNT, description, allowed);
+  return {
+    ...parameter,
+    read: (ctx) => {
+      const text = read(ctx);
+      return text === null ? null : Number(text);
+    },
+  };
+}
+
+/** A text of a pattern, which messages put into words; null when it is absent. */
+export function queryPattern(
+  name: string,
+  pattern: RegExp,
+  description: string,
+  allowed: string,
+): Parameter<string | null> {
   return {
     name,
     in: 'query',
     required: false,
     description,
-    schema: { type: 'string', pattern: AMOUNT.source },
+    schema: { type: 'string', pattern: pattern.source },
     read: (ctx) => {
-      const text = textOf(ctx, name);
-      if (text === null || AMOUNT.test(text)) return text === null ? null : Number(text);
-      throw badParameter(
-        `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
-      );
+      const text = onceOf(ctx, name);
+      if (text === null || pattern.test(text)) return text;
+      throw badParameter(`The parameter ${name} must be ${allowed}.`);
     },
   };
 }
@@ -138,21 +155,44 @@ export function queryLimit(bounds: { readonly default: number; readonly max: num
     required: false,
     description: 'The most to list',
     schema: { type: 'integer', minimum: 1, maximum: bounds.max, default: bounds.default },
-    read: (ctx) => {
-      const text = textOf(ctx, 'limit');
-      if (text === null) return bounds.default;
-      const limit = Number(text);
-      if (/^\d+$/.test(text) && limit >= 1 && limit <= bounds.max) return limit;
-      throw badParameter(`The parameter limit must be a whole number from 1 to ${bounds.max}.`);
-    },
+    read: (ctx) => wholeOf(ctx, 'limit', { min: 1, ...bounds }),
   };
 }
 
+/** A whole number from 0 up to a bound; 0 when it is absent. */
+export function queryCount(name: string, max: number, description: string): Parameter<number> {
+  return {
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: { type: 'integer', minimum: 0, maximum: max, default: 0 },
+    read: (ctx) => wholeOf(ctx, name, { min: 0, default: 0, max }),
+  };
+}
+
+function wholeOf(
+  ctx: RouteContext,
+  name: string,
+  bounds: { readonly min: number; readonly max: number; readonly default: number },
+): number {
+  const text = textOf(ctx, name);
+  if (text === null) return bounds.default;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= bounds.min && number <= bounds.max) return number;
+  throw badParameter(`The parameter ${name} must be a whole number from ${bounds.min} to ${bounds.max}.`);
+}
+
 function textOf(ctx: RouteContext, name: string): string | null {
+  const value = onceOf(ctx, name);
+  if (value !== null) requireKey(value, name);
+  return value;
+}
+
+function onceOf(ctx: RouteContext, name: string): string | null {
   const value = ctx.query[name];
   if (value === undefined) return null;
   if (Array.isArray(value)) throw badParameter(`The parameter ${name} must come once.`);
-  requireKey(value, name);
   return value;
 }
 

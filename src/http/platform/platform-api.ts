@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import type { Sessions } from '../../access/sessions.ts';
+import type { EventFeed } from '../../archive/read/event-feed.ts';
 import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
 import { consoleRoutes } from '../../console/routes.ts';
@@ -15,6 +16,7 @@ import type { Erasure } from '../../service/erasure.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { LocalRateBuckets } from '../../state/rate-buckets.ts';
+import { Shares } from '../../work/turns.ts';
 import { docsRoutes } from '../openapi/docs.ts';
 import { searchTurns } from '../operation/operation.ts';
 import { addOperations, mountRoutes, strictRouter } from '../operation/routes.ts';
@@ -46,6 +48,7 @@ export interface PlatformApiParts extends LastHourParts {
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, for showing their files; without it none are shown. */
   readonly rulesDir?: string | undefined;
+  readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
   /** Works out what the rules of `rulesDir` were worth; absent: nobody may ask. */
@@ -76,7 +79,8 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const router = strictRouter('');
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   const refusedSignIns = new LocalRateBuckets(() => performance.now());
-  addOperations(router, always, { ...parts, browsers, refusedSignIns }, listener);
+  const unlisted = { browsers, refusedSignIns, waiting: new Shares() };
+  addOperations(router, always, { ...parts, ...unlisted }, listener);
   if (rollout !== null) {
     const rolloutParts = { ...parts, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);

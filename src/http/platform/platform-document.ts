@@ -24,6 +24,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Outcomes', description: 'What became of orders' },
       { name: 'Clients', description: 'What is known and decided about payers' },
       { name: 'Decisions', description: 'What was answered, and why' },
+      { name: 'Events', description: 'What happened, for copies elsewhere' },
       { name: 'Lists', description: 'What rules ask about, and people change without a release' },
       { name: 'Rules', description: 'Which version decides' },
       { name: 'Evidence', description: 'What rules were worth on what happened' },

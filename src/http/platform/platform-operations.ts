@@ -8,6 +8,7 @@ import {
   unbindClient,
 } from './client/client.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
+import { readEvents } from './events/events.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import {
   askBacktest,
@@ -47,6 +48,7 @@ export const PLATFORM_OPERATIONS = {
     listDecisions,
     readDecision,
     explainDecision,
+    readEvents,
     readLists,
     readListEntries,
     importListEntries,

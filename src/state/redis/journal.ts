@@ -23,6 +23,9 @@ const trimScript = new RedisScript('trim-journal-3.lua');
 /** Entries that are read or forgotten at once: about a fifth of a millisecond, in which Redis serves no other request. */
 const BATCH_ENTRIES_MAX = 100;
 
+/** Readers whose next page begins with what was read ahead. */
+const READERS_MAX = 4;
+
 /** One entry as a partition's stream holds it. */
 export interface JournalRow {
   readonly id: string;
@@ -61,10 +64,10 @@ export interface JournalParts {
 export class RedisJournal {
   readonly #parts: JournalParts;
   /**
-   * What the last page left over: whoever goes on behind it need not read it twice. A client who is erased meanwhile
-   * has the erasure behind these entries, as behind those that were given out.
+   * What the last pages left over, by their cursors: whoever goes on behind one need not read it twice. A client who is
+   * erased meanwhile has the erasure behind these entries, as behind those that were given out.
    */
-  #ahead: { readonly cursor: string | null; readonly feeds: readonly Feed[] } | null = null;
+  readonly #ahead = new Map<string, readonly Feed[]>();
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -94,16 +97,23 @@ export class RedisJournal {
     const pushedOut = after === null ? null : await this.#gapAfter(places);
     // What was read ahead may be among what is lost by now, and would be told twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
-    this.#ahead = { cursor, feeds };
+    this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
     return { entries, cursor, gap: gapWith(lost, pushedOut), ...unreadableAmong(others) };
   }
 
   #takeAhead(after: string | null): readonly Feed[] | null {
-    const ahead = this.#ahead;
-    this.#ahead = null;
-    if (after === null || ahead?.cursor !== after) return null;
-    return ahead.feeds.map((feed) => ({ ...feed, ended: false }));
+    const feeds = after === null ? undefined : this.#ahead.get(after);
+    if (after === null || feeds === undefined) return null;
+    this.#ahead.delete(after);
+    return feeds.map((feed) => ({ ...feed, ended: false }));
+  }
+
+  #keepAhead(cursor: string | null, feeds: readonly Feed[]): void {
+    if (cursor === null) return;
+    this.#ahead.set(cursor, feeds);
+    const [oldest] = this.#ahead.keys();
+    if (this.#ahead.size > READERS_MAX && oldest !== undefined) this.#ahead.delete(oldest);
   }
 
   #feedsAfter(places: readonly (JournalPlace | null)[]): readonly Feed[] {

@@ -312,6 +312,9 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'signOut', status: 403, ask: removal('/v1/platform/session') },
   { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
   ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
+  { operationId: 'readEvents', status: 200, ask: get('/v1/platform/events?limit=500') },
+  { operationId: 'readEvents', status: 400, ask: get('/v1/platform/events?after=somewhere') },
+  ...sharedByKey('readEvents', get('/v1/platform/events')),
   { operationId: 'readVerdictHistory', status: 200, ask: get('/v1/platform/verdict-history') },
   {
     operationId: 'readVerdictHistory',

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { Sessions } from '../../../src/access/sessions.ts';
+import { EventFeed } from '../../../src/archive/read/event-feed.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerApi, callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
@@ -90,6 +91,7 @@ describe('routes and API documents', () => {
       listEditor,
       erasure: new Erasure({ ...shared, service, listEditor, audit }),
       records: new Records(shared),
+      feed: new EventFeed(store, null),
       lastHour: async (name) => lastHour.view(name),
       rulesDir,
       readiness: async () => ({ ready: true }),

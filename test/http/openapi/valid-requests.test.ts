@@ -165,7 +165,8 @@ function askOf(
 const REFUSALS = [400, 405, 413, 415];
 
 /** What holds between two members or parameters, and no schema can say; the descriptions do. */
-const UNSAID = /must be after from|goes with neither orderRef nor clientIdKey/;
+const UNSAID =
+  /must be after from|goes with neither orderRef nor clientIdKey|is no place of this installation/;
 
 describe('what the API documents allow', () => {
   let live: Live;

@@ -26,44 +26,43 @@ const ScoredRequestSchema = shape('What the caller asked with', {
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
 });
 
+const ScoreHappenedSchema = shape('A score was asked', {
+  kind: always('score'),
+  at,
+  request: ScoredRequestSchema,
+  ruleVersion,
+  answer: ScoreAnswerSchema,
+});
+
+/** What happens to clients, by its kind; a score is a question. */
+export const HAPPENED = {
+  verdict: shape('A verdict was asked', { kind: always('verdict'), at, decision: DecisionSchema }),
+  outcome: shape('An outcome was reported, and counted or corrected', {
+    kind: always('outcome'),
+    at,
+    orderRef: word("The caller's order"),
+    outcome,
+    cause: nullable(outcomeCause),
+    occurredAt: epochMs('When the order became final, as reported'),
+  }),
+  binding: shape('A binding was set or lifted', {
+    kind: always('binding'),
+    at,
+    binding: nullable(BindingSchema),
+  }),
+  override: shape('An override was set or lifted', {
+    kind: always('override'),
+    at,
+    override: nullable(OverrideSchema),
+  }),
+} as const;
+
 /** One thing that happened to a client, told apart by `kind`. */
 const HistoryEntrySchema = named(
   'HistoryEntry',
-  Type.Union(
-    [
-      shape('A score was asked', {
-        kind: always('score'),
-        at,
-        request: ScoredRequestSchema,
-        ruleVersion,
-        answer: ScoreAnswerSchema,
-      }),
-      shape('A verdict was asked', {
-        kind: always('verdict'),
-        at,
-        decision: DecisionSchema,
-      }),
-      shape('An outcome was reported, and counted or corrected', {
-        kind: always('outcome'),
-        at,
-        orderRef: word("The caller's order"),
-        outcome,
-        cause: nullable(outcomeCause),
-        occurredAt: epochMs('When the order became final, as reported'),
-      }),
-      shape('A binding was set or lifted', {
-        kind: always('binding'),
-        at,
-        binding: nullable(BindingSchema),
-      }),
-      shape('An override was set or lifted', {
-        kind: always('override'),
-        at,
-        override: nullable(OverrideSchema),
-      }),
-    ],
-    { description: 'One thing that happened to a client; `kind` says which members it has' },
-  ),
+  Type.Union([ScoreHappenedSchema, HAPPENED.verdict, HAPPENED.outcome, HAPPENED.binding, HAPPENED.override], {
+    description: 'One thing that happened to a client; `kind` says which members it has',
+  }),
 );
 
 export const ClientHistorySchema = named(
@@ -137,7 +136,8 @@ function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry
     .toReversed();
 }
 
-function viewOfEntry(entry: JournalEntry): HistoryEntry {
+/** An entry of the journal as the platform sees it. */
+export function viewOfEntry(entry: JournalEntry): HistoryEntry {
   const { at } = entry;
   switch (entry.kind) {
     case 'score': {

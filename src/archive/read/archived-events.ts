@@ -1,0 +1,214 @@
+import type { PlatformName } from '../../client/client-key.ts';
+import {
+  comparePlaces,
+  isBehind,
+  type JournalCursors,
+  type JournalPlace,
+  type JournalPlaces,
+} from '../../state/journal/cursor.ts';
+import type { ErasureEntry, JournalRecord, Placed } from '../../state/journal/entry.ts';
+import { searchSteps } from '../../state/paced-steps.ts';
+import type { JournalGap, Store } from '../../state/store.ts';
+import type { ArchiveState, Segment } from '../archive-log.ts';
+import type { DuckRow } from '../duck.ts';
+import { recordOf } from '../entries.ts';
+import { JOURNAL_TICK_SQL, PLACE, type TableName } from '../tables.ts';
+import type { ArchiveReader, RowsOf } from './archive-reader.ts';
+
+/** What platforms are told of; scores are questions, and nothing has happened. */
+const TOLD_TABLES = [
+  'decisions',
+  'outcomes',
+  'bindings',
+  'overrides',
+  'erasures',
+] as const satisfies TableName[];
+
+/** What the archive tells behind a cursor, in the order of the journal. */
+export interface ArchivedEvents {
+  readonly records: readonly Placed<JournalRecord>[];
+  readonly gaps: readonly JournalGap[];
+  readonly cursor: string | null;
+}
+
+interface PlacedRow {
+  readonly table: TableName;
+  readonly row: DuckRow;
+  readonly place: { readonly partition: number } & JournalPlace;
+}
+
+/**
+ * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
+ * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
+ */
+export async function archivedEvents(
+  reader: ArchiveReader,
+  store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>,
+  platform: PlatformName,
+  after: string | null,
+  limit: number,
+): Promise<ArchivedEvents | null> {
+  const { cursors } = store;
+  const begin = cursors.read(after);
+  // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+  const erasures = await store.unshippedErasures();
+  return reader.reading(async (state, rowsOf) => {
+    const through = cursors.read(state.cursor);
+    const from = firstTickBehind(begin, through);
+    if (from === null) return null;
+    const segments = segmentsBehind(state, platform, from);
+    const found = await oldestRows(segments, rowsOf, { begin, from, limit });
+    const rows = found.rows.slice(0, limit);
+    const ended = found.rows.length === rows.length;
+    const end = ended ? furthest(begin, through) : placesAfter(rows, begin, through);
+    const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
+    const records = await searchSteps.map(rows, async (some) =>
+      some.map(({ table, row }) => ({
+        client: String(row['client_hash']),
+        record: recordOf(table, row, store.clientKeys),
+      })),
+    );
+    return {
+      records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
+      gaps: [
+        ...gapsBetween(state, cursors, begin, ended ? null : end),
+        ...found.unreadable
+          .filter(isTold)
+          .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
+      ],
+      cursor: cursors.write(end),
+    };
+  });
+}
+
+/** When the oldest entry may have come that was not read and lies in the archive; null where there is none. */
+function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
+  const behind = through.flatMap((place, partition) => {
+    const read = begin[partition] ?? null;
+    return place === null || isBehind(begin, { partition, ...place }) ? [] : [tickOf(read)];
+  });
+  return behind.length === 0 ? null : Math.min(...behind);
+}
+
+/** As `JOURNAL_TICK_SQL`; 0 where nothing was read. */
+function tickOf(place: JournalPlace | null): number {
+  if (place === null) return 0;
+  return place.ms === 0 ? place.seq : place.ms;
+}
+
+/** Segments that may hold what is told from a moment on, those that begin first in front. */
+function segmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
+  return [...segments.values()]
+    .filter((segment) => segment.platform === platform && segment.lastTick >= from)
+    .filter(({ table }) => TOLD_TABLES.some((told) => told === table))
+    .toSorted((a, b) => a.firstTick - b.firstTick);
+}
+
+interface Asked {
+  readonly begin: JournalPlaces;
+  readonly from: number;
+  readonly limit: number;
+}
+
+/** In the order of the journal, one more than the limit where there are more; no segment is read that begins later. */
+async function oldestRows(segments: readonly Segment[], rowsOf: RowsOf, asked: Asked) {
+  for (let count = segmentsHolding(segments, asked.limit); ; count *= 2) {
+    const before = segments[count]?.firstTick ?? null;
+    const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
+    const rows: PlacedRow[] = [];
+    const unreadable: Segment[] = [];
+    for (const [table, some] of byTable) {
+      const read = await rowsOf(some, (source) => oldestSql(source, asked, before));
+      rows.push(...read.rows.map((row) => ({ table, row, place: PLACE.read(row) })));
+      unreadable.push(...read.unreadable);
+    }
+    if (rows.length > asked.limit || before === null)
+      return { rows: rows.toSorted((a, b) => compareInJournal(a.place, b.place)), unreadable };
+  }
+}
+
+function segmentsHolding(segments: readonly Segment[], limit: number): number {
+  let held = 0;
+  const last = segments.findIndex(({ rows }) => {
+    held += rows;
+    return held > limit;
+  });
+  return last === -1 ? segments.length : last + 1;
+}
+
+function oldestSql(source: string, { begin, from, limit }: Asked, before: number | null): string {
+  const listed = (member: 'ms' | 'seq') =>
+    `list_extract([${begin.map((place) => place?.[member] ?? -1).join(', ')}], journal_partition + 1)`;
+  return `SELECT * FROM ${source}
+    WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
+      AND (journal_ms, journal_seq) > (coalesce(${listed('ms')}, -1), coalesce(${listed('seq')}, -1))
+    ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${limit + 1}`;
+}
+
+function compareInJournal(a: PlacedRow['place'], b: PlacedRow['place']): number {
+  return comparePlaces(a, b) || a.partition - b.partition;
+}
+
+/** Up to where each partition was read with some rows, of which none is left out before the last. */
+function placesAfter(
+  rows: readonly PlacedRow[],
+  begin: JournalPlaces,
+  through: JournalPlaces,
+): JournalPlaces {
+  const last = rows.at(-1)?.place;
+  const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
+  // Where nothing was found there is nothing before the last row, and looking begins there the next time.
+  const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
+  return through.map((end, partition) => {
+    const read = begin[partition] ?? null;
+    return own.get(partition) ?? later(read, earlier(justBefore, end));
+  });
+}
+
+function furthest(a: JournalPlaces, b: JournalPlaces): JournalPlaces {
+  return b.map((place, partition) => later(a[partition] ?? null, place));
+}
+
+function later(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) < 0 ? b : a;
+}
+
+function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return null;
+  return comparePlaces(a, b) < 0 ? a : b;
+}
+
+/** The gaps that lie behind the first places and, unless the archive ends there, before the last. */
+function gapsBetween(
+  { gaps, gapCursors }: ArchiveState,
+  cursors: JournalCursors,
+  begin: JournalPlaces,
+  end: JournalPlaces | null,
+): readonly JournalGap[] {
+  return gaps.filter((_, index) => {
+    const places = cursors.read(gapCursors[index] ?? null);
+    return !isPast(begin, places) && (end === null || isPast(end, places));
+  });
+}
+
+/** Whether nothing is left to read up to a gap that lies behind these places, and something was read behind it. */
+function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
+  const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
+  return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);
+}
+
+function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return comparePlaces(a, b);
+}
+
+/** What a client did before it was erased; since then it may have come again. */
+function isErased(
+  { client, record }: { readonly client: string; readonly record: Placed<JournalRecord> },
+  erasures: readonly Placed<ErasureEntry>[],
+): boolean {
+  return erasures.some(
+    ({ clientNumber, place }) => clientNumber === client && comparePlaces(record.place, place) < 0,
+  );
+}

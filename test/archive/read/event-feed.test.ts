@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { EventFeed, type FeedRecord } from '../../../src/archive/read/event-feed.ts';
+import { clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
+import type { JournalGap, Store } from '../../../src/state/store.ts';
+import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { storeWith } from '../../stores/store-with.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+/** The shipper's day is over, so that what it tidies up is merged. */
+const NEXT_DAY = () => T0 + 48 * 3_600_000;
+
+describeOnStores('the feed of events', (store) => {
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let feed: EventFeed;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+    reader = new ArchiveReader(place.archive.folder, store());
+    feed = new EventFeed(store(), reader);
+  });
+  after(async () => {
+    await reader.close();
+    place.duck.close();
+  });
+
+  it('tells the same, wherever the events lie, and goes on from every place', async () => {
+    const moves = fc.array(fc.constantFrom('verdict', 'outcome', 'foreign', 'ship', 'merge'), {
+      minLength: 5,
+      maxLength: 30,
+    });
+    await fc.assert(
+      fc.asyncProperty(moves, fc.integer({ min: 1, max: 7 }), async (steps, limit) => {
+        const lived = await live(place, steps);
+        const whole = await readAll(feed, lived.platform, null, 500);
+        expect(whole.map(labelOf)).to.have.members(lived.labels);
+        for (const clientIdKey of ['ann', 'bob'])
+          expect(labelsOf(whole, clientIdKey)).to.deep.equal(
+            lived.labels.filter((label) => label.startsWith(clientIdKey)),
+          );
+        expect((await readAll(feed, lived.platform, null, limit)).map(labelOf)).to.have.members(lived.labels);
+        expect(labelsOf(await readAll(feed, lived.platform, null, limit), 'ann')).to.deep.equal(
+          labelsOf(whole, 'ann'),
+        );
+      }),
+      { numRuns: 6 },
+    );
+  });
+
+  it('goes on behind a place strictly, before shipping, after it and after merging', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform, 'ann');
+    for (const order of ['1', '2']) await verdict(store(), client, order, T0);
+    const { cursor } = await firstPage(feed, platform, 500);
+    for (const order of ['3', '4']) await verdict(store(), client, order, T0);
+    const rest = async () => (await readAll(feed, platform, cursor, 2)).map(labelOf);
+    expect(await rest()).to.deep.equal(['ann 3', 'ann 4']);
+    await place.shipAll();
+    expect(await rest()).to.deep.equal(['ann 3', 'ann 4']);
+    await place.shipAll(place.shipper({ clock: NEXT_DAY }));
+    expect(await rest()).to.deep.equal(['ann 3', 'ann 4']);
+  });
+
+  it('tells a platform nothing of another', async () => {
+    const [own, foreign] = [newPlatform(), newPlatform()];
+    await verdict(store(), newClient(foreign), 'foreign', T0);
+    await place.shipAll();
+    await verdict(store(), newClient(foreign), 'foreign', T0);
+    expect(await readAll(feed, own, null, 10)).to.deep.equal([]);
+  });
+
+  it('tells of an erasure and of nothing that the client did before', async () => {
+    const platform = newPlatform();
+    const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+    for (const client of [gone, other]) await verdict(store(), client, 'before', T0);
+    const first = await firstPage(feed, platform, 10);
+    await place.shipAll();
+    await store().erase(gone);
+    await verdict(store(), gone, 'after', T0 + 1);
+    const expected = [`erasure ${clientNumber(gone.hash)}`, 'ann after'];
+    expect((await readAll(feed, platform, first.cursor, 10)).map(labelOf)).to.deep.equal(expected);
+    expect((await readAll(feed, platform, null, 10)).map(labelOf)).to.have.members([
+      'bob before',
+      ...expected,
+    ]);
+    await place.shipAll();
+    expect((await readAll(feed, platform, first.cursor, 10)).map(labelOf)).to.deep.equal(expected);
+    expect((await readAll(feed, platform, null, 10)).map(labelOf)).to.have.members([
+      'bob before',
+      ...expected,
+    ]);
+  });
+
+  it('tells of a gap that the archive knows of, once', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform, 'ann');
+    await verdict(store(), client, '1', T0);
+    await place.shipAll();
+    const start = await firstPage(feed, platform, 10);
+    await verdict(store(), client, '2', T0);
+    const gap = { from: T0, to: T0 + 5, entries: 7 };
+    await place.shipAll(place.shipper({ store: withGap(store(), gap) }));
+    for (const limit of [1, 10]) {
+      expect(await gapsFrom(feed, platform, null, limit)).to.deep.equal([gap]);
+      expect(await gapsFrom(feed, platform, start.cursor, limit)).to.deep.equal([gap]);
+    }
+    const end = (await pages(feed, platform, null, 10)).at(-1)?.cursor ?? null;
+    await verdict(store(), client, '3', T0);
+    expect(await gapsFrom(feed, platform, end, 10)).to.deep.equal([]);
+  });
+
+  it('tells of a gap in what was not shipped', async () => {
+    const platform = newPlatform();
+    await verdict(store(), newClient(platform, 'ann'), '1', T0);
+    const gap = { from: T0, to: T0 + 5, entries: 7 };
+    const lossy = new EventFeed(withGap(store(), gap), null);
+    const { cursor } = await firstPage(feed, platform, 10);
+    expect((await lossy.page(platform, cursor, 10)).gaps).to.deep.equal([gap]);
+  });
+});
+
+type Move = 'verdict' | 'outcome' | 'foreign' | 'ship' | 'merge';
+
+/** What a client did is told by its label, `ann 3`. */
+async function live(place: ArchivedStore, moves: readonly Move[]) {
+  const platform = newPlatform();
+  const [ann, bob] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+  const { store } = place;
+  const labels: string[] = [];
+  for (const [index, move] of moves.entries()) {
+    const client = index % 3 === 0 ? bob : ann;
+    switch (move) {
+      case 'verdict':
+        await verdict(store, client, String(index), T0 + index);
+        break;
+      case 'outcome':
+        await store.commit(paymentOf(client, await store.load(client), String(index), T0 + index));
+        break;
+      case 'foreign':
+        await verdict(store, newClient(), String(index), T0 + index);
+        break;
+      case 'ship':
+        await place.shipper().step();
+        break;
+      case 'merge':
+        await place.shipAll(place.shipper({ clock: NEXT_DAY }));
+        break;
+      default:
+        throw new Error(move satisfies never);
+    }
+    if (move === 'verdict' || move === 'outcome') labels.push(`${client.clientIdKey} ${index}`);
+  }
+  return { platform, labels };
+}
+
+function labelOf(record: FeedRecord): string {
+  switch (record.kind) {
+    case 'verdict':
+      return `${record.clientIdKey} ${record.decision.orderRef}`;
+    case 'outcome':
+      return `${record.clientIdKey} ${record.orderRef}`;
+    case 'erasure':
+      return `erasure ${record.clientNumber}`;
+    default:
+      return record.kind;
+  }
+}
+
+function labelsOf(records: readonly FeedRecord[], clientIdKey: string): readonly string[] {
+  return records.map(labelOf).filter((label) => label.startsWith(clientIdKey));
+}
+
+async function pages(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
+  const read = [];
+  for (let cursor = after; ; ) {
+    const page = await feed.page(platform, cursor, limit);
+    read.push(page);
+    cursor = page.cursor;
+    if (page.ended) return read;
+  }
+}
+
+async function readAll(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
+  return (await pages(feed, platform, after, limit)).flatMap(({ records }) => records);
+}
+
+async function gapsFrom(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
+  return (await pages(feed, platform, after, limit)).flatMap(({ gaps }) => gaps);
+}
+
+/** The first page that tells anything. */
+async function firstPage(feed: EventFeed, platform: PlatformName, limit: number) {
+  const found = (await pages(feed, platform, null, limit)).find(({ records }) => records.length > 0);
+  return found ?? expect.fail('the feed is empty');
+}
+
+/** The store after its journal ran over, told once. */
+function withGap(store: Store, gap: JournalGap): Store {
+  let isTold = false;
+  const readJournal: Store['readJournal'] = async (after, limit) => {
+    const page = await store.readJournal(after, limit);
+    const gapOnce = isTold ? null : gap;
+    isTold = true;
+    return { ...page, gap: gapOnce };
+  };
+  return storeWith(store, { readJournal });
+}
