@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,
   lists: async () => (await import('./lists/lists.ts')).listsCommands,
   state: async () => (await import('./state.ts')).stateCommands,
+  restore: async () => (await import('./restore.ts')).restoreCommand,
   size: async () => (await import('./size.ts')).sizeCommand,
 };
 

@@ -34,6 +34,18 @@ export function sqlitePath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
+/** What SQLite finds wrong with the file under a DATA_DIR, at first; null when nothing is. It reads all of it. */
+export function faultOfFile(dataDir: string): string | null {
+  try {
+    const db = new DatabaseSync(sqlitePath(dataDir), { readOnly: true });
+    const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
+    db.close();
+    return found === 'ok' ? null : String(found);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 /** Opens the file, or makes it with this salt of clients; throws StoreUnavailable when it cannot be used. */
 export function openSqliteFile(path: string, folder: string, salt: string): DatabaseSync {
   try {

@@ -1,0 +1,254 @@
+import { execFile, spawn } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import { Archive } from '../archive/archive.ts';
+import { unreadableTexts } from '../service/unreadable.ts';
+import { healthTexts } from '../state/health/store-health.ts';
+import { openStore } from '../state/open-store.ts';
+import { faultOfFile, sqlitePath } from '../state/sqlite/file/open-file.ts';
+import { type Store, StoreUnavailable } from '../state/store.ts';
+import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { print } from './print.ts';
+
+const CLUSTER_SCRIPT = join(import.meta.dirname, '..', '..', 'packaging', 'restore-cluster');
+
+/** How long a server may take to read its file. */
+const STARTED_WITHIN_MS = 600_000;
+
+type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
+
+/** What `restore --check --json` prints. */
+interface BackupReport {
+  readonly kind: Kind;
+  /** When the last thing that it knows happened, ISO 8601; null of a store without any. */
+  readonly asOf: string | null;
+  readonly journalEntries: number;
+  /** What cannot be read of it, each with its place. */
+  readonly unreadable: readonly string[];
+  readonly archive: ArchiveReport | null;
+}
+
+interface ArchiveReport {
+  readonly folder: string;
+  readonly decisions: number;
+  /** Files that were cut off or are gone. */
+  readonly torn: number;
+  /**
+   * Segments with something that happened after the backup: what payers did then is known here and not in the store, which
+   * goes on from `asOf`.
+   */
+  readonly later: { readonly decisionsMax: number; readonly to: string } | null;
+}
+
+/** restore --check: what a backup would bring back, found out on a copy, without a way to what runs. */
+export function restoreCommand(program: Command): void {
+  program
+    .command('restore')
+    .description(
+      'look at a backup before it is needed: on a copy, apart from production; as of when it is and what would be lost. Exits 1 when some of it cannot be read',
+    )
+    .requiredOption(
+      '--check <folder>',
+      'scoring.sqlite, or appendonlydir, or a folder for each master with appendonlydir and nodes.conf',
+    )
+    .option('--archive <folder>', 'the archive, or its backup; <folder>/archive when it is there')
+    .option('--work <folder>', 'where the copy is made; the system folder for temporary files by default')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
+      const report = await checkBackup(options);
+      print(options.json === true ? JSON.stringify(report) : described(report));
+      if (report.unreadable.length > 0 || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT.findings;
+    });
+}
+
+async function checkBackup(options: {
+  check: string;
+  archive?: string;
+  work?: string;
+}): Promise<BackupReport> {
+  const kind = kindOf(options.check);
+  const copy = mkdtempSync(join(options.work ?? tmpdir(), 'scoring-restore-'));
+  const opened = await STARTERS[kind](options.check, copy).catch((error: unknown) => {
+    rmSync(copy, { recursive: true, force: true });
+    throw error;
+  });
+  try {
+    return await reportOf(kind, opened.store, options.archive ?? join(options.check, 'archive'));
+  } finally {
+    await opened.store.close();
+    await opened.stop();
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function kindOf(folder: string): Kind {
+  if (existsSync(sqlitePath(folder))) return 'SQLite';
+  if (existsSync(join(folder, 'appendonlydir'))) return 'Redis';
+  if (globSync('*/nodes.conf', { cwd: folder }).length > 0) return 'Redis Cluster';
+  throw new UsageError(
+    `${folder} is no backup: it has neither scoring.sqlite, nor appendonlydir, nor folders of masters with nodes.conf; the operator's guide says how each is made`,
+  );
+}
+
+/** A copy that runs, and how it is ended. */
+interface RunningCopy {
+  readonly store: Store;
+  readonly stop: () => Promise<void>;
+}
+
+const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<RunningCopy>>> = {
+  SQLite: async (backup, copy) => {
+    cpSync(sqlitePath(backup), sqlitePath(copy));
+    const fault = faultOfFile(copy);
+    if (fault !== null) throw new FindingsError(`${sqlitePath(backup)} is damaged: ${fault}`);
+    return { store: await openStore({ redisUrl: null, dataDir: copy }, ignored), stop: async () => {} };
+  },
+  Redis: async (backup, copy) => {
+    const [port = 0] = await freePorts(1);
+    cpSync(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'), { recursive: true });
+    const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', copy];
+    const server = spawn('redis-server', [...where, '--appendonly', 'yes', '--save', ''], {
+      stdio: 'ignore',
+    });
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+    const failed = new Promise<never>((_, reject) => server.once('error', reject));
+    const stop = async () => {
+      server.kill('SIGKILL');
+      await ended;
+    };
+    const store = await Promise.race([openedAt(`redis://127.0.0.1:${port}`, copy), failed]).catch(
+      async (error: unknown) => {
+        if (server.pid !== undefined) await stop();
+        throw saidByProgram(error);
+      },
+    );
+    return { store, stop };
+  },
+  'Redis Cluster': async (backup, copy) => {
+    const ports = await freePorts(globSync('*/nodes.conf', { cwd: backup }).length);
+    const run = promisify(execFile);
+    const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
+      (error: unknown) => {
+        throw saidByProgram(error);
+      },
+    );
+    const stop = async () => {
+      for (const port of ports)
+        await run('redis-cli', ['-p', String(port), 'SHUTDOWN', 'NOSAVE']).catch(ignored);
+    };
+    const url = /^REDIS_URL=(.*)$/m.exec(stdout)?.[1] ?? '';
+    return { store: await openedAt(url, copy), stop };
+  },
+};
+
+/** What a program that was started said, or that there is none. */
+function saidByProgram(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
+    return new FindingsError(error.stderr.trimEnd());
+  const isMissing = 'code' in error && error.code === 'ENOENT';
+  return isMissing
+    ? new StoreUnavailable('redis-server 7.0 or newer is needed to look at a backup of Redis')
+    : error;
+}
+
+/** A server that reads its file refuses everything meanwhile. */
+async function openedAt(redisUrl: string, dataDir: string): Promise<Store> {
+  const beganMs = performance.now();
+  for (;;) {
+    try {
+      return await openStore({ redisUrl, dataDir }, ignored);
+    } catch (error) {
+      if (performance.now() - beganMs > STARTED_WITHIN_MS) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+async function reportOf(kind: Kind, store: Store, archiveDir: string): Promise<BackupReport> {
+  const { newestMs, entries } = await journalOf(store);
+  const broken = (await Array.fromAsync(unreadableTexts(store, ignored))).map(
+    ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
+  );
+  const failing = healthTexts((await store.check()).filter(({ failure }) => failure !== null));
+  return {
+    kind,
+    asOf: newestMs === null ? null : new Date(newestMs).toISOString(),
+    journalEntries: entries,
+    unreadable: [...failing, ...broken],
+    archive: existsSync(archiveDir) ? await archiveReport(archiveDir, newestMs ?? 0) : null,
+  };
+}
+
+async function journalOf(store: Store): Promise<{ newestMs: number | null; entries: number }> {
+  let newestMs: number | null = null;
+  let entries = 0;
+  for (let after: string | null = null; ; ) {
+    const page = await store.readJournal(after, 1000);
+    for (const { at } of page.entries) newestMs = Math.max(newestMs ?? at, at);
+    entries += page.entries.length;
+    if (page.entries.length === 0) return { newestMs, entries };
+    after = page.cursor;
+  }
+}
+
+async function archiveReport(folder: string, asOfMs: number): Promise<ArchiveReport> {
+  const archive = new Archive(folder);
+  const state = await archive.refresh();
+  const segments = [...state.segments.values()];
+  const decisions = segments.filter(({ table }) => table === 'decisions');
+  const later = decisions.filter(({ to }) => to > asOfMs);
+  const rows = (some: readonly { readonly rows: number }[]) => some.reduce((sum, one) => sum + one.rows, 0);
+  return {
+    folder,
+    decisions: rows(decisions),
+    torn: (await archive.torn(state)).length,
+    later:
+      later.length === 0
+        ? null
+        : { decisionsMax: rows(later), to: new Date(Math.max(...later.map(({ to }) => to))).toISOString() },
+  };
+}
+
+function described({ kind, asOf, journalEntries, unreadable, archive }: BackupReport): string {
+  return [
+    `A backup of ${kind}, ${asOf === null ? 'in which nothing has happened' : `as of ${asOf}`}: it starts, and ${unreadable.length === 0 ? 'all of it can be read' : `${unreadable.length} things in it cannot be read`}.`,
+    ...unreadable.map((one) => `  ${one}`),
+    `Its journal holds ${journalEntries} entries.`,
+    ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
+    asOf === null
+      ? 'Payers would begin anew.'
+      : `What happened after ${asOf} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
+  ].join('\n');
+}
+
+function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
+  return [
+    `The archive at ${folder} holds ${decisions} decisions${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
+    ...(later === null
+      ? []
+      : [
+          `Of these up to ${later.decisionsMax} came after the backup, until ${later.to}: they stay explained, and their payers stand where they stood before.`,
+        ]),
+  ];
+}
+
+/** They were free a moment ago; a cluster speaks on a second port, 10,000 above. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise<void>((resolve) => server.once('listening', () => resolve()));
+    const address = server.address();
+    if (typeof address === 'object' && address !== null && address.port <= 55_535) ports.add(address.port);
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+  return [...ports];
+}
+
+const ignored = (): void => {};

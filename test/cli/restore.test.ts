@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { freePort } from '../servers/free-port.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { assignSlots } from '../servers/redis.ts';
+import { command } from '../servers/redis-command.ts';
+import { APPEND_ONLY, type RedisProcess, startRedis } from '../servers/redis-process.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { newClient, verdictOn } from '../state/clients.ts';
+import { openPatiently } from '../stores/temporary-store.ts';
+import { scoring } from './scoring.ts';
+
+/** Five payers with a verdict each. */
+async function fill(store: Store) {
+  const clients = [1, 2, 3, 4, 5].map(() => newClient());
+  for (const client of clients) await store.commit(verdictOn(client, await store.load(client), 'order'));
+  return clients;
+}
+
+/** 2026-11-01T00:00:00Z and a millisecond: when these payers' verdicts were decided. */
+const AS_OF = '2026-11-01T00:00:00.001Z';
+
+describe('restore --check of SQLite', () => {
+  let backup: string;
+  beforeEach(async () => {
+    backup = temporaryDirectory();
+    const store = openSqliteStore(backup);
+    await fill(store);
+    await store.close();
+  });
+
+  it('says as of when the backup is, and what would be lost', async () => {
+    const { exitCode, stdout } = await scoring(['restore', '--check', backup], {});
+    expect(stdout.trimEnd().split('\n')).to.deep.equal([
+      `A backup of SQLite, as of ${AS_OF}: it starts, and all of it can be read.`,
+      'Its journal holds 5 entries.',
+      'No archive was looked at: --archive names one.',
+      `What happened after ${AS_OF} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
+    ]);
+    expect(exitCode).to.equal(0);
+  });
+
+  it('finds a file that was cut off', async () => {
+    truncateSync(join(backup, 'scoring.sqlite'), 40_000);
+    const { exitCode, stderr } = await scoring(['restore', '--check', backup], {});
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.match(/scoring\.sqlite is damaged: /);
+  });
+
+  it('says what a folder that is no backup lacks', async () => {
+    const { exitCode, stderr } = await scoring(['restore', '--check', temporaryDirectory()], {});
+    expect(exitCode).to.equal(2);
+    expect(stderr).to.contain(
+      'neither scoring.sqlite, nor appendonlydir, nor folders of masters with nodes.conf',
+    );
+  });
+});
+
+describeWithServer('redis-server', 'restore --check of Redis', () => {
+  it('starts a copy of the append-only file beside the server that writes it', async () => {
+    const folder = temporaryDirectory();
+    const server = await startRedis(folder, await freePort(), APPEND_ONLY);
+    const store = await openPatiently(server.url);
+    await fill(store);
+    await command(server.port, ['CONFIG', 'SET', 'appendfsync', 'always']);
+    await command(server.port, ['SET', 'flush', 'now', 'PX', '1']);
+    const backup = temporaryDirectory();
+    cpSync(join(folder, 'appendonlydir'), join(backup, 'appendonlydir'), { recursive: true });
+    const { stdout, exitCode } = await scoring(['restore', '--check', backup, '--json'], {});
+    expect([exitCode, JSON.parse(stdout)]).to.deep.equal([
+      0,
+      { kind: 'Redis', asOf: AS_OF, journalEntries: 5, unreadable: [], archive: null },
+    ]);
+    await store.close();
+    await server.kill();
+  });
+});
+
+const MASTERS = [0, 1, 2];
+
+/** A cluster speaks on a second port, 10,000 above. */
+async function clusterPort(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port < 55_000) return port;
+  }
+}
+
+describeWithServer(
+  'redis-server',
+  'a Redis Cluster that is restored beside the one it was taken from',
+  function () {
+    this.timeout(120_000);
+    const masters: RedisProcess[] = [];
+    const folders: string[] = [];
+    const production = () => masters.map(({ url }) => url).join(',');
+    /** What must not change by a drill. */
+    const seen = async () =>
+      Promise.all(
+        masters.map(async ({ port }) => ({
+          nodes: String(await command(port, ['CLUSTER', 'NODES']))
+            .split('\n')
+            .map((line) => line.split(' ').slice(0, 2).concat(line.split(' ').slice(8)).join(' '))
+            .toSorted(),
+          keys: await command(port, ['DBSIZE']),
+          clients: String(await command(port, ['CLIENT', 'LIST'])).split('\n').length,
+        })),
+      );
+
+    before(async () => {
+      for (const _ of MASTERS) {
+        const folder = temporaryDirectory();
+        folders.push(folder);
+        const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
+        masters.push(
+          await startRedis(folder, await clusterPort(), [
+            ...APPEND_ONLY,
+            '--appendfsync',
+            'always',
+            ...cluster,
+          ]),
+        );
+      }
+      const ports = masters.map(({ port }) => port);
+      await assignSlots(ports);
+      for (const port of ports.slice(1))
+        await command(ports[0] ?? 0, ['CLUSTER', 'MEET', '127.0.0.1', String(port)]);
+      for (const port of ports)
+        await until('the cluster is ready', async () =>
+          /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(
+            String(await command(port, ['CLUSTER', 'INFO'])),
+          ),
+        );
+    });
+    after(async () => {
+      for (const master of masters) await master.kill();
+    });
+
+    function backUp(): string {
+      const backup = temporaryDirectory();
+      for (const [at, folder] of folders.entries()) {
+        mkdirSync(join(backup, `master-${at}`));
+        for (const part of ['appendonlydir', 'nodes.conf'])
+          cpSync(join(folder, part), join(backup, `master-${at}`, part), { recursive: true });
+      }
+      return backup;
+    }
+
+    it('has the same payers under an identity of its own, and leaves the other one as it is', async () => {
+      const store = await openPatiently(production());
+      const clients = await fill(store);
+      const backup = backUp();
+      const before = await seen();
+      const ports = [await clusterPort(), await clusterPort(), await clusterPort()];
+      const target = join(temporaryDirectory(), 'restored');
+      const script = join(import.meta.dirname, '..', '..', 'packaging', 'restore-cluster');
+      const { stdout } = await promisify(execFile)(script, [backup, target, ...ports.map(String)]);
+      const url = /^REDIS_URL=(.*)$/m.exec(stdout)?.[1] ?? '';
+      const copy = await openPatiently(url);
+      try {
+        for (const client of clients) {
+          const [{ state }, { state: there }] = [await store.load(client), await copy.load(client)];
+          expect(there).to.deep.equal(state);
+        }
+        const [client = newClient()] = clients;
+        await copy.commit(verdictOn(client, await copy.load(client), 'only-here'));
+        expect((await store.load(client)).state.seq).to.equal(1);
+        expect(await seen()).to.deep.equal(before);
+      } finally {
+        await copy.close();
+        await store.close();
+        for (const port of ports) await command(port, ['SHUTDOWN', 'NOSAVE']).catch(() => {});
+      }
+    });
+
+    it('is checked by one command', async () => {
+      const store = await openPatiently(production());
+      await fill(store);
+      const entries = await store.journalLength();
+      const backup = backUp();
+      const before = await seen();
+      const { stdout, exitCode, stderr } = await scoring(['restore', '--check', backup, '--json'], {});
+      expect(exitCode, stderr).to.equal(0);
+      expect(JSON.parse(stdout)).to.deep.equal({
+        kind: 'Redis Cluster',
+        asOf: AS_OF,
+        journalEntries: entries,
+        unreadable: [],
+        archive: null,
+      });
+      expect(await seen()).to.deep.equal(before);
+      await store.close();
+    });
+
+    it('is refused where a folder is that of a replica', async () => {
+      const backup = temporaryDirectory();
+      mkdirSync(join(backup, 'one', 'appendonlydir'), { recursive: true });
+      writeFileSync(join(backup, 'one', 'nodes.conf'), 'a 127.0.0.1:1@2 myself,slave b 0 0 1 connected\n');
+      const { exitCode, stderr } = await scoring(['restore', '--check', backup], {});
+      expect(exitCode).to.equal(1);
+      expect(stderr.trimEnd()).to.equal(
+        `restore-cluster: ${backup}/one/nodes.conf is not of a master: back up the server that was master then`,
+      );
+    });
+  },
+);
