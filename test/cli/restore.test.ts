@@ -205,7 +205,7 @@ describeWithServer(
       const { exitCode, stderr } = await scoring(['restore', '--check', backup], {});
       expect(exitCode).to.equal(1);
       expect(stderr.trimEnd()).to.equal(
-        `restore-cluster: ${backup}/one/nodes.conf is not of a master: back up the server that was master then`,
+        `error: restore-cluster: ${backup}/one/nodes.conf is not of a master: back up the server that was master then`,
       );
     });
   },
