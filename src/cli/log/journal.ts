@@ -31,7 +31,7 @@ export function journalCommands(program: Command): void {
   journal
     .command('export')
     .description(
-      'write the journal as NDJSON; with --output an existing export is continued; exit code 1 when entries are missing in between',
+      'write the journal as NDJSON, scores too and all platforms, for backtests on a file and for moving away; a program that keeps up with one platform reads the feed instead, GET /v1/platform/events; with --output an existing export is continued; exit code 1 when entries are missing in between',
     )
     .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
     .option('--output <file>', 'a file to begin or to continue; without it standard output')

@@ -192,7 +192,8 @@ describe('what the API documents allow', () => {
     const content = Object.entries(operation.requestBody?.content ?? {});
 
     it(`is taken by the service: ${operation.operationId}`, async () => {
-      const parameters = parametersOf(described);
+      // Waiting for an event takes as long as it says, and is tested beside the feed.
+      const parameters = parametersOf(described).filter(({ name }) => name !== 'wait');
       const given = fc.record(
         Object.fromEntries(parameters.map(({ name, schema }) => [name, values.allowedBy(schema)])),
         { requiredKeys: parameters.filter(({ required }) => required).map(({ name }) => name) },
