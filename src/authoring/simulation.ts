@@ -10,8 +10,9 @@ import {
 } from '../client/client-state.ts';
 import { decodeOrder, encodeOrder } from '../client/document/order-row.ts';
 import { knownHints } from '../client/hints.ts';
-import type { OrderOutcome } from '../client/order.ts';
+import { exposureOf, type OrderOutcome } from '../client/order.ts';
 import { asStored } from '../client/state-document.ts';
+import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdout.ts';
@@ -27,6 +28,8 @@ interface Payer {
   state: ClientState;
   /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
   readonly orders: Map<string, string>;
+  /** Whether the newest orders that were asked for were granted, by their tokens. */
+  readonly granted: Map<string, boolean>;
 }
 
 /** Nothing outlives a simulation, so its salt need not be a secret. */
@@ -82,6 +85,9 @@ export class Simulation {
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.#rules, standing, request);
     payer.state = asStored(nextState);
+    const order = token(request.orderRef);
+    payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
+    forgetOldest(payer.granted, ORDERS_MAX);
     return decision;
   }
 
@@ -90,7 +96,9 @@ export class Simulation {
     const older = payer.orders.get(token(orderRef));
     const told = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
-    const { effect, state, displaced } = recordOutcome(payer.state, known, told, now);
+    const granted = payer.granted.get(token(orderRef));
+    const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
+    const { effect, state, displaced } = recordOutcome(payer.state, known, told, now, exposure);
     payer.state = asStored(state);
     for (const order of displaced) {
       payer.orders.delete(order.token);
@@ -121,6 +129,7 @@ export class Simulation {
       key: SIMULATED_CLIENTS.of(this.#platform, clientIdKey),
       state: UNKNOWN_CLIENT,
       orders: new Map(),
+      granted: new Map(),
     };
     this.#payers.set(clientIdKey, payer);
     return payer;

@@ -4,6 +4,7 @@ import {
   type ClientState,
   type Override,
   rememberedEvents,
+  rememberedExposure,
   settleOrder,
   token,
   touch,
@@ -11,11 +12,13 @@ import {
 import { NO_ATTEMPTS } from './ladder.ts';
 import {
   dated,
+  type Exposure,
   isNewPayment,
   type KnownOrder,
   type OrderOutcome,
   type ReportedOutcome,
   sameOutcome,
+  stillKnown,
   withReport,
 } from './order.ts';
 import { displacedOrders, type RecentOrder, recentOrder, tallyOutcome, withKnownOrder } from './outcomes.ts';
@@ -42,28 +45,32 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 /**
  * What the platform's report about an order does to the client. The same dated reports give the same client in whatever
  * order they arrive. A payment that was not known takes the client off the ladder (interface, section 3.2), whatever holds
- * of its order now. `older` is what is known of the order where it is not among those that the state remembers.
+ * of its order now. `older` is what is known of the order where it is not among those that the state remembers; `lookedUp`
+ * is how far it came, where that was looked up elsewhere.
  */
 export function recordOutcome(
   state: ClientState,
   older: KnownOrder | null,
   { orderRef, ...reported }: ReportOfOrder,
   now: number,
+  lookedUp?: Exposure,
 ): OutcomeChange {
   const asked = token(orderRef);
   const events = rememberedEvents(state.events, Math.max(now, state.lastAt));
-  const known = recentOrder(state.outcomes, asked) ?? older;
+  const exposure = lookedUp ?? rememberedExposure(events, asked);
+  const before = recentOrder(state.outcomes, asked) ?? older;
+  const known = stillKnown(before, exposure);
   const report = dated(known, reported, Math.max(now, state.lastAt));
-  const reportedOrder = withReport(known, report);
+  const reportedOrder = withReport(known, report, exposure);
   const effect = effectOf(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // What counts anew is worth what is asked now; a report that changes nothing changes no amount either.
-  const amount = (counts ? amountOfOrder(events, asked) : null) ?? known?.amount;
+  const amount = (counts ? amountOfOrder(events, asked) : null) ?? before?.amount;
   const order = { ...reportedOrder, ...(amount === undefined ? {} : { amount }), token: asked };
   const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
   const outcomes = counts
-    ? tallyOutcome(state.outcomes, known, order)
+    ? tallyOutcome(state.outcomes, before, order)
     : withKnownOrder(state.outcomes, order);
   return {
     effect,
@@ -82,15 +89,16 @@ export function recordOutcome(
 
 /**
  * The same for a report that was recorded once, at `at`: its time was settled then. A report without one is dated right
- * after the one that it corrects, which may be later than it came.
+ * after the one that it corrects, which may be later than it came. How far the order came was known then, too.
  */
 export function repeatOutcome(
   state: ClientState,
   known: KnownOrder | null,
   recorded: OrderOutcome & { readonly orderRef: string },
   at: number,
+  exposure: Exposure,
 ): OutcomeChange {
-  return recordOutcome(state, known, recorded, Math.max(at, recorded.occurredAt));
+  return recordOutcome(state, known, recorded, Math.max(at, recorded.occurredAt), exposure);
 }
 
 function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutcome): OutcomeEffect {

@@ -4,6 +4,7 @@ import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { type Hints, rememberedHints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
+import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** One verdict request as the facts remember it. Texts other than the amount are kept as tokens. */
@@ -180,6 +181,12 @@ export function settleOrder(events: readonly VerdictEvent[], order: string): rea
 export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
   const asked = events.filter((event) => event.order === order);
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
+}
+
+/** How far an order came, as far as the requests tell that are remembered. */
+export function rememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
+  const asked = events.filter((event) => event.order === order);
+  return asked.length === 0 ? 'notAsked' : exposureOf(asked.some(({ granted }) => granted));
 }
 
 /** A binding or override that has not expired at `now`, otherwise null. */

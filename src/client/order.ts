@@ -1,4 +1,4 @@
-import { epochMs, meaning, nullable, type Shape, shape } from '../shapes.ts';
+import { epochMs, meaning, nullable, type Shape, shape, yesNo } from '../shapes.ts';
 
 /** The final result of an order. */
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
@@ -34,6 +34,21 @@ export const OrderOutcomeSchema = shape('The result of an order as the platform 
 
 export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
 
+/**
+ * How far an order came: a verdict let a requisite be shown for it, it was asked for and never granted, or nobody knows
+ * that it was asked for.
+ */
+export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
+
+/** Of an order that was asked for. */
+export function exposureOf(granted: boolean): Exposure {
+  return granted ? 'granted' : 'turnedAway';
+}
+
+export const turnedAway = yesNo(
+  'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
+);
+
 /** A report as it comes in; null: it does not say when. */
 export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occurredAt: number | null };
 
@@ -42,6 +57,8 @@ export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occu
  * it follows from. The same set of reports gives the same order, in whatever order they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
+  /** It was asked for and never granted when it was first reported, and was not granted since. */
+  readonly turnedAway?: true;
   /** Oldest first; absent when there is only the report that counts. */
   readonly reports?: readonly OrderOutcome[];
   /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that was not known. */
@@ -69,15 +86,30 @@ export const RESULTS_WEAKEST_FIRST = [
 ] as const satisfies readonly (Outcome | OutcomeCause)[];
 
 /**
- * The order with one more report. The outcome that happened last holds, since the first report of it that no
+ * What still holds of an order. A grant opens one that was turned away: what was reported before counts for nothing,
+ * unless it was paid all the same.
+ */
+export function stillKnown(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
+  if (known?.turnedAway !== true || exposure !== 'granted') return known;
+  const { turnedAway: _, ...opened } = known;
+  return known.outcome === 'PAID' ? opened : null;
+}
+
+/**
+ * The order with one more report; the first one settles whether it was turned away. The outcome that happened last holds, since the first report of it that no
  * other outcome came after: a repeat changes nothing. Gives `known` itself when the report is known already.
  */
-export function withReport(known: KnownOrder | null, report: OrderOutcome): KnownOrder {
+export function withReport(known: KnownOrder | null, report: OrderOutcome, exposure: Exposure): KnownOrder {
   const before = reportsOf(known);
   if (known !== null && before.some((other) => inTime(other, report) === 0)) return known;
   const reports = [...before, report].toSorted(inTime);
   if (reports.length > ORDER_REPORTS_MAX) reports.splice(1, 1);
-  return reports.length === 1 ? report : { ...holding(reports, report), reports };
+  const turnedAway = known === null ? exposure === 'turnedAway' : known.turnedAway === true;
+  return {
+    ...holding(reports, report),
+    ...(reports.length === 1 ? {} : { reports }),
+    ...(turnedAway ? { turnedAway } : {}),
+  };
 }
 
 /**

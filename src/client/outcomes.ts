@@ -1,4 +1,4 @@
-import type { KnownOrder, OrderOutcome, Outcome } from './order.ts';
+import type { KnownOrder, Outcome } from './order.ts';
 
 /** What is known of one order of a client. */
 export interface RecentOrder extends KnownOrder {
@@ -18,8 +18,8 @@ export interface OlderOutcomes {
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** Orders that ended in a technical failure: known of the client, counted neither way. */
-  readonly technicalCount: number;
+  /** Orders that are known of the client and count neither way, see `countsAs`. */
+  readonly neitherCount: number;
   /**
    * The newest orders, oldest first, and of the same moment the paid ones last. A correction takes an order out of its
    * place, so the facts come out as if it had been told rightly at first.
@@ -42,7 +42,7 @@ const NOTHING_OLDER: OlderOutcomes = { lastPaidAt: null, lastUnpaidAt: null, unp
 export const NO_OUTCOMES: OutcomeTally = {
   paidCount: 0,
   unpaidCount: 0,
-  technicalCount: 0,
+  neitherCount: 0,
   recent: [],
   older: NOTHING_OLDER,
 };
@@ -83,14 +83,20 @@ export function displacedOrders(
 }
 
 /** Whether outcomes are counted of orders that are not remembered singly. */
-export function hasOlderOrders({ paidCount, unpaidCount, technicalCount, recent }: OutcomeTally): boolean {
-  return paidCount + unpaidCount + technicalCount > recent.length;
+export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }: OutcomeTally): boolean {
+  return paidCount + unpaidCount + neitherCount > recent.length;
 }
 
-/** A technical failure says nothing about the payer, so it counts neither way. */
-export function countsAs(order: OrderOutcome): Outcome | null {
-  return order.cause === 'TECHNICAL' ? null : order.outcome;
+/**
+ * What an order says about the payer; null is nothing: a technical failure, or that nobody paid what the service let nobody
+ * pay.
+ */
+export function countsAs({ outcome, cause, turnedAway }: CountedOrder): Outcome | null {
+  if (cause === 'TECHNICAL' || (outcome === 'UNPAID' && turnedAway === true)) return null;
+  return outcome;
 }
+
+type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway'>;
 
 /** Epoch ms of the newest paid outcome; null when there is none. */
 export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
@@ -125,8 +131,8 @@ export function lastOutcome({ recent, older }: OutcomeTally): Outcome | null {
 }
 
 /** Whether any outcome was ever reported of the client that still holds, a technical failure included. */
-export function hasOutcomes({ paidCount, unpaidCount, technicalCount }: OutcomeTally): boolean {
-  return paidCount + unpaidCount + technicalCount > 0;
+export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTally): boolean {
+  return paidCount + unpaidCount + neitherCount > 0;
 }
 
 /** The summary of what is not among the recent ones; `older` says what they cannot tell. */
@@ -148,7 +154,7 @@ function counted(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): Outcome
   const moved = {
     paidCount: tally.paidCount + (result === 'PAID' ? step : 0),
     unpaidCount: tally.unpaidCount + (result === 'UNPAID' ? step : 0),
-    technicalCount: tally.technicalCount + (result === null ? step : 0),
+    neitherCount: tally.neitherCount + (result === null ? step : 0),
     ...(step === 1 ? withOrder(tally, order) : withoutOrder(tally, order)),
   };
   return { ...moved, older: olderOutcomes(moved) };
@@ -162,9 +168,16 @@ function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembere
     return { recent, older: summarise(older, order) };
   const place = recent.findLastIndex((other) => inTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
-  const [oldest, ...rest] = next;
-  if (next.length <= RECENT_OUTCOMES_MAX || oldest === undefined) return { recent: next, older };
-  return { recent: rest, older: summarise(older, oldest) };
+  if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
+  // What counts neither way takes no place from what counts.
+  const leaving = Math.max(
+    0,
+    next.findIndex((other) => countsAs(other) === null),
+  );
+  return {
+    recent: next.toSpliced(leaving, 1),
+    older: next.slice(leaving, leaving + 1).reduce(summarise, older),
+  };
 }
 
 function withoutOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
@@ -180,7 +193,7 @@ function placeOf(recent: readonly RecentOrder[], { token }: RecentOrder): number
 }
 
 /** The summary with one more order. */
-function summarise(older: OlderOutcomes, order: OrderOutcome): OlderOutcomes {
+function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
   const { occurredAt: at } = order;
   const result = countsAs(order);

@@ -246,6 +246,7 @@ export interface FoundDecisions {
         readonly outcome: 'PAID' | 'UNPAID';
         readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
         readonly occurredAt: number;
+        readonly turnedAway?: boolean;
       }[]
     | null;
 }
@@ -315,6 +316,7 @@ export type HistoryEntry =
       readonly outcome: 'PAID' | 'UNPAID';
       readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
       readonly occurredAt: number;
+      readonly turnedAway?: boolean;
     }
   | {
       readonly kind: 'binding';
@@ -452,6 +454,7 @@ export interface OutcomeEvent {
     readonly outcome: 'PAID' | 'UNPAID';
     readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
     readonly occurredAt: number;
+    readonly turnedAway?: boolean;
   };
 }
 

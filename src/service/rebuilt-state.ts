@@ -15,7 +15,7 @@ import type { KnownOrder } from '../client/order.ts';
 import { isGrant, lastWaitAfter } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
 import { contactByScore } from '../decision/score-hints.ts';
-import type { JournalEntry } from '../state/journal/entry.ts';
+import { type JournalEntry, recordedExposure } from '../state/journal/entry.ts';
 
 /**
  * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep them;
@@ -36,7 +36,13 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
     case 'outcome': {
       const known = orders.get(entry.orderRef) ?? null;
       const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
-      const { state: next, order } = repeatOutcome(state, known, told, at);
+      const { state: next, order } = repeatOutcome(
+        state,
+        known,
+        told,
+        at,
+        recordedExposure(entry.turnedAway),
+      );
       orders.set(entry.orderRef, order);
       return next;
     }

@@ -16,7 +16,7 @@ import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
-import { OrderOutcomeSchema } from '../client/order.ts';
+import { OrderOutcomeSchema, turnedAway } from '../client/order.ts';
 import { recentOrder } from '../client/outcomes.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
@@ -26,6 +26,7 @@ import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import type { VerdictBody } from '../decision/request-bodies.ts';
 import { verdictRequest } from '../decision/requests.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
+import { Type } from '../json-schema.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
@@ -65,6 +66,7 @@ export const ReportedOrderSchema = shape('An order with the outcome that holds',
   clientIdKey: word('Whose it is'),
   orderRef: word('The order'),
   ...OrderOutcomeSchema.properties,
+  turnedAway: Type.Optional(turnedAway),
 });
 
 type ReportedOrder = Shape<typeof ReportedOrderSchema>;
@@ -214,8 +216,9 @@ export class Records {
     const { state, order: older } = await this.#parts.store.load(client, { orderRef });
     const order = recentOrder(state.outcomes, token(orderRef)) ?? older;
     if (order === null) return [];
-    const { outcome, cause, occurredAt } = order;
-    return [{ clientIdKey, orderRef, outcome, cause, occurredAt }];
+    const { outcome, cause, occurredAt, turnedAway } = order;
+    const exposed = turnedAway ? { turnedAway } : {};
+    return [{ clientIdKey, orderRef, outcome, cause, occurredAt, ...exposed }];
   }
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {

@@ -1,14 +1,28 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { ArchivedOrders } from '../archive/read/archived-orders.ts';
+import type { ArchivedOrder, ArchivedOrders } from '../archive/read/archived-orders.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import { type Binding, type ClientState, momentFor, type Override, token } from '../client/client-state.ts';
+import {
+  type Binding,
+  type ClientState,
+  momentFor,
+  type Override,
+  rememberedExposure,
+  token,
+} from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
-import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.ts';
+import {
+  type Exposure,
+  exposureOf,
+  type KnownOrder,
+  type OrderOutcome,
+  type ReportedOutcome,
+} from '../client/order.ts';
 import { hasOlderOrders, lastPaidAt, lastUnpaidAt, recentOrder } from '../client/outcomes.ts';
+import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
-import { type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
+import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
 import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import type { ScoreBody, VerdictBody } from '../decision/request-bodies.ts';
@@ -39,7 +53,7 @@ export interface ServiceParts {
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** Orders that the store does not know any more; absent or null where there is no archive. */
-  readonly archivedOrders?: Pick<ArchivedOrders, 'known'> | null;
+  readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** The process's own when absent. */
   readonly pace?: Pace;
 }
@@ -175,8 +189,9 @@ export class ScoringService {
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const { state: before } = snapshot;
-      const older = snapshot.order ?? (await this.#archivedOrder(turn.client, before, orderRef));
-      const { effect, state, order, displaced, report: taken } = recordOutcome(before, older, report, now);
+      const { known, exposure } = await this.#found(turn.client, snapshot, orderRef);
+      const change = recordOutcome(before, known, report, now, exposure);
+      const { effect, state, order, displaced, report: taken } = change;
       if (state === before) return { result: effect, change: null };
       seen = outcomeSeen(turn.client, before, state);
       const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
@@ -231,16 +246,29 @@ export class ScoringService {
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
   }
 
-  /** What the archive knows of an order; null where the client has none that the state does not remember. */
-  async #archivedOrder(
+  /**
+   * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the archive.
+   * None of them is asked for what cannot be there or makes no difference.
+   */
+  async #found(
     client: ClientKey,
-    { outcomes }: ClientState,
+    { state, order }: Pick<Snapshot, 'state' | 'order'>,
     orderRef: string,
-  ): Promise<KnownOrder | null> {
-    const { archivedOrders = null } = this.#parts;
-    if (archivedOrders === null || !hasOlderOrders(outcomes)) return null;
-    if (recentOrder(outcomes, token(orderRef)) !== null) return null;
-    return archivedOrders.known({ client, orderRef });
+  ): Promise<ArchivedOrder> {
+    const { store, archivedOrders = null } = this.#parts;
+    const { events, outcomes, seq } = state;
+    const known = recentOrder(outcomes, token(orderRef)) ?? order;
+    const remembered = rememberedExposure(events, token(orderRef));
+    const isSettled = remembered === 'granted' || seq === events.length;
+    const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
+    const wantsOrder = known === null && hasOlderOrders(outcomes);
+    const hot = wantsExposure
+      ? exposureIn(await store.decisionsOfOrder(client.platform, orderRef), client)
+      : remembered;
+    const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
+    if (isEnough || archivedOrders === null) return { known, exposure: farther(remembered, hot) };
+    const archived = await archivedOrders.find({ client, orderRef });
+    return { known: known ?? archived.known, exposure: farther(farther(remembered, hot), archived.exposure) };
   }
 
   get #displacedMs(): number {
@@ -288,11 +316,24 @@ function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
 }
 
+/** How far an order of a client came by some decisions, which may be about other clients, too. */
+function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
+  const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
+  return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
+}
+
+/** Of what two places tell of one order. */
+function farther(a: Exposure, b: Exposure): Exposure {
+  if (a === 'granted' || b === 'granted') return 'granted';
+  return a === 'notAsked' ? b : a;
+}
+
 /** The outcome that holds, and beside it the report when it told another one. */
-function journaled({ outcome, cause, occurredAt, amount }: KnownOrder, report: OrderOutcome) {
+function journaled({ outcome, cause, occurredAt, amount, turnedAway }: KnownOrder, report: OrderOutcome) {
   const order = { outcome, cause, occurredAt };
   const told = isDeepStrictEqual(order, report) ? {} : { report };
-  return { order, ...told, ...(amount === undefined ? {} : { amount }) };
+  const exposed = turnedAway === undefined ? {} : { turnedAway };
+  return { order, ...told, ...(amount === undefined ? {} : { amount }), ...exposed };
 }
 
 function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {

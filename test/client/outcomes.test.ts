@@ -134,7 +134,7 @@ describe("the outcomes of a client's orders", () => {
     const first = report([['a', unpaid(1, 'TECHNICAL')]]);
     expect(first.effects).to.deep.equal(['recorded']);
     const failed = { ...unpaid(1, 'TECHNICAL'), token: token('a') };
-    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1, recent: [failed] });
+    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, neitherCount: 1, recent: [failed] });
     const { state } = report([
       ['a', unpaid(1, 'TECHNICAL')],
       ['a', paid(2)],
@@ -148,7 +148,7 @@ describe("the outcomes of a client's orders", () => {
       ['a', unpaid(2, 'TECHNICAL')],
     ]);
     const { recent, ...counts } = state.outcomes;
-    expect({ ...counts, recent: [] }).to.deep.equal({ ...NO_OUTCOMES, technicalCount: 1 });
+    expect({ ...counts, recent: [] }).to.deep.equal({ ...NO_OUTCOMES, neitherCount: 1 });
     expect(recent[0]).to.deep.include(unpaid(2, 'TECHNICAL'));
   });
 
@@ -303,7 +303,7 @@ describe("the outcomes of a client's orders", () => {
     for (const outcome of ['PAID', 'UNPAID', 'PAID', 'UNPAID'] as const) {
       const change = recordOutcome(told, order ?? null, of('a', undated(outcome)), NOW);
       ({ state: told, order } = change);
-      const replayed = repeatOutcome(repeated, again ?? null, of('a', change.report), NOW);
+      const replayed = repeatOutcome(repeated, again ?? null, of('a', change.report), NOW, 'granted');
       ({ state: repeated, order: again } = replayed);
       expect([repeated, again]).to.deep.equal([told, order]);
     }

@@ -5,7 +5,7 @@ import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownHints } from '../../src/client/hints.ts';
-import type { OrderOutcome } from '../../src/client/order.ts';
+import { exposureOf, type OrderOutcome } from '../../src/client/order.ts';
 import { asStored } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import { contactByScore } from '../../src/decision/score-hints.ts';
@@ -57,6 +57,8 @@ otherwise: { verdict: GET_NEW, reason: "r" }
 /** The code behind the same four questions; whatever is kept goes through its stored form. */
 class FirstPayer implements Payer {
   #state = UNKNOWN_CLIENT;
+  /** What the stores tell of orders that were asked for. */
+  readonly #granted = new Map<string, boolean>();
 
   ask({ order: orderRef, amount, method }: Asked, now: number): number | null {
     const payment = { sellPointKey: 's', method, amount: String(amount), currency: null };
@@ -65,12 +67,15 @@ class FirstPayer implements Payer {
     const { decision, nextState } = decideVerdict(RULES, standing, request);
     expect(decision.verdict).to.equal(METHODS[method].verdict);
     this.#state = asStored(nextState);
+    this.#granted.set(orderRef, decision.verdict === 'GET_NEW' || this.#granted.get(orderRef) === true);
     return decision.waitFloorMs ?? null;
   }
 
   report({ order: orderRef, result, moment }: Reported, now: number): OutcomeEffect {
     const report = { orderRef, ...outcomeOf(result), occurredAt: moment };
-    const { effect, state } = recordOutcome(this.#state, null, report, now);
+    const granted = this.#granted.get(orderRef);
+    const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
+    const { effect, state } = recordOutcome(this.#state, null, report, now, exposure);
     this.#state = asStored(state);
     return effect;
   }

@@ -90,12 +90,15 @@ export class SecondPayer implements Payer {
   #requests: readonly Request[] = [];
   readonly #lines = new Map<string, readonly Report[]>();
   readonly #amounts = new Map<string, number>();
+  /** Whether an order that was asked for was granted. */
+  readonly #granted = new Map<string, boolean>();
+  readonly #turnedAway = new Set<string>();
   readonly #scores: { readonly at: number; readonly shows: readonly string[] }[] = [];
   readonly #firstScores = new Map<string, { readonly at: number; readonly known: readonly string[] }>();
 
   report({ order, result, moment }: Reported, clockMs: number): OutcomeEffect {
     const now = this.#moment(clockMs);
-    const line = this.#lines.get(order) ?? [];
+    const line = this.#exposed(order);
     const held = holding(line);
     const says = held?.result === result;
     const report = datedReport(line, result, moment, now);
@@ -121,6 +124,7 @@ export class SecondPayer implements Payer {
     const { verdict, levelsMs } = METHODS[method];
     const request = { at: now, order, amount, granted: verdict === 'GET_NEW', reportedSince: false };
     this.#requests = [...this.#remembered(now), request].slice(-64);
+    this.#granted.set(order, request.granted || this.#granted.get(order) === true);
     // Ladder 1.
     if (now - (this.#lastVerdictAt ?? now) >= RESET_AFTER_MS) this.#ladder = OFF_THE_LADDER;
     this.#lastVerdictAt = now;
@@ -158,8 +162,20 @@ export class SecondPayer implements Payer {
     const paid = held.filter(({ result }) => result === 'PAID');
     const technical = held.filter(({ result }) => result === 'TECHNICAL');
     const paidAmount = paid.reduce((sum, { order }) => sum + (this.#amounts.get(order) ?? 0), 0);
-    const unpaid = held.length - paid.length - technical.length;
+    const neither = held.filter(
+      ({ order, result }) => result !== 'PAID' && result !== 'TECHNICAL' && this.#turnedAway.has(order),
+    );
+    const unpaid = held.length - paid.length - technical.length - neither.length;
     return { level, attemptOpen, waitUntil, paid: paid.length, unpaid, paidAmount };
+  }
+
+  /** Outcomes 8: the reports of an order that still count when another one comes. */
+  #exposed(order: string): readonly Report[] {
+    const line = this.#lines.get(order) ?? [];
+    const granted = this.#granted.get(order);
+    if (line.length === 0 && granted === false) this.#turnedAway.add(order);
+    if (granted !== true || !this.#turnedAway.delete(order)) return line;
+    return holding(line)?.result === 'PAID' ? line : [];
   }
 
   #moment(clockMs: number): number {

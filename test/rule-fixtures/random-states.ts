@@ -89,7 +89,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
     const tally = {
       paidCount: counted('PAID') + olderPaid,
       unpaidCount: counted('UNPAID') + olderUnpaid,
-      technicalCount: counted(null) + olderTechnical,
+      neitherCount: counted(null) + olderTechnical,
       recent,
       older,
     };

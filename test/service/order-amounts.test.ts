@@ -4,9 +4,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../src/client/order.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
-import type { AskedInput, Input } from '../../src/evidence/backtest/input.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
-import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
@@ -16,6 +14,7 @@ import type { JournalEntry } from '../../src/state/journal/entry.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { inputsOf } from './journal-inputs.ts';
 import { START_MS } from './movable-clock.ts';
 
 const PLATFORM = platformName('shop');
@@ -176,24 +175,7 @@ function reportOf({ result, hour, dated = hour }: Told & { readonly hour: number
 function backtested(entries: readonly JournalEntry[]): unknown {
   const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'granted' }], () => RULES, NO_HOLDOUTS);
   const index = RULES.facts.find(({ label }) => label === PAID_AMOUNT)?.index ?? -1;
-  return entries
-    .flatMap(inputOf)
+  return inputsOf(entries)
     .map((input) => lives.live(input)?.[0]?.values[index])
     .at(-1);
-}
-
-function inputOf(entry: JournalEntry): readonly Input[] {
-  const { at, platform, clientIdKey } = entry;
-  if (entry.kind === 'outcome') {
-    const { orderRef, order, report = order } = entry;
-    return [{ kind: 'outcome', at, platform, clientIdKey, clientHash: 0n, orderRef, order: report }];
-  }
-  if (entry.kind !== 'verdict') return [];
-  const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;
-  const asked: AskedInput = {
-    ...{ kind: 'verdict', at, platform, clientIdKey, sellPointKey, orderRef, ruleVersion, digest, verdict },
-    ...{ method: 'card', amount: String(facts['amount']), currency: String(facts['currency']) },
-    ...{ clientHash: 0n, orderKey: 0n, sightings: NO_SIGHTINGS },
-  };
-  return [asked];
 }

@@ -98,7 +98,7 @@ describeOnStores('the service', (store) => {
       Array.from({ length: 20 }, async (_, index) => {
         const tenant = index % 2 === 0 ? shop : elsewhere;
         await Promise.all([
-          tenant.outcome(clientIdKey, `busy-${index}`, index % 4 === 0 ? 'UNPAID' : 'PAID'),
+          tenant.outcome(clientIdKey, `elsewhere-${index}`, index % 4 === 0 ? 'UNPAID' : 'PAID'),
           tenant.verdict({ clientIdKey, orderRef: `busy-${index}` }),
           tenant.score({ clientIdKey }),
         ]);

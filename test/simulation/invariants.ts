@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ClientState, compact } from '../../src/client/client-state.ts';
 import type { Hint } from '../../src/client/hints.ts';
 import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
-import type { OrderOutcome } from '../../src/client/order.ts';
+import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';
 import { clientKey } from '../client/client-keys.ts';
-import { naiveOutcome, naivePayments, type ToldOrder } from '../client/told-orders.ts';
+import { naiveOutcome, naivePayments } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
@@ -91,12 +91,13 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   let ladder: Ladder = NO_ATTEMPTS;
   let lastVerdictAt: number | null = null;
   let lastAt = 0;
-  const told: ToldOrder[] = [];
+  const told = new ToldOrders();
   for (const entry of journal) {
     if (entry.at < lastAt) yield `time ran backwards from ${lastAt} to ${entry.at}`;
     lastAt = entry.at;
-    if (entry.kind === 'outcome' && tellsPayment(told, entry)) ladder = NO_ATTEMPTS;
+    if (entry.kind === 'outcome' && tellsPayment(told.tell(entry))) ladder = NO_ATTEMPTS;
     if (entry.kind !== 'verdict') continue;
+    told.ask(entry.decision);
     const { seq, at, ladderBefore, ladderAfter, verdict } = entry.decision;
     const expected = settle(ladder, lastVerdictAt, settings, at);
     if (!isDeepStrictEqual(ladderBefore, expected)) {
@@ -112,11 +113,38 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   }
 }
 
-/** Adds what an entry tells to what was told before; gives whether that is a payment that was not known. */
-function tellsPayment(told: ToldOrder[], { orderRef, order, report = order }: OutcomeEntry): boolean {
-  const before = told.filter((one) => one.order === orderRef).map((one) => one.report);
-  told.push({ order: orderRef, report });
-  return naivePayments([...before, report]) > naivePayments(before) && report.outcome === 'PAID';
+/** What is told of one order that still counts, the last report behind it, and whether the order is turned away. */
+interface Told {
+  readonly before: readonly OrderOutcome[];
+  readonly report: OrderOutcome;
+  readonly turnedAway: boolean;
+}
+
+/** The orders of a client, as src/client/README.md says what counts of them. */
+class ToldOrders {
+  readonly #granted = new Map<string, boolean>();
+  readonly #told = new Map<string, Told>();
+
+  ask({ orderRef, verdict }: Decision): void {
+    this.#granted.set(orderRef, verdict.startsWith('GET') || this.#granted.get(orderRef) === true);
+  }
+
+  tell({ orderRef, order, report = order }: OutcomeEntry): Told {
+    const granted = this.#granted.get(orderRef);
+    const last = this.#told.get(orderRef);
+    const isOpened = last?.turnedAway === true && granted === true;
+    const reports = last === undefined ? [] : [...last.before, last.report];
+    const before = isOpened && naiveOutcome(reports).outcome !== 'PAID' ? [] : reports;
+    const turnedAway = last === undefined ? granted === false : last.turnedAway && !isOpened;
+    const told = { before, report, turnedAway };
+    this.#told.set(orderRef, told);
+    return told;
+  }
+}
+
+function tellsPayment({ before, report }: Told): boolean {
+  const payments = before.length === 0 ? 0 : naivePayments(before);
+  return naivePayments([...before, report]) > payments && report.outcome === 'PAID';
 }
 
 /** An answer that a caller got is recorded as it was given; a refusal left nothing behind. */
@@ -159,31 +187,29 @@ function* doubledSteps(
 
 /** Each order counts once, by what was reported last. */
 function* brokenOutcomes(attempts: readonly OutcomeAttempt[], remains: Remains): Generator<string> {
-  const known = new Map<string, OrderOutcome>();
-  const told = new Map<string, OrderOutcome[]>();
+  const orders = new ToldOrders();
+  const known = new Map<string, KnownOrder>();
+  const firsts = new Map<string, number>();
   for (const entry of remains.journal) {
+    if (entry.kind === 'verdict') orders.ask(entry.decision);
     if (entry.kind !== 'outcome') continue;
-    const { orderRef, order, report = order } = entry;
-    const before = told.get(orderRef) ?? [];
+    const { orderRef, order } = entry;
+    const { before, report, turnedAway } = orders.tell(entry);
     if (before.some((one) => isDeepStrictEqual(one, report))) yield `${orderRef} is told twice`;
-    told.set(orderRef, [...before, report]);
-    known.set(orderRef, order);
-  }
-  for (const [orderRef, reports] of told) {
-    const expected = naiveOutcome(reports);
-    if (!isDeepStrictEqual(known.get(orderRef), expected)) {
-      yield `${orderRef} is ${JSON.stringify(known.get(orderRef))}, reported ${JSON.stringify(expected)}`;
-    }
+    if (before.length === 0) firsts.set(orderRef, (firsts.get(orderRef) ?? 0) + 1);
+    const expected = { ...naiveOutcome([...before, report]), turnedAway };
+    if (!isDeepStrictEqual({ ...order, turnedAway: entry.turnedAway === true }, expected))
+      yield `${orderRef} is ${JSON.stringify(order)}, reported ${JSON.stringify(expected)}`;
+    known.set(orderRef, { ...order, ...(turnedAway ? { turnedAway } : {}) });
   }
   yield* brokenTally(known, remains.state);
-  yield* brokenReports(attempts, known);
+  yield* brokenReports(attempts, firsts);
 }
 
-function* brokenTally(
-  known: ReadonlyMap<string, OrderOutcome>,
-  { outcomes }: ClientState,
-): Generator<string> {
-  const counted = [...known.values()].filter(({ cause }) => cause !== 'TECHNICAL');
+function* brokenTally(known: ReadonlyMap<string, KnownOrder>, { outcomes }: ClientState): Generator<string> {
+  const counted = [...known.values()].filter(
+    ({ outcome, cause, turnedAway }) => cause !== 'TECHNICAL' && (outcome === 'PAID' || !turnedAway),
+  );
   const paid = counted.filter(({ outcome }) => outcome === 'PAID').length;
   const unpaid = counted.length - paid;
   if (outcomes.paidCount === paid && outcomes.unpaidCount === unpaid) return;
@@ -192,14 +218,16 @@ function* brokenTally(
 
 function* brokenReports(
   attempts: readonly OutcomeAttempt[],
-  known: ReadonlyMap<string, OrderOutcome>,
+  firsts: ReadonlyMap<string, number>,
 ): Generator<string> {
-  const first = new Set<string>();
+  const recorded = new Map<string, number>();
   for (const { orderRef, fate } of attempts) {
     if (fate.kind !== 'answered') continue;
-    if (!known.has(orderRef)) yield `the outcome of ${orderRef} was acknowledged, but is not recorded`;
+    if (!firsts.has(orderRef)) yield `the outcome of ${orderRef} was acknowledged, but is not recorded`;
     if (fate.answer !== 'recorded') continue;
-    if (first.has(orderRef)) yield `${orderRef} was recorded for the first time twice`;
-    first.add(orderRef);
+    recorded.set(orderRef, (recorded.get(orderRef) ?? 0) + 1);
   }
+  for (const [orderRef, times] of recorded)
+    if (times > (firsts.get(orderRef) ?? 0))
+      yield `${orderRef} was recorded for the first time ${times} times`;
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { type KnownOrder, withReport } from '../../client/order.ts';
+import { type Exposure, exposureOf, type KnownOrder, stillKnown, withReport } from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
@@ -9,19 +9,21 @@ import {
   newestEntryFirst,
   type OutcomeEntry,
   type Placed,
+  recordedExposure,
 } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import { type Store, StoreUnavailable } from '../../state/store.ts';
 import { Archive, type ErasedClients, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
-import { Duck, type DuckRow, quote } from '../duck.ts';
+import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
-import type { AskedOrder } from './archived-orders.ts';
+import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
+import { GRANTED_SQL } from './order-views.ts';
 
 /** How far back the archive reaches, and what within that it cannot tell. */
 export interface ArchiveReach {
@@ -134,27 +136,49 @@ export class ArchiveReader {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** What was reported of some orders of a platform, in their places; null where nothing was. Throws StoreUnavailable. */
-  async knownOrders(
-    platform: PlatformName,
-    asked: readonly AskedOrder[],
-  ): Promise<readonly (KnownOrder | null)[]> {
+  /** What was reported of some orders of a platform and how far they came, in their places. Throws StoreUnavailable. */
+  async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const listed = (items: readonly string[]) => [...new Set(items)].join(', ');
     const clients = listed(asked.map(({ client }) => clientNumber(client.hash)));
     const orders = listed(asked.map(({ orderRef }) => quote(orderRef)));
     const where = `client_hash IN (${clients}) AND order_ref IN (${orders})`;
+    const [known, exposures] = await Promise.all([
+      this.#knownOrders(platform, where),
+      this.#exposures(platform, where, asked),
+    ]);
+    return asked.map(({ client, orderRef }) => {
+      const name = orderName(client.clientIdKey, orderRef);
+      return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
+    });
+  }
+
+  async #knownOrders(platform: PlatformName, where: string): Promise<ReadonlyMap<string, KnownOrder>> {
     const sql = (source: string) => `${select(source, where)} ORDER BY ${JOURNAL_ORDER_SQL}`;
-    const { rows, unreadable } = await this.#rows({ table: 'outcomes', platform }, sql);
-    if (unreadable.length > 0)
-      throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
     const known = new Map<string, KnownOrder>();
-    const nameOf = (clientIdKey: string, orderRef: string) => JSON.stringify([clientIdKey, orderRef]);
-    for (const entry of rows.map((row) => entryOf('outcomes', row, this.#store.clientKeys))) {
+    for (const row of whole(await this.#rows({ table: 'outcomes', platform }, sql))) {
+      const entry = entryOf('outcomes', row, this.#store.clientKeys);
       if (entry?.kind !== 'outcome') continue;
-      const name = nameOf(entry.clientIdKey, entry.orderRef);
+      const name = orderName(entry.clientIdKey, entry.orderRef);
       known.set(name, afterEntry(known.get(name) ?? null, entry));
     }
-    return asked.map(({ client, orderRef }) => known.get(nameOf(client.clientIdKey, orderRef)) ?? null);
+    return known;
+  }
+
+  async #exposures(
+    platform: PlatformName,
+    where: string,
+    asked: readonly AskedOrder[],
+  ): Promise<ReadonlyMap<string, Exposure>> {
+    const mayHold = (segment: Segment) =>
+      asked.some(({ orderRef }) => this.#orders.mayHold(segment, orderRef));
+    const sql = (source: string) =>
+      `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source} WHERE ${where} GROUP BY ALL`;
+    const exposures = new Map<string, Exposure>();
+    for (const row of whole(await this.#rows({ table: 'decisions', platform }, sql, mayHold))) {
+      const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
+      exposures.set(name, exposureOf(flagOf(row['granted']) === true));
+    }
+    return exposures;
   }
 
   /** SQL: what became of a decision's order, by the outcomes that were shipped but for some segments. */
@@ -334,10 +358,21 @@ export class ArchiveReader {
 /** What is known of an order after one more report of it. */
 function afterEntry(
   before: KnownOrder | null,
-  { order, report = order, amount = before?.amount }: OutcomeEntry,
+  { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
-  const known = withReport(before, report);
+  const exposure = recordedExposure(turnedAway);
+  const known = withReport(stillKnown(before, exposure), report, exposure);
   return amount === undefined ? known : { ...known, amount };
+}
+
+function orderName(clientIdKey: string, orderRef: string): string {
+  return JSON.stringify([clientIdKey, orderRef]);
+}
+
+/** The rows where all could be read: what is missing may be what is asked about. */
+function whole(found: { readonly rows: readonly DuckRow[] } & Pick<ArchiveReach, 'unreadable'>) {
+  if (found.unreadable.length === 0) return found.rows;
+  throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
 }
 
 function select(source: string, where: string): string {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey, PlatformName } from '../../client/client-key.ts';
-import type { KnownOrder } from '../../client/order.ts';
+import type { Exposure, KnownOrder } from '../../client/order.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
@@ -10,19 +10,25 @@ export interface AskedOrder {
   readonly orderRef: string;
 }
 
-/** What is known of some orders; null for those of which nothing is. */
-type FindOrders = (
-  platform: PlatformName,
-  asked: readonly AskedOrder[],
-) => Promise<readonly (KnownOrder | null)[]>;
+/** What the archive tells of an order. */
+export interface ArchivedOrder {
+  /** Null when nothing was ever reported of it. */
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
+}
+
+/** What is known of some orders, in their places. */
+type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 
 /** A reading begins so much after its first question: reports mostly come many at once, and none is on a payer's way. */
 const GATHERING_MS = 20;
 
+const NOTHING_ARCHIVED: ArchivedOrder = { known: null, exposure: 'notAsked' };
+
 /** Questions that wait for their turn, by platform. */
 interface Waiting {
   readonly asked: AskedOrder[];
-  readonly answer: Promise<readonly (KnownOrder | null)[]>;
+  readonly answer: Promise<readonly ArchivedOrder[]>;
 }
 
 /**
@@ -39,16 +45,16 @@ export class ArchivedOrders {
   }
 
   static of(archive: ArchiveReader): ArchivedOrders {
-    return new ArchivedOrders((platform, asked) => archive.knownOrders(platform, asked));
+    return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
   }
 
-  /** Null when nothing was ever reported of it. Throws StoreUnavailable when that cannot be told. */
-  async known(asked: AskedOrder): Promise<KnownOrder | null> {
+  /** Throws StoreUnavailable when that cannot be told. */
+  async find(asked: AskedOrder): Promise<ArchivedOrder> {
     const { platform } = asked.client;
     const waiting = this.#waiting.get(platform) ?? this.#next(platform);
     const place = waiting.asked.push(asked) - 1;
     try {
-      return (await waiting.answer)[place] ?? null;
+      return (await waiting.answer)[place] ?? NOTHING_ARCHIVED;
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw cause;
       throw new StoreUnavailable('the archive cannot be read, and the order may be there', { cause });

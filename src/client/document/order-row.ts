@@ -3,13 +3,15 @@ import { type KnownOrder, type OrderOutcome, RESULTS_WEAKEST_FIRST, type Result,
 /**
  * The stored form of an order: positional, because there is one for every order. A result is its place in
  * RESULTS_WEAKEST_FIRST; the amount is 0 when none is known. Where the reports are more than the one that counts, they
- * follow, each as its result and its distance in ms to `occurredAt`.
+ * follow, each as its result and its distance in ms to `occurredAt`. TURNED_AWAY is added to the result of an order.
  */
 type OrderRow = [result: number, occurredAt: number, amount: string | 0, ...reports: number[]];
 
+const TURNED_AWAY = 8;
+
 /** The text to store; `decodeOrder` gives the same order back. */
-export function encodeOrder({ occurredAt, amount, reports = [], ...result }: KnownOrder): string {
-  const row: OrderRow = [rank(result), occurredAt, amount ?? 0];
+export function encodeOrder({ occurredAt, amount, turnedAway, reports = [], ...result }: KnownOrder): string {
+  const row: OrderRow = [rank(result) + (turnedAway ? TURNED_AWAY : 0), occurredAt, amount ?? 0];
   row.push(...encodeReports(reports, occurredAt));
   return JSON.stringify(row);
 }
@@ -25,8 +27,9 @@ export function decodeOrder(text: string): KnownOrder {
   const [code, occurredAt, amount, ...told] = row;
   const reports = decodeReports(told, occurredAt);
   return {
-    ...resultOf(code),
+    ...resultOf(code < TURNED_AWAY ? code : code - TURNED_AWAY),
     occurredAt,
+    ...(code < TURNED_AWAY ? {} : { turnedAway: true }),
     ...(amount === 0 ? {} : { amount }),
     ...(reports.length === 0 ? {} : { reports }),
   };

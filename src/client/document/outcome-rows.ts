@@ -28,15 +28,17 @@ const TOKEN_CHARACTERS = 6;
 
 /** Above the rank of a result: the amount is that of the order before it in the text. */
 const SAME_AMOUNT = 8;
+/** The same: the order was turned away. */
+const TURNED_AWAY = 16;
 
 export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
-  const { paidCount, unpaidCount, technicalCount, recent, older } = tally;
-  if (paidCount + unpaidCount + technicalCount === 0) return 0;
+  const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
+  if (paidCount + unpaidCount + neitherCount === 0) return 0;
   const orders = recent.toReversed();
   const row: Exclude<OutcomesRow, 0> = [
     paidCount,
     unpaidCount,
-    technicalCount,
+    neitherCount,
     lastAt - (orders[0]?.occurredAt ?? lastAt),
     packOrders(orders) || 0,
     packAmounts(orders) || 0,
@@ -51,7 +53,7 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
 
 export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
-  const [paidCount, unpaidCount, technicalCount, newestAge = 0, orders, amounts, reports, older] = row;
+  const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
   const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
   for (const [place, ...told] of reports || []) {
     const order = recent[place];
@@ -60,7 +62,7 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   return {
     paidCount,
     unpaidCount,
-    technicalCount,
+    neitherCount,
     recent: recent.reverse(),
     older: older
       ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
@@ -79,7 +81,10 @@ function packOrders(orders: readonly RecentOrder[]): string {
   const width = digitsOf(Math.max(0, ...distances), 0).length;
   const packed = orders.map((order, place) => {
     const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
-    return order.token + DIGITS.charAt(rank(order) + same) + digitsOf(distances[place] ?? 0, width);
+    const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
+    return (
+      order.token + DIGITS.charAt(rank(order) + same + turnedAway) + digitsOf(distances[place] ?? 0, width)
+    );
   });
   return packed.length === 0 ? '' : width + packed.join('');
 }
@@ -107,9 +112,10 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
   for (let start = 1; start < packed.length; start += length) {
     const token = packed.slice(start, start + TOKEN_CHARACTERS);
     const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
-    if (code < SAME_AMOUNT) amount = amounts.next().value ?? null;
+    if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
     occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
-    const known: KnownOrder = { ...resultOf(code % SAME_AMOUNT), occurredAt };
+    const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
+    const known: KnownOrder = { ...resultOf(code % SAME_AMOUNT), occurredAt, ...exposed };
     orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
   }
   return orders;

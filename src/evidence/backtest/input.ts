@@ -3,9 +3,10 @@ import type { DuckBatch } from '../../archive/duck-batch.ts';
 import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
-import { type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
+import { type Exposure, type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
+import { recordedExposure } from '../../state/journal/entry.ts';
 import { type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 import { clientPasses } from '../source/time-spans.ts';
 
@@ -34,7 +35,13 @@ export interface AskedInput extends AskedVerdict, Happening {
 export type Input =
   | AskedInput
   | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
-  | (Happening & { readonly kind: 'outcome'; readonly orderRef: string; readonly order: OrderOutcome })
+  | (Happening & {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      readonly order: OrderOutcome;
+      /** As it was recorded. */
+      readonly exposure: Exposure;
+    })
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null });
 
@@ -81,7 +88,13 @@ function inputAt(rows: Rows, row: number): Input | null {
     case 'score':
       return { ...base, kind: 'score', request: scoreAt(rows, row) };
     case 'outcome':
-      return { ...base, kind: 'outcome', orderRef: rows.text('order_ref', row), order: outcomeAt(rows, row) };
+      return {
+        ...base,
+        kind: 'outcome',
+        orderRef: rows.text('order_ref', row),
+        order: outcomeAt(rows, row),
+        exposure: recordedExposure(rows.flag('turned_away', row) === true),
+      };
     case 'binding':
       return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
     case 'override':

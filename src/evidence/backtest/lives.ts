@@ -4,7 +4,7 @@ import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
-import type { KnownOrder } from '../../client/order.ts';
+import { type Exposure, exposureOf, type KnownOrder } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
@@ -198,18 +198,23 @@ export class Lives {
     });
   }
 
-  #tell(payer: Payer, { orderRef, order: reported, at }: Extract<Input, { kind: 'outcome' }>): void {
+  #tell(
+    payer: Payer,
+    { orderRef, order: reported, exposure, at }: Extract<Input, { kind: 'outcome' }>,
+  ): void {
     const order = this.#order(payer, orderRef);
-    const changes: (OutcomeChange & { readonly from: ClientState; readonly known: KnownOrder | null })[] = [];
+    const changes: Told[] = [];
     for (const [life, { outcomes }] of this.#lives.entries()) {
       if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
       const known = order.known[life] ?? null;
-      const same = changes.find((other) => other.from === from && other.known === known);
-      const change = same ?? { ...repeatOutcome(from, known, { ...reported, orderRef }, at), from, known };
-      if (same === undefined) changes.push(change);
-      payer.states[life] = change.state;
-      order.known[life] = change.order;
+      const here = order.asked ? exposureOf(order.granted[life] === true) : exposure;
+      const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
+      const same = changes.find(isSame);
+      const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);
+      if (same === undefined) changes.push({ ...made, from, known, exposure: here });
+      payer.states[life] = made.state;
+      order.known[life] = made.order;
     }
   }
 
@@ -231,6 +236,13 @@ export class Lives {
     forgetOldest(orders, ORDERS_MAX);
     return order;
   }
+}
+
+/** What a report made of a life, and what it was told to. */
+interface Told extends OutcomeChange {
+  readonly from: ClientState;
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
 }
 
 /** The two lists as one; mostly neither has anything, and nothing is made for that. */

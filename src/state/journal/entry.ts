@@ -1,6 +1,6 @@
 import { tenant } from '../../client/client-key.ts';
 import { BindingSchema, OverrideSchema } from '../../client/client-state.ts';
-import { OrderOutcomeSchema } from '../../client/order.ts';
+import { type Exposure, exposureOf, OrderOutcomeSchema, turnedAway } from '../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../decision/decision.ts';
 import { ScoreRequestSchema } from '../../decision/requests.ts';
 import { Type } from '../../json-schema.ts';
@@ -42,6 +42,7 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
   ),
+  turnedAway: Type.Optional(turnedAway),
 });
 
 export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {
@@ -75,6 +76,11 @@ export type EntryPlace = Shape<typeof EntryPlaceSchema>;
 
 export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
+
+/** How far an order had come when a report of it was accepted, as far as that makes a difference. */
+export function recordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
+  return exposureOf(turnedAway !== true);
+}
 
 /** One accepted input, with what was decided. */
 export type JournalEntry =

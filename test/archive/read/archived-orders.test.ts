@@ -1,4 +1,6 @@
 import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archived-orders.ts';
@@ -38,7 +40,7 @@ describe('an order that only the archive remembers', () => {
     reader = new ArchiveReader(place.archive.folder, store);
     const archivedOrders = new ArchivedOrders((of, asked) => {
       readings.push([...asked]);
-      return reader.knownOrders(of, asked);
+      return reader.orders(of, asked);
     });
     service = new ScoringService({
       store,
@@ -86,13 +88,13 @@ describe('an order that only the archive remembers', () => {
     readings.length = 0;
     const archived = new ArchivedOrders(async (_platform, asked) => {
       readings.push([...asked]);
-      return reader.knownOrders(platform, asked);
+      return reader.orders(platform, asked);
     });
     const client = clientKey(platform, 'ann');
     const known = await Promise.all(
-      ['order-3', 'order-4', 'unknown'].map((orderRef) => archived.known({ client, orderRef })),
+      ['order-3', 'order-4', 'unknown'].map((orderRef) => archived.find({ client, orderRef })),
     );
-    expect(known.map((order) => order?.occurredAt ?? null)).to.deep.equal([T0 + 3, T0 + 4, null]);
+    expect(known.map((order) => order.known?.occurredAt ?? null)).to.deep.equal([T0 + 3, T0 + 4, null]);
     expect(readings.map((asked) => asked.length)).to.deep.equal([3]);
   });
 
@@ -107,3 +109,82 @@ describe('an order that only the archive remembers', () => {
     expect(await outcomes()).to.deep.equal(before);
   });
 });
+
+describe('an order that was refused weeks ago', () => {
+  const platform = newPlatform();
+  const client = clientKey(platform, 'ann');
+  const WEEK_MS = 7 * 24 * 3_600_000;
+  let nowMs = T0;
+  let store: Store;
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let service: ScoringService;
+
+  const ask = async (orderRef: string) => {
+    const body = { sellPointKey: 's', clientIdKey: 'ann', method: 'card', amountRequested: '25', orderRef };
+    return (await service.verdict(platform, body, { requestId: 'r', idempotencyKey: null })).answer.verdict;
+  };
+  const expired = (orderRef: string) =>
+    service.outcome(platform, {
+      ...{ clientIdKey: 'ann', orderRef, outcome: 'UNPAID', cause: 'EXPIRED', occurredAt: null },
+    });
+  const outcomes = async () => (await store.load(client)).state.outcomes;
+
+  before(async () => {
+    const folder = temporaryDirectory();
+    store = openSqliteStore(folder, { clock: () => nowMs, salt: TEST_SALT });
+    place = await ArchivedStore.open(store);
+    reader = new ArchiveReader(place.archive.folder, store);
+    service = new ScoringService({
+      store,
+      ruleSource: fixedRules(currentRules()),
+      clock: () => nowMs,
+      pseudonym: (_kind, text) => text,
+      metrics: new Metrics(),
+      archivedOrders: ArchivedOrders.of(reader),
+    });
+    const verdicts: string[] = [];
+    for (const order of ['granted', 'refused', 'refused too']) verdicts.push(await ask(order));
+    expect(verdicts).to.deep.equal(['GET_NEW', 'WAIT', 'WAIT']);
+    await place.shipAll();
+    forgetDecisions(folder);
+    nowMs += 2 * WEEK_MS;
+    expect(await ask('later')).to.equal('GET_NEW');
+  });
+  after(async () => {
+    await reader.close();
+    await place.close();
+  });
+
+  it('is told by the archive from one that was granted, and from one that nobody asked for', async () => {
+    const archived = ArchivedOrders.of(reader);
+    const found = await Promise.all(
+      ['granted', 'refused', 'unheard of'].map((orderRef) => archived.find({ client, orderRef })),
+    );
+    expect(found.map(({ exposure }) => exposure)).to.deep.equal(['granted', 'turnedAway', 'notAsked']);
+  });
+
+  it('counts for nothing when it is reported now', async () => {
+    expect(await expired('refused')).to.equal('recorded');
+    expect(await expired('unheard of')).to.equal('recorded');
+    expect(await outcomes()).to.deep.include({ unpaidCount: 1, neitherCount: 1 });
+  });
+
+  it('is not taken for one that nobody asked for while a part of the archive cannot be read', async () => {
+    const before = await outcomes();
+    const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+    if (segment === undefined) throw new Error('nothing was shipped');
+    truncateSync(place.archive.pathOf(segment), 100);
+    expect(String(await expired('refused too').catch(String))).to.equal(
+      'StoreUnavailable: a part of the archive cannot be read, and the order may be there',
+    );
+    expect(await outcomes()).to.deep.equal(before);
+  });
+});
+
+/** As the store does in its time with what was shipped. */
+function forgetDecisions(folder: string): void {
+  const file = new DatabaseSync(join(folder, 'scoring.sqlite'));
+  file.exec('DELETE FROM decisions');
+  file.close();
+}

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
-import type { OrderOutcome } from '../../../client/order.ts';
-import { outcome, outcomeCause } from '../../../client/order.ts';
+import { type KnownOrder, outcome, outcomeCause, turnedAway } from '../../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
 import { Type } from '../../../json-schema.ts';
@@ -44,6 +43,7 @@ export const HAPPENED = {
     outcome,
     cause: nullable(outcomeCause),
     occurredAt: epochMs('When the order became final, as reported'),
+    turnedAway: Type.Optional(turnedAway),
   }),
   binding: shape('A binding was set or lifted', {
     kind: always('binding'),
@@ -124,14 +124,16 @@ export function viewOfHistory(
 
 /** Newest first, without reports that left what holds of their order as it was: the journal has those, too. */
 function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
-  const held = new Map<string, OrderOutcome>();
+  const held = new Map<string, KnownOrder>();
   return entries
     .toReversed()
     .filter((entry) => {
       if (entry.kind !== 'outcome') return true;
-      const before = held.get(entry.orderRef);
-      held.set(entry.orderRef, entry.order);
-      return !isDeepStrictEqual(before, entry.order);
+      const { orderRef, order } = entry;
+      const before = held.get(orderRef);
+      const after = { ...order, ...(entry.turnedAway ? { turnedAway: true as const } : {}) };
+      held.set(orderRef, after);
+      return !isDeepStrictEqual(before, after);
     })
     .toReversed();
 }
@@ -147,8 +149,8 @@ export function viewOfEntry(entry: JournalEntry): HistoryEntry {
     case 'verdict':
       return { kind: entry.kind, at, decision: entry.decision };
     case 'outcome': {
-      const { outcome, cause, occurredAt } = entry.order;
-      return { kind: entry.kind, at, orderRef: entry.orderRef, outcome, cause, occurredAt };
+      const { kind, orderRef, order } = entry;
+      return { kind, at, orderRef, ...order, ...(entry.turnedAway ? { turnedAway: true } : {}) };
     }
     case 'binding':
       return { kind: entry.kind, at, binding: entry.binding };

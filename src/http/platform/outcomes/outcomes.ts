@@ -59,7 +59,7 @@ export const reportOutcomes = operation({
   path: '/v1/platform/outcomes',
   operationId: 'reportOutcomes',
   summary: 'What became of an order',
-  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way. A cause goes only with UNPAID.`,
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
   tag: 'Outcomes',
   grant: 'outcomes',
   body: OUTCOMES_BODY,

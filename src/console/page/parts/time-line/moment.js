@@ -3,7 +3,7 @@ import { clockSeconds, dateTime, duration } from '../format.js';
 import { toDecision, toOrder } from '../links.js';
 import { groupTone, Pill, Verdict } from '../verdict.js';
 import { earlyMs } from './history.js';
-import { outcomeTone } from './sign.js';
+import { outcomeTone, whyNeither } from './sign.js';
 
 /**
  * @import { Binding, HistoryEntry, Override } from '../../answers.d.ts'
@@ -137,13 +137,14 @@ function ScoreMoment({ request, answer, ruleVersion }) {
 
 /** @param {{ entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean }} props */
 function OutcomeMoment({ entry, corrects, mayLook }) {
-  const { orderRef, cause, at, occurredAt } = entry;
+  const { orderRef, at, occurredAt } = entry;
+  const neither = whyNeither(entry);
   const late = at - occurredAt;
   return html`<p class="moment-head">
       <b>outcome</b> <${Pill} tone=${outcomeTone(entry)}>${outcomeText(entry)}<//>
       <span>order <${OrderLink} orderRef=${orderRef} mayLook=${mayLook} /></span>
     </p>
-    ${cause === 'TECHNICAL' && html`<p class="faint">counts neither way</p>`}
+    ${neither !== null && html`<p class="faint">${neither}</p>`}
     ${
       corrects !== null &&
       html`<p class="faint">

@@ -51,8 +51,19 @@ export function signOfRow(row) {
   }
 }
 
-/** @param {Pick<OutcomeEntry, 'outcome' | 'cause'>} entry */
-export function outcomeTone({ outcome, cause }) {
-  if (outcome === 'PAID') return 'good';
-  return cause === 'TECHNICAL' ? 'plain' : 'bad';
+/** @typedef {Pick<OutcomeEntry, 'outcome' | 'cause' | 'turnedAway'>} ToldOutcome */
+
+/** @param {ToldOutcome} entry */
+export function outcomeTone(entry) {
+  if (entry.outcome === 'PAID') return 'good';
+  return whyNeither(entry) === null ? 'bad' : 'plain';
+}
+
+/**
+ * Why an outcome counts neither way; null when it counts.
+ * @param {ToldOutcome} entry
+ */
+export function whyNeither({ outcome, cause, turnedAway = false }) {
+  if (cause === 'TECHNICAL') return 'counts neither way';
+  return turnedAway && outcome === 'UNPAID' ? 'counts neither way: no requisite was shown for it' : null;
 }

@@ -1,0 +1,35 @@
+import type { AskedInput, Input } from '../../src/evidence/backtest/input.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { type JournalEntry, recordedExposure } from '../../src/state/journal/entry.ts';
+
+/** What a backtest would live through again of verdicts for the method `card` and of reports. */
+export function inputsOf(entries: readonly JournalEntry[]): readonly Input[] {
+  return entries.flatMap(inputOf);
+}
+
+function inputOf(entry: JournalEntry): readonly Input[] {
+  const { at, platform, clientIdKey } = entry;
+  if (entry.kind === 'outcome') {
+    const { orderRef, order, report = order, turnedAway } = entry;
+    return [
+      {
+        kind: 'outcome',
+        at,
+        platform,
+        clientIdKey,
+        clientHash: 0n,
+        orderRef,
+        order: report,
+        exposure: recordedExposure(turnedAway),
+      },
+    ];
+  }
+  if (entry.kind !== 'verdict') return [];
+  const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;
+  const asked: AskedInput = {
+    ...{ kind: 'verdict', at, platform, clientIdKey, sellPointKey, orderRef, ruleVersion, digest, verdict },
+    ...{ method: 'card', amount: String(facts['amount']), currency: String(facts['currency']) },
+    ...{ clientHash: 0n, orderKey: 0n, sightings: NO_SIGHTINGS },
+  };
+  return [asked];
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
+import { Lives } from '../../src/evidence/backtest/lives.ts';
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { rebuiltState } from '../../src/service/rebuilt-state.ts';
+import { ScoringService } from '../../src/service/scoring.ts';
+import { clientKey } from '../client/client-keys.ts';
+import { edited } from '../rule-fixtures/sound-rules.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+import { currentRules } from './current-rules.ts';
+import { inputsOf } from './journal-inputs.ts';
+import { START_MS } from './movable-clock.ts';
+
+const PLATFORM = platformName('shop');
+const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
+
+/** Refuses a requisite for the amount of 13, and shows one for any other. */
+const RULES = edited({
+  'verdicts.yaml': () => `
+rules:
+  - name: unlucky
+    priority: 1
+    conditions: { all: [{ fact: amount, operator: equal, value: 13 }] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
+otherwise: { verdict: GET_NEW, reason: "ok" }
+`,
+});
+
+type Step = { readonly hour: number } & (
+  | { readonly ask: string; readonly amount: string }
+  | { readonly tell: string; readonly result: 'PAID' | 'EXPIRED'; readonly effect: string }
+);
+
+const grant = (hour: number, order: string): Step => ({ hour, ask: order, amount: '25' });
+const refuse = (hour: number, order: string): Step => ({ hour, ask: order, amount: '13' });
+const expired = (hour: number, order: string, effect = 'recorded'): Step => ({
+  ...{ hour, tell: order, result: 'EXPIRED', effect },
+});
+const paid = (hour: number, order: string, effect = 'recorded'): Step => ({
+  ...{ hour, tell: order, result: 'PAID', effect },
+});
+
+const HISTORIES: readonly {
+  readonly title: string;
+  readonly steps: readonly Step[];
+  readonly paid?: number;
+  readonly unpaid: number;
+}[] = [
+  {
+    title: 'one that was refused says nothing about the payer',
+    steps: [refuse(0, 'a'), expired(1, 'a')],
+    unpaid: 0,
+  },
+  {
+    title: 'also when that is said three days after the refusal, and other requests came since',
+    steps: [refuse(0, 'a'), grant(30, 'b'), grant(60, 'c'), expired(72, 'a')],
+    unpaid: 0,
+  },
+  {
+    title: 'one that was granted three days ago is unpaid, although it was refused since',
+    steps: [
+      ...[grant(0, 'a'), ...Array.from({ length: 9 }, (_, n) => grant(1 + n, `newer-${n}`))],
+      ...[refuse(71, 'a'), expired(72, 'a')],
+    ],
+    unpaid: 1,
+  },
+  { title: 'one that nobody asked for is unpaid', steps: [grant(0, 'b'), expired(30, 'a')], unpaid: 1 },
+  {
+    title: 'one that was refused is paid all the same',
+    steps: [refuse(0, 'a'), expired(1, 'a'), paid(2, 'a', 'superseded')],
+    paid: 1,
+    unpaid: 0,
+  },
+  {
+    title: 'a grant opens it, and the next report counts although it says the same',
+    steps: [refuse(0, 'a'), expired(1, 'a'), grant(2, 'a'), expired(3, 'a'), expired(4, 'a', 'unchanged')],
+    unpaid: 1,
+  },
+  {
+    title: 'the same three days later',
+    steps: [refuse(0, 'a'), expired(1, 'a'), grant(30, 'a'), grant(40, 'b'), expired(102, 'a')],
+    unpaid: 1,
+  },
+  {
+    title: 'a refusal after the report changes nothing',
+    steps: [grant(0, 'a'), expired(1, 'a'), refuse(2, 'a'), expired(3, 'a', 'unchanged')],
+    unpaid: 1,
+  },
+  {
+    title: 'nor does one after a report of an order that nobody had asked for',
+    steps: [expired(1, 'a'), refuse(2, 'a'), expired(3, 'a', 'unchanged')],
+    unpaid: 1,
+  },
+];
+
+describeOnStores('an order that was turned away', (store) => {
+  let service: ScoringService;
+  let nowMs = START_MS;
+  const start = (rules: ReturnType<typeof currentRules>) => {
+    const [clock, pseudonym] = [() => nowMs, (_kind: string, text: string) => text];
+    const [ruleSource, metrics] = [fixedRules(rules), new Metrics()];
+    service = new ScoringService({ store: store(), ruleSource, clock, pseudonym, metrics });
+  };
+
+  const ask = (clientIdKey: string, orderRef: string, amountRequested: string) => {
+    const body = { sellPointKey: 's', clientIdKey, method: 'card', amountRequested, orderRef };
+    return service.verdict(PLATFORM, body, { requestId: 'r', idempotencyKey: null });
+  };
+  const tell = (clientIdKey: string, orderRef: string, result: 'PAID' | 'EXPIRED') => {
+    const outcome = result === 'PAID' ? result : 'UNPAID';
+    const cause = result === 'PAID' ? null : result;
+    return service.outcome(PLATFORM, { clientIdKey, orderRef, outcome, cause, occurredAt: null });
+  };
+
+  for (const { title, steps, paid: paidCount = 0, unpaid: unpaidCount } of HISTORIES) {
+    it(`counts the same live, rebuilt and in a backtest: ${title}`, async () => {
+      start(RULES);
+      const clientIdKey = randomUUID();
+      for (const step of [...steps, refuse(120, 'last')]) {
+        nowMs = START_MS + step.hour * HOUR_MS;
+        if ('ask' in step) await ask(clientIdKey, step.ask, step.amount);
+        else expect(await tell(clientIdKey, step.tell, step.result)).to.equal(step.effect);
+      }
+      const client = clientKey(PLATFORM, clientIdKey);
+      const [{ state }, { entries }] = [
+        await store().load(client),
+        await store().historyOfClient(client, 100),
+      ];
+      expect({ paidCount, unpaidCount }).to.deep.equal({
+        paidCount: state.outcomes.paidCount,
+        unpaidCount: state.outcomes.unpaidCount,
+      });
+      expect(rebuiltState(entries.toReversed())).to.deep.equal(state);
+      const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'all' }], () => RULES, NO_HOLDOUTS);
+      const scores = inputsOf(entries.toReversed()).map((input) => lives.live(input)?.[0]?.paymentScore);
+      const [last] = await store().decisionsOfClient(client, 1);
+      expect(scores.at(-1)?.toFixed(4)).to.equal(last?.paymentScore);
+    });
+  }
+
+  it('blocks nobody: one requisite was shown, and three waits are reported EXPIRED', async () => {
+    start(currentRules());
+    const clientIdKey = randomUUID();
+    const verdicts: string[] = [];
+    for (const order of ['a', 'b', 'c', 'd', 'e']) {
+      verdicts.push((await ask(clientIdKey, order, '25')).answer.verdict);
+      if (order !== 'e') await tell(clientIdKey, order, 'EXPIRED');
+      nowMs += 10_000;
+    }
+    expect(verdicts).to.deep.equal(['GET_NEW', 'WAIT', 'WAIT', 'WAIT', 'WAIT']);
+    const { state } = await store().load(clientKey(PLATFORM, clientIdKey));
+    expect(state.outcomes).to.deep.include({ paidCount: 0, unpaidCount: 1, neitherCount: 3 });
+  });
+
+  it('takes no place from orders that count', async () => {
+    start(RULES);
+    const clientIdKey = randomUUID();
+    for (let order = 0; order < 70; order++) {
+      nowMs += HOUR_MS;
+      if (order < 2) await tell(clientIdKey, `paid-${order}`, 'PAID');
+      else {
+        await ask(clientIdKey, `refused-${order}`, '13');
+        await tell(clientIdKey, `refused-${order}`, 'EXPIRED');
+      }
+    }
+    nowMs += DAY_HOURS * HOUR_MS;
+    const { recent } = (await store().load(clientKey(PLATFORM, clientIdKey))).state.outcomes;
+    expect(recent.map(({ outcome }) => outcome).slice(0, 3)).to.deep.equal(['PAID', 'PAID', 'UNPAID']);
+  });
+});
