@@ -77,6 +77,8 @@ export interface ApplicationParts {
   readonly erasureLedger?: ErasureLedger | null;
   /** How long the archive keeps rows, ms. */
   readonly archiveKeepMs?: number;
+  /** Whether somebody else approves what reaches most payers; absent: nobody has to. */
+  readonly requiresApproval?: boolean;
   readonly rateLimit: RateLimit;
   readonly basePath: string;
   readonly caller: Address;

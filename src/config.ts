@@ -47,6 +47,8 @@ export interface Config {
   readonly drainGraceMs: number;
   /** How long the store keeps decisions that the archive has, ms. */
   readonly decisionsHotMs: number;
+  /** Whether somebody else has to approve what reaches most payers. */
+  readonly requiresApproval: boolean;
   /** Processes that answer; above 1 only on Redis, because SQLite has one writer. */
   readonly workers: number;
 }
@@ -89,6 +91,7 @@ export function readConfig(env: Environment = process.env): Config {
     archiveShips: archiveShips(env),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     workers: workers(env),
+    requiresApproval: requiresApproval(env),
     drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
     decisionsHotMs: decisionsHot(env),
   };
@@ -148,6 +151,12 @@ function archiveShips(env: Environment): boolean {
   const given = setting(env, 'ARCHIVE_SHIP') ?? 'on';
   if (given === 'on' || given === 'off') return given === 'on';
   throw new ConfigError(`ARCHIVE_SHIP is "${given}"; it must be on or off`);
+}
+
+function requiresApproval(env: Environment): boolean {
+  const given = setting(env, 'APPROVALS') ?? 'off';
+  if (given === 'required' || given === 'off') return given === 'required';
+  throw new ConfigError(`APPROVALS is "${given}"; it must be off or required`);
 }
 
 function duration(env: Environment, name: string, fallback: string, orElse = ''): number {

@@ -69,6 +69,7 @@ describe('the configuration', () => {
       consoleUrl: null,
       basePath: '',
       dataDir: join(directory, 'data'),
+      requiresApproval: false,
       redisUrl: null,
       redisSecurity: {},
       rulesDir: resolve(import.meta.dirname, '..', 'rules'),

@@ -18,6 +18,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['config.ts'],
   ['console/page/app.js'],
   [
+    'console/page/pages/approvals.js',
     'console/page/pages/backtest',
     'console/page/pages/evidence',
     'console/page/pages/client.js',

@@ -17,6 +17,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'rules:read',
   'rules',
   'events',
+  'approve',
 ] as const;
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
@@ -25,6 +26,7 @@ const INSTALLATION_KEY_OPERATIONS = [
   'rules:read',
   'rules',
   'operate',
+  'approve',
 ] as const satisfies readonly Operation[];
 
 /** What a key may be granted: the caller's two operations, the platform's own, and the installation's. */
@@ -127,6 +129,18 @@ export class AccessKeys {
     lifetimeMs: number | null,
     owner?: string,
   ): Promise<IssuedKey> {
+    const issued = this.make(platform, operations, lifetimeMs, owner);
+    await this.keep(issued.record);
+    return issued;
+  }
+
+  /** A key that nobody knows yet: it is let in once its record is kept. */
+  make(
+    platform: PlatformName,
+    operations: readonly Operation[],
+    lifetimeMs: number | null,
+    owner?: string,
+  ): IssuedKey {
     const id = randomBytes(6).toString('hex');
     const key = `ka_${id}_${randomBytes(32).toString('base64url')}`;
     const now = this.#now();
@@ -140,10 +154,16 @@ export class AccessKeys {
       expiresAt: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
       revokedAt: null,
     };
-    const ttlMs = lifetimeMs === null ? undefined : lifetimeMs + REMEMBER_ENDED_MS;
+    return { key, record };
+  }
+
+  /** Lets a key that was made in. */
+  async keep(record: AccessKey): Promise<void> {
+    const { id, expiresAt } = record;
+    const leftMs = expiresAt === null ? null : Math.max(0, Date.parse(expiresAt) - this.#now());
+    const ttlMs = leftMs === null ? undefined : leftMs + REMEMBER_ENDED_MS;
     await this.#documents.set(COLLECTION, id, record, ttlMs);
     this.#cache.delete(id);
-    return { key, record };
   }
 
   async list(): Promise<readonly AccessKey[]> {

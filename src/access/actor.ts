@@ -20,5 +20,11 @@ export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
 
 /** Who a change by a command is put down to: the user of the operating system, like `user ann on ops-1`. */
 export function actorOfUser(): string {
-  return `user ${userInfo().username} on ${hostname()}`;
+  return userActor().text;
+}
+
+export function userActor(): Actor {
+  const owner = userInfo().username;
+  const id = `user ${owner} on ${hostname()}`;
+  return { id, owner, text: id };
 }

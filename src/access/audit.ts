@@ -8,6 +8,9 @@ import { LocalRateBuckets } from '../state/rate-buckets.ts';
 export type AuditAction =
   | 'key issued'
   | 'key revoked'
+  | 'proposal'
+  | 'proposal approved'
+  | 'proposal rejected'
   | 'rollout'
   | 'draft'
   | 'release'
@@ -35,6 +38,7 @@ const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'list',
   'draft',
   'client read',
+  'proposal',
 ]);
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;

@@ -3,6 +3,7 @@ import {
   type AccessKey,
   AccessKeys,
   grantable,
+  INSTALLATION,
   isInstallation,
   keyStatus,
   OPERATIONS,
@@ -13,6 +14,7 @@ import { Audit } from '../access/audit.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { suggest } from '../rules/problem.ts';
 import type { Store } from '../state/store.ts';
+import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 import { parseWhose } from './platform-option.ts';
@@ -20,7 +22,7 @@ import { print, printError } from './print.ts';
 import { table } from './table.ts';
 import { parseLifetime } from './time.ts';
 
-interface IssueOptions {
+interface IssueOptions extends ApprovalOption {
   readonly platform: string;
   readonly operations: string;
   readonly expires: string;
@@ -45,13 +47,17 @@ export function keysCommands(program: Command): void {
       '--platform <name>',
       `the platform, ${PLATFORM_NAME_FORM}; "*" for keys of the whole installation`,
     )
-    .requiredOption('--operations <list>', `comma-separated: ${OPERATIONS.join(', ')}; operate only with "*"`)
+    .requiredOption(
+      '--operations <list>',
+      `comma-separated: ${OPERATIONS.join(', ')}; operate only with "*"; approve needs an owner`,
+    )
     .option(
       '--expires <duration>',
       'lifetime, like 90d; "never" for a key that does not expire',
       DEFAULT_LIFETIME,
     )
     .option('--owner <name>', 'the person or team that answers for the key, for the history and the audit')
+    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((options: IssueOptions) => issue(options));
 
@@ -68,26 +74,35 @@ export function keysCommands(program: Command): void {
     .action((id: string, options: { json?: true }) => revoke(id, options.json === true));
 }
 
-async function issue({ platform, operations, expires, owner, json }: IssueOptions): Promise<void> {
+async function issue(options: IssueOptions): Promise<void> {
+  const { platform, operations, expires, owner, json } = options;
   const whose = parseWhose(platform);
   const granted = parseOperations(operations, whose);
   const lifetimeMs = expires === 'never' ? null : parseLifetime(expires);
   const answersForIt = owner === undefined ? undefined : parseOwner(owner);
-  const { key, record } = await withOpenStore(async (store, clock) => {
-    const keys = new AccessKeys(store.documents, clock);
-    const issued = await keys.issue(whose, granted, lifetimeMs, answersForIt);
-    await noteKey(store, clock, 'key issued', null, issued.record);
-    return issued;
-  });
+  const { key, record } = await withOpenStore(async ({ documents }, clock) =>
+    new AccessKeys(documents, clock).make(whose, granted, lifetimeMs, answersForIt),
+  );
+  const proposal = await proposedBy(INSTALLATION, { what: 'key', record }, options);
+  if (proposal === null) {
+    await withOpenStore(async (store, clock) => {
+      await new AccessKeys(store.documents, clock).keep(record);
+      await noteKey(store, clock, 'key issued', null, record, whoChanges(options));
+    });
+  }
   const { id, expiresAt } = record;
+  const waits = proposal === null ? {} : { proposalId: proposal.proposalId };
   if (json === true) {
-    print(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt }));
+    print(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt, ...waits }));
     return;
   }
+  if (proposal !== null) printProposed(INSTALLATION, proposal, false);
   print(
     `Key ${id} for ${inWords(record)}: ${record.operations.join(', ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}.`,
   );
-  print('Keep it as a secret; it is shown only now:');
+  print(
+    `Keep it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
+  );
   print(key);
 }
 
@@ -139,10 +154,11 @@ function noteKey(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,
   after: AccessKey,
+  who: string = actorOfUser(),
 ): Promise<void> {
   const now = clock();
   return new Audit(store.auditLog, clock).note({
-    who: actorOfUser(),
+    who,
     action,
     platform: after.platform,
     subject: after.id,

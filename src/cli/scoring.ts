@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   journal: async () => (await import('./log/journal.ts')).journalCommands,
   audit: async () => (await import('./log/audit.ts')).auditCommand,
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,
+  proposals: async () => (await import('./proposals.ts')).proposalsCommands,
   lists: async () => (await import('./lists/lists.ts')).listsCommands,
   state: async () => (await import('./state.ts')).stateCommands,
   restore: async () => (await import('./restore.ts')).restoreCommand,

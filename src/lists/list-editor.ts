@@ -308,3 +308,9 @@ function auditView({ kind, value, reason, expiresAt }: ListEntry) {
 function isSame(a: ListEntry, b: ListEntry): boolean {
   return a.reason === b.reason && a.expiresAt === b.expiresAt;
 }
+
+/** Whether an entry may be a range of addresses; what the list holds may change meanwhile, so only what is asked for counts. */
+export function isRange({ kind, value }: Pick<EntryAsk, 'kind' | 'value'>): boolean {
+  if (kind !== 'ip' && kind !== null) return false;
+  return value.includes('/') && readListValue('ip', value, () => '').ok;
+}

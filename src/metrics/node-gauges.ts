@@ -38,6 +38,13 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
   );
   addGauge(
     registry,
+    'scoring_rollout_emergency_timestamp_seconds',
+    'When one person last returned to an earlier version without approval; 0: never',
+    (gauge) => gauge.set((report().emergencyAt ?? 0) / 1000),
+    { ofWorkers: 'max' },
+  );
+  addGauge(
+    registry,
     'scoring_shadow_compared',
     'Verdicts that the shadow decided, too, in this trial',
     (gauge) => gauge.set(sumOf(report(), ({ shadow }) => shadow.compared)),

@@ -18,6 +18,7 @@ import {
   type RolloutChange,
   RolloutSchema,
   repaired,
+  type Share,
   takeBack,
   type VersionRef,
   versionRef,
@@ -92,6 +93,8 @@ export interface AskedChange extends RolloutChange {
   readonly revision: number | null;
   /** It may decide for more than LITTLE_PERCENT although it answers much otherwise than the active one. */
   readonly acceptDifference?: boolean;
+  /** A return to a version that was active before, which one person may do alone. */
+  readonly emergency?: boolean;
 }
 
 /** What versions on trial may decide for together without a look at how they would have answered. */
@@ -103,14 +106,25 @@ export function isFar(goal: Goal): boolean {
   return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
-/** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
-export async function rollOut(
+/** What a change of the rollout would do, if nobody changed anything meanwhile. */
+export interface ForeseenRollout {
+  readonly stored: StoredRollout;
+  readonly rollout: Rollout;
+  readonly to: VersionRef;
+  /** The other candidates of the draw. */
+  readonly also: readonly (VersionRef & Share)[];
+  /** Of each version; none when it is for few, or a return. */
+  readonly differences: readonly VersionDifference[];
+}
+
+/** Looks whether a version may be brought to the goal now. Throws RolloutRefused. */
+export async function foresee(
   fleet: Fleet,
   rules: LoadedRules,
   version: RuleVersion,
   goal: Goal,
-  { revision, acceptDifference = false, ...change }: AskedChange,
-): Promise<FollowReport> {
+  { revision, acceptDifference = false, emergency = false, at }: AskedChange,
+): Promise<ForeseenRollout> {
   const to = await eligible(rules, version, goal);
   const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];
   const also = await Promise.all(
@@ -123,21 +137,56 @@ export async function rollOut(
   const all = [to, ...also];
   const isActive = all.some((one) => one.version === rollout.active.version);
   if (isActive) throw new RolloutRefused(`${rollout.active.version} is active already`);
+  if (emergency) requireReturn(rollout, to, goal);
   for (const one of all) await requireOnEveryNode(fleet, one);
-  const differences = isFar(goal) ? await differencesOf(fleet, rules, rollout, all, change.at) : [];
-  const accepted = acceptedOf(differences, acceptDifference);
-  const made = accepted === '' ? change : { ...change, acceptedDifference: accepted };
+  const isNew = isFar(goal) && !emergency;
+  const differences = isNew ? await differencesOf(fleet, rules, rollout, all, at) : [];
+  requireAccepted(differences, acceptDifference);
+  return { stored, rollout, to, also, differences };
+}
+
+/** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
+export async function rollOut(
+  fleet: Fleet,
+  rules: LoadedRules,
+  version: RuleVersion,
+  goal: Goal,
+  change: AskedChange,
+): Promise<FollowReport> {
+  const foreseen = await foresee(fleet, rules, version, goal, change);
+  const { stored, rollout, to, also, differences } = foreseen;
+  const { who, at, reason, emergency = false } = change;
+  const accepted = differences.flatMap(({ much }) => much).join('; ');
+  const made = {
+    who,
+    at,
+    reason,
+    ...(accepted === '' ? {} : { acceptedDifference: accepted }),
+    ...(emergency ? { emergency } : {}),
+  };
   const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
   const compared = differences.map((one) => one.compared).join('; ');
-  const report = await write(
-    fleet,
-    stored,
-    advance(rollout, to, wanted, made),
-    compared === '' ? null : compared,
-  );
-  if (goal.mode !== 'shadow') for (const one of all) forgetRolledBack(join(rules.rulesDir, one.version));
+  const next = advance(rollout, to, wanted, made);
+  const report = await write(fleet, stored, next, compared === '' ? null : compared);
+  if (goal.mode !== 'shadow')
+    for (const one of [to, ...also]) forgetRolledBack(join(rules.rulesDir, one.version));
   return report;
 }
+
+/** In an emergency one person may return to what was active before, and to nothing else. */
+function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: Goal): void {
+  const wasActive = history.some(
+    ({ action, to, digest: then }) =>
+      (action === 'start' || action === 'active' || action === 'repair') && to === version && then === digest,
+  );
+  if (goal.mode === 'active' && wasActive) return;
+  throw new RolloutRefused(
+    `an emergency only makes a version active again that was active before, with the same files; ${version} was not`,
+  );
+}
+
+/** How a version of a change would answer. */
+type VersionDifference = Difference & Pick<VersionRef, 'version'>;
 
 async function differencesOf(
   fleet: Fleet,
@@ -145,8 +194,8 @@ async function differencesOf(
   { active, candidates }: Rollout,
   versions: readonly VersionRef[],
   at: number,
-): Promise<readonly (Difference & Pick<VersionRef, 'version'>)[]> {
-  const found: (Difference & Pick<VersionRef, 'version'>)[] = [];
+): Promise<readonly VersionDifference[]> {
+  const found: VersionDifference[] = [];
   for (const { version, digest } of versions) {
     const ruleSet = rules.withDigest(digest);
     const candidate = candidates.find((one) => one.version === version) ?? null;
@@ -159,21 +208,16 @@ async function differencesOf(
   return found;
 }
 
-/** What makes versions much another policy; empty when nothing does. Throws RolloutRefused unless that is accepted. */
-function acceptedOf(
-  differences: Awaited<ReturnType<typeof differencesOf>>,
-  acceptDifference: boolean,
-): string {
+/** Throws RolloutRefused when versions are much another policy, unless that is accepted. */
+function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
   const others = differences.filter(({ much }) => much.length > 0);
-  if (others.length > 0 && !acceptDifference) {
-    const each = others.map(
-      ({ version, much }) => `${version} answers much otherwise than the active version: ${much.join('; ')}`,
-    );
-    throw new RolloutRefused(
-      `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`,
-    );
-  }
-  return others.flatMap(({ much }) => much).join('; ');
+  if (others.length === 0 || acceptDifference) return;
+  const each = others.map(
+    ({ version, much }) => `${version} answers much otherwise than the active version: ${much.join('; ')}`,
+  );
+  throw new RolloutRefused(
+    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`,
+  );
 }
 
 /** A version as it lies on this node's disk, if it may be brought to the goal. */
@@ -199,9 +243,10 @@ const UNREADABLE =
 export async function rollBack(
   fleet: Fleet,
   rulesDir: string,
-  { revision, ...change }: AskedChange,
+  { revision, who, at, reason }: AskedChange,
   version: RuleVersion | null = null,
 ): Promise<FollowReport> {
+  const change = { who, at, reason };
   const stored = await running(fleet);
   const { rollout } = stored;
   if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));

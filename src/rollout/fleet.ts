@@ -51,6 +51,8 @@ export type NodeVersion = NodeView['versions'][number];
 export interface NodeReport extends NodeView {
   /** Of the trial of each candidate, since the process follows it. */
   readonly counts: readonly TrialCounts[];
+  /** When one person last returned to a version alone, epoch ms; null: never, as far as the history tells. */
+  readonly emergencyAt: number | null;
 }
 
 const REGISTER = 'rollout';
@@ -145,14 +147,18 @@ export class Fleet {
   async #note(before: Rollout | null, after: Rollout): Promise<void> {
     const change = after.history.at(-1);
     if (change === undefined) return;
-    const { at, who, reason, acceptedDifference } = change;
+    const { at, who, reason, acceptedDifference, emergency } = change;
     await new Audit(this.#auditLog, () => at).note({
       who,
       action: 'rollout',
       platform: null,
       subject: null,
       before: before === null ? null : whatDecides(before),
-      after: { ...whatDecides(after), ...(acceptedDifference === undefined ? {} : { acceptedDifference }) },
+      after: {
+        ...whatDecides(after),
+        ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
+        ...(emergency === undefined ? {} : { emergency }),
+      },
       reason,
     });
   }

@@ -165,7 +165,9 @@ export class RolloutNode implements RuleSource {
   }
 
   report(): NodeReport {
-    return { ...this.#view(), counts: this.#tallies.map(({ counts }) => counts) };
+    const emergency = this.rollout.history.findLast((entry) => entry.emergency === true);
+    const counts = this.#tallies.map((tally) => tally.counts);
+    return { ...this.#view(), counts, emergencyAt: emergency?.at ?? null };
   }
 
   #view(): NodeView {

@@ -12,6 +12,7 @@ import {
   type Shape,
   shape,
   word,
+  yesNo,
 } from '../shapes.ts';
 import { dealt } from './draw.ts';
 
@@ -77,6 +78,7 @@ const RolloutEntrySchema = shape('One change', {
   acceptedDifference: Type.Optional(
     word('What made it much another policy than the active one, which whoever did it accepted'),
   ),
+  emergency: Type.Optional(yesNo('One person returned to it alone')),
 });
 
 export type RolloutEntry = Shape<typeof RolloutEntrySchema>;
@@ -158,6 +160,8 @@ export interface RolloutChange {
   readonly reason: string;
   /** What makes the version much another policy, when that was accepted. */
   readonly acceptedDifference?: string;
+  /** One person returned to a version alone. */
+  readonly emergency?: boolean;
 }
 
 /** A version and the percent of the clients that it is to decide for. */
@@ -324,7 +328,7 @@ function next(
   rollout: Rollout,
   parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
   steps: readonly Step[],
-  { who, at, reason, acceptedDifference }: RolloutChange,
+  { who, at, reason, acceptedDifference, emergency = false }: RolloutChange,
 ): Rollout {
   const entries = steps.map(
     ({ action, from = rollout.active.version, to, percent, also }): RolloutEntry => ({
@@ -338,6 +342,7 @@ function next(
       ...(also === undefined ? {} : { also }),
       reason,
       ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
+      ...(emergency ? { emergency } : {}),
     }),
   );
   return {

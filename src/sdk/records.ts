@@ -382,6 +382,12 @@ export type ListLineResult =
       readonly retryable: boolean;
     };
 
+/** What waits for somebody else */
+export interface MadeProposal {
+  readonly proposalId: string;
+  readonly expiresAt: number;
+}
+
 export interface NewBinding {
   /** Reference to the bound requisite */
   readonly requisiteRef: string;
@@ -580,6 +586,7 @@ export interface Rollout {
     }[];
     readonly reason: string;
     readonly acceptedDifference?: string;
+    readonly emergency?: boolean;
   }[];
 }
 
@@ -600,6 +607,8 @@ export interface RolloutRequest {
         readonly percent: number;
       }[]
     | undefined;
+  /** True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert */
+  readonly emergency?: boolean | undefined;
   /** Why, for the history */
   readonly reason: string;
   /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */

@@ -1,4 +1,5 @@
 import type { Audit } from '../access/audit.ts';
+import { Proposals } from '../access/proposals.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { EvidenceDesk } from '../evidence/desk/evidence-desk.ts';
@@ -96,7 +97,9 @@ export class Erasure {
     reason: string | null,
   ): Promise<void> {
     await this.#parts.evidence?.forgetOrders(client.platform);
-    await this.#parts.audit.forget(who, client, reason);
+    const { store, audit } = this.#parts;
+    await new Proposals(store.registers, audit, store.clientKeys, Date.now).forgetClient(client);
+    await audit.forget(who, client, reason);
   }
 
   #register(): string {

@@ -49,7 +49,7 @@ describeOnStores('access keys', (store) => {
     const { key, record } = await keys.issue(shop, OPERATIONS, null);
     expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
     const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
-    expect(operator.record.operations).to.deep.equal(['lists', 'rules:read', 'rules', 'operate']);
+    expect(operator.record.operations).to.deep.equal(['lists', 'rules:read', 'rules', 'operate', 'approve']);
     // As a record looks that somebody wrote by hand.
     await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
     const known = await keys.authenticate(key);

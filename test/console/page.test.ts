@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { consolePages, WIDE } from '../../scripts/screenshots/browser.ts';
 import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
 // Together in one file for the runner, so that these share one console and one browser.
+import './pages/approvals.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
 import './pages/foreign-text.ts';

@@ -101,6 +101,16 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '8m',
     { server: 'Redis at r:6379' },
   ],
+  'ScoringEmergency tells of a return in the last hour': [
+    { 'scoring_rollout_emergency_timestamp_seconds{instance="a"}': '60x400' },
+    '30m',
+    {},
+  ],
+  'ScoringEmergency is over after an hour, and quiet where there never was a return': [
+    { 'scoring_rollout_emergency_timestamp_seconds{instance="a"}': '0x400' },
+    '90m',
+    null,
+  ],
   'ScoringClock tells of a clock that is off, whichever way': [
     { 'scoring_store_clock_offset_seconds{instance="a"}': '-15x40' },
     '6m',

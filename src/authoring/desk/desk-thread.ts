@@ -91,12 +91,20 @@ function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): Sa
   return saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) };
 }
 
-function release({ folder, digest }: { folder: string; digest: string }): DeskObstacle | null {
+function release({
+  folder,
+  digest,
+  isOnlyLook,
+}: {
+  folder: string;
+  digest: string;
+  isOnlyLook: boolean;
+}): DeskObstacle | null {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest) return { is: 'other files' };
   const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
-  if (obstacle === null) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
+  if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
   return obstacle;
 }
 

@@ -3,8 +3,9 @@ import { INSTALLATION } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { Constant } from '../../rules/folder/constant.ts';
 import { DraftRefused, type DraftText } from '../../rules/folder/draft.ts';
+import { draftNameRefusal } from '../../rules/folder/release.ts';
 import type { DraftToSave, SavedDraft } from '../../rules/folder/save-draft.ts';
-import type { Problem } from '../../rules/problem.ts';
+import { formatProblem, type Problem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
@@ -88,17 +89,17 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
  * too much at once TooManyTurns.
  */
 export class RuleDesk {
-  readonly #rulesDir: string;
+  readonly rulesDir: string;
   readonly #threads = new WorkElsewhere<DeskWorks>(THREAD, { ...LIMITS, turns: TURNS });
   readonly #drafts = new Turns(DRAFTS);
 
   constructor(rulesDir: string) {
-    this.#rulesDir = rulesDir;
+    this.rulesDir = rulesDir;
   }
 
   /** Null when there is no such folder. */
   open(owner: PlatformName, version: RuleVersion): Promise<OpenedFolder | null> {
-    return this.#threads.run('open', join(this.#rulesDir, version), { owner });
+    return this.#threads.run('open', join(this.rulesDir, version), { owner });
   }
 
   /** Null when one of the two is not sound any more. */
@@ -108,8 +109,8 @@ export class RuleDesk {
     after: RuleVersion | DraftText,
   ): Promise<RuleDiff | null> {
     const sources = {
-      before: join(this.#rulesDir, before),
-      after: typeof after === 'string' ? join(this.#rulesDir, after) : after,
+      before: join(this.rulesDir, before),
+      after: typeof after === 'string' ? join(this.rulesDir, after) : after,
     };
     return this.#threads.run('compare', sources, { owner });
   }
@@ -120,7 +121,7 @@ export class RuleDesk {
 
   /** Throws DraftRefused. */
   save(owner: PlatformName, draft: DraftToSave): Promise<SavedDraft> {
-    return orRefused(this.#threads.run('save', { rulesDir: this.#rulesDir, draft }, { owner }));
+    return orRefused(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
   }
 
   /**
@@ -128,8 +129,17 @@ export class RuleDesk {
    * be written to throws DraftRefused.
    */
   release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskObstacle | null> {
-    const folder = join(this.#rulesDir, version);
-    return orRefused(this.#threads.run('release', { folder, digest }, { owner }));
+    return this.#release(owner, version, digest, false);
+  }
+
+  /** What would stand in the way of that release. */
+  releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskObstacle | null> {
+    return this.#release(owner, version, digest, true);
+  }
+
+  #release(owner: PlatformName, version: RuleVersion, digest: string, isOnlyLook: boolean) {
+    const folder = join(this.rulesDir, version);
+    return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
   }
 
   /** Around work of a platform that brings a rule set along, its reading included. Throws TooManyTurns at once. */
@@ -148,5 +158,27 @@ async function orRefused<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     const isRefused = error instanceof Error && error.name === DraftRefused.name;
     throw isRefused ? new DraftRefused(error.message) : error;
+  }
+}
+
+/** For people. */
+export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
+  switch (obstacle.is) {
+    case 'draft name':
+      return draftNameRefusal(version);
+    case 'released':
+      return `${version} is released already`;
+    case 'other files':
+      return `${version} is not there any more as you saw it; open it again`;
+    case 'findings':
+      return `${version} has findings; mend them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
+    case 'no cases':
+      return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
+    case 'failed cases': {
+      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
+      return `${cases} of ${version} failed; mend them, or what they expect, first`;
+    }
+    default:
+      return obstacle satisfies never;
   }
 }

@@ -1,19 +1,22 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { readConfig } from '../../config.ts';
 import type { ListKind } from '../../decision/shared-lists.ts';
 import {
   changeByLines,
   type ReadLine,
   readListLine,
   type ToldLine,
+  withoutRange,
 } from '../../http/platform/lists/entry-lines.ts';
 import { LIST_CHANGES_MAX } from '../../state/list-log.ts';
+import { type ApprovalOption, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
 import { deskOfUser, withLists } from './with-lists.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends ApprovalOption {
   readonly platform: string;
   readonly reason?: string;
   readonly kind?: string;
@@ -24,10 +27,12 @@ export interface ImportOptions {
 export async function importList(
   list: string,
   file: string,
-  { platform, reason, json }: ImportOptions,
+  options: ImportOptions,
   kind: ListKind | null,
 ): Promise<void> {
-  const desk = deskOfUser(parseWhose(platform), list);
+  const { platform, reason, json } = options;
+  const desk = deskOfUser(parseWhose(platform), list, whoChanges(options));
+  const refusesRanges = readConfig().requiresApproval && options.withoutApproval !== true;
   const counts = new Map<string, number>();
   const tell = (told: ToldLine) => {
     const { line } = told;
@@ -40,7 +45,7 @@ export async function importList(
   await withLists(async ({ editor }) => {
     let batch: ReadLine[] = [];
     for await (const read of linesOf(file, { kind, reason })) {
-      batch.push(read);
+      batch.push(refusesRanges ? withoutRange(read) : read);
       if (batch.length < LIST_CHANGES_MAX) continue;
       for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
       batch = [];

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../../client/client-key.ts';
+import { exactSystemClock } from '../../clock.ts';
 import { LIST_KINDS, type ListKind } from '../../decision/shared-lists.ts';
 import { suggest } from '../../rules/problem.ts';
+import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
@@ -11,7 +13,7 @@ import { type ImportOptions, importList } from './import.ts';
 import { type ShowOptions, showLists } from './show.ts';
 import { deskOfUser, withLists } from './with-lists.ts';
 
-interface AddOptions {
+interface AddOptions extends ApprovalOption {
   readonly platform: string;
   readonly kind?: string;
   readonly reason: string;
@@ -48,6 +50,7 @@ export function listsCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why; the audit log keeps it')
     .option('--kind <kind>', `what the list holds, needed with its first entry: ${LIST_KINDS.join(', ')}`)
     .option('--expires <duration>', 'how long it stays, like 30d; without it until it is removed')
+    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((list: string, value: string, options: AddOptions) => add(list, value, options));
 
@@ -65,6 +68,7 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .option('--reason <text>', 'why, for lines that do not say it')
     .option('--kind <kind>', `what the list holds: ${LIST_KINDS.join(', ')}`)
+    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print a JSON object a line')
     .action((list: string, file: string, options: ImportOptions) =>
       importList(list, file, options, parseKind(options.kind)),
@@ -73,18 +77,20 @@ export function listsCommands(program: Command): void {
 
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
   const { platform, reason, expires, json } = options;
-  const desk = deskOfUser(parseWhose(platform), list);
+  const whose = parseWhose(platform);
+  const desk = deskOfUser(whose, list, whoChanges(options));
   const kind = parseKind(options.kind);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const why = parseReason(reason);
-  const { value: kept, expiresAt } = await withLists(({ editor, clock }) =>
-    editor.put(desk, {
-      value,
-      kind,
-      reason: why,
-      expiresAt: lifetimeMs === null ? null : Math.round(clock()) + lifetimeMs,
-    }),
-  );
+  const ask = {
+    value,
+    kind,
+    reason: why,
+    expiresAt: lifetimeMs === null ? null : Math.round(exactSystemClock()) + lifetimeMs,
+  };
+  const proposal = await proposedBy(whose, { what: 'list', list, ...ask }, options);
+  if (proposal !== null) return printProposed(whose, proposal, json === true);
+  const { value: kept, expiresAt } = await withLists(({ editor }) => editor.put(desk, ask));
   if (json === true) print(JSON.stringify({ list, value: kept, expiresAt }));
   else {
     const end = expiresAt === null ? 'until it is removed' : `until ${new Date(expiresAt).toISOString()}`;

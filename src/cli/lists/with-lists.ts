@@ -3,11 +3,13 @@ import { Audit } from '../../access/audit.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { exactSystemClock } from '../../clock.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
+import type { Pseudonym } from '../../decision/requests.ts';
 import { type ListDesk, ListEditor, ListRefusal } from '../../lists/list-editor.ts';
 import { ListNode } from '../../lists/list-node.ts';
 import { hmacPseudonym } from '../../pseudonym.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '../../service/signal-secret.ts';
 import { storeClock } from '../../state/clock-offset.ts';
+import type { Store } from '../../state/store.ts';
 import { FindingsError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 
@@ -15,6 +17,8 @@ import { withOpenStore } from '../open-store.ts';
 export interface OpenLists {
   readonly node: ListNode;
   readonly editor: ListEditor;
+  readonly store: Store;
+  readonly pseudonym: Pseudonym;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -35,6 +39,8 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     await node.sync();
     return run({
       node,
+      store,
+      pseudonym,
       clock,
       editor: new ListEditor({ listLog, node, pseudonym, audit, clientKeys, clock }),
     });
@@ -44,6 +50,6 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
 }
 
 /** The user of the command at a list. */
-export function deskOfUser(owner: PlatformName, list: string): ListDesk {
-  return { owner, list, who: actorOfUser() };
+export function deskOfUser(owner: PlatformName, list: string, who: string = actorOfUser()): ListDesk {
+  return { owner, list, who };
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { INSTALLATION } from '../../access/access-keys.ts';
 import { actorOfUser } from '../../access/actor.ts';
 import { readConfig } from '../../config.ts';
 import {
@@ -16,12 +17,13 @@ import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import type { Goal, Share } from '../../rollout/rollout.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
+import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print, printError } from '../print.ts';
 import { formatStatus } from './rollout-status.ts';
 
-interface RolloutOptions {
+interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;
   readonly canary?: string;
   readonly also: readonly string[];
@@ -29,6 +31,7 @@ interface RolloutOptions {
   readonly guard?: string;
   readonly revision?: string;
   readonly acceptDifference?: true;
+  readonly emergency?: true;
   readonly reason: string;
   readonly json?: true;
 }
@@ -70,6 +73,8 @@ export function rolloutCommands(rules: Command): void {
       '--accept-difference',
       'bring it to more than 20 percent although it answers much otherwise than the active version',
     )
+    .option('--emergency', 'return to a version that was active before, alone; metrics raise an alert')
+    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((version: string, options: RolloutOptions) => rollout(version, options));
 
@@ -98,14 +103,17 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   const named = versionOf(version);
   const goal = goalOf(named, options);
   const revision = seenRevision(options.revision);
+  const { reason, acceptDifference = false, emergency = false } = options;
+  const how = { reason, revision, acceptDifference, emergency };
+  const change = { what: 'rollout', version: named, goal, ...how } as const;
+  const proposal = await proposedBy(INSTALLATION, change, options);
+  if (proposal !== null) return printProposed(INSTALLATION, proposal, options.json === true);
   const { rulesDir } = readConfig();
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   try {
-    await report(options.json === true, (fleet, at) => {
-      const acceptDifference = options.acceptDifference === true;
-      const change = { who: actorOfUser(), at, reason: options.reason, revision, acceptDifference };
-      return rollOut(fleet, rules, named, goal, change);
-    });
+    await report(options.json === true, (fleet, at) =>
+      rollOut(fleet, rules, named, goal, { ...how, who: whoChanges(options), at }),
+    );
   } finally {
     await rules.close();
   }

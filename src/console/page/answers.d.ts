@@ -1,3 +1,4 @@
+import type { ProposalSchema } from '../../access/proposals.ts';
 import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
 import type { Calibration as CalibrationData } from '../../evidence/calibrate/calibration.ts';
 import type { Drift as DriftData } from '../../evidence/drift-report.ts';
@@ -10,6 +11,7 @@ import type {
   EvidenceJobSchema,
 } from '../../http/platform/evidence/evidence-shapes.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
+import type { ProposalListSchema } from '../../http/platform/proposals.ts';
 import type { CheckedDraftSchema } from '../../http/platform/rules/drafts/check-draft.ts';
 import type { SavedDraftSchema } from '../../http/platform/rules/drafts/save-draft.ts';
 import type {
@@ -25,6 +27,8 @@ import type { Shape } from '../../shapes.ts';
 
 export type Session = Shape<typeof SessionSchema>;
 export type SignIn = Shape<typeof SignInSchema>;
+export type Proposal = Shape<typeof ProposalSchema>;
+export type ProposalList = Shape<typeof ProposalListSchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;

@@ -55,6 +55,7 @@ export async function ask(method, { path }, body) {
   const { answer, text } = await send(method, path, body);
   const isJson = (answer.headers.get('Content-Type') ?? '').includes('json');
   const value = isJson && text !== '' ? JSON.parse(text) : null;
+  if (answer.status === PROPOSED) throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.`);
   if (answer.ok) return value;
   if (answer.status === 401 && path !== 'session')
     dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
@@ -85,6 +86,10 @@ async function send(method, path, body) {
     throw new Refusal(0, detail, UNREACHABLE_RETRY_SECONDS);
   }
 }
+
+/** Somebody else has to approve what was asked for. */
+const PROPOSED = 202;
+const WAITS = 'It was proposed. Somebody else approves it on the page Approvals, as';
 
 /** A question that is under way this long is taken for lost. */
 const LOST_MS = 30_000;

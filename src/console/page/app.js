@@ -1,6 +1,7 @@
 import { ask, follow, may, Refusal } from './api.js';
 import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
+import { ApprovalsPage } from './pages/approvals.js';
 import { BacktestPage } from './pages/backtest/backtest.js';
 import { ClientPage } from './pages/client.js';
 import { DecisionsPage } from './pages/decisions.js';
@@ -41,6 +42,7 @@ const PAGES = [
   { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
   { path: 'what-if', title: 'What if', needs: ['rules', 'clients:read'], page: WhatIfPage },
   { path: 'rollout', title: 'Rollout', needs: ['rules:read'], page: RolloutPage },
+  { path: 'approvals', title: 'Approvals', needs: ['approve'], page: ApprovalsPage },
   { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },
 ];
 

@@ -2,9 +2,10 @@
 
 /**
  * @import {
- *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList, Explanation,
- *   Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, RolloutStatus, RuleDiff,
- *   RuleFolderList, SavedDraft, Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
+ *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList,
+ *   Explanation, Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, Proposal,
+ *   ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists,
+ *   SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -37,6 +38,18 @@ export const ROLL_BACK = { path: 'rules/rollback' };
 
 /** @type {Question<RuleFolderList>} */
 export const RULE_FOLDERS = { path: 'rules/versions' };
+
+/** @type {Question<ProposalList>} */
+export const PROPOSALS = { path: 'proposals' };
+
+/**
+ * @param {string} proposalId
+ * @param {'approve' | 'reject'} way
+ * @returns {Question<Proposal>}
+ */
+export function decideProposal(proposalId, way) {
+  return { path: `proposals/${proposalId}/${way}` };
+}
 
 /** @type {Question<SharedLists>} */
 export const LISTS = { path: 'lists' };

@@ -51,6 +51,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
       ownWork(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
+    approvals: null,
     searches: searchTurns(),
   });
 

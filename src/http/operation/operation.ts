@@ -1,10 +1,13 @@
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
+import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
 import type { TSchema } from '../../json-schema.ts';
+import type { Approvals } from '../../service/approvals.ts';
+import { epochMs, named, shape, word } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
-import type { ShownRefusal } from '../request/problems.ts';
+import { HttpProblem, refusal, type ShownRefusal } from '../request/problems.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 import type { RequestBody, RequestBodySpec } from './request-body.ts';
 
@@ -51,6 +54,8 @@ export interface Operation<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: Grant | null;
   readonly body: RequestBodySpec | null;
+  /** Somebody else may have to approve what it asks for. */
+  readonly isGated: boolean;
   /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
@@ -63,6 +68,8 @@ export interface Listener extends Callers {
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
   /** Whose turn it is to search. */
   readonly searches: Turns;
+  /** Makes proposals of what somebody else has to approve; null where nothing is gated. */
+  readonly approvals: Pick<Approvals, 'propose'> | null;
 }
 
 /** A request whose caller was granted the operation. */
@@ -82,29 +89,47 @@ export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly body?: RequestBody<Body>;
   /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
   readonly isSearch?: true;
+  /** The change that it asks for, where somebody else may have to approve it; absent: nobody ever has to. */
+  readonly gate?: (asked: Asked<Body>, parts: Parts) => Promise<ProposedChange>;
   readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
 }
 
 /** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
 export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Operation<Parts> {
-  const { answer, body, grant, isSearch = false, ...rest } = spec;
+  const { answer, body, gate, grant, isSearch = false, ...rest } = spec;
+  const isGated = gate !== undefined;
   return {
     ...rest,
+    ...(isGated
+      ? { answers: { ...rest.answers, ...PROPOSED }, refusals: [...rest.refusals, NOT_PROPOSED] }
+      : {}),
+    isGated,
     grant,
     body: body ?? null,
     run: async (ctx, parts, listener) => {
-      const { refusesUnknownParameters, whileReading, searches } = listener;
+      const { refusesUnknownParameters, whileReading, searches, approvals } = listener;
       const caller = await authenticate(ctx, listener, grant);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
-      const read = () => whileReading(ctx, () => readBody(ctx, body));
+      let reading: Promise<Body> | null = null;
+      const read = () => {
+        reading ??= whileReading(ctx, () => readBody(ctx, body));
+        return reading;
+      };
       // Nobody waits any more for an answer whose connection closed.
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
           isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
         );
-      const work = () =>
-        answer({ ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn }, parts);
+      const asked = { ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn };
+      const work = async () => {
+        if (gate === undefined || approvals === null) return answer(asked, parts);
+        const change = await gate(asked, parts);
+        const proposal = await orNotProposed(() => approvals.propose(caller.platform, change, caller.actor));
+        if (proposal === null) return answer(asked, parts);
+        ctx.status = 202;
+        return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt };
+      };
       if (!isSearch) return work();
       const text = await inTurn(async () => jsonInSteps(await work()), '');
       ctx.type = 'json';
@@ -115,14 +140,47 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
 
 function readBody<Body>(ctx: RouteContext, body: RequestBody<Body> | undefined): Promise<Body> {
   if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
-  return body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', named(members)));
+  return body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', ignoredNames(members)));
+}
+
+const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
+  202: {
+    description: 'Nothing was changed: somebody else has to approve it first (APPROVALS=required)',
+    content: {
+      'application/json': {
+        shape: named(
+          'MadeProposal',
+          shape('What waits for somebody else', {
+            proposalId: word('Names it'),
+            expiresAt: epochMs('Until when it can be approved'),
+          }),
+        ),
+        example: { proposalId: '5f0c1d2e3a4b', expiresAt: 1_795_860_000_000 },
+      },
+    },
+  },
+};
+
+const NOT_PROPOSED = refusal(
+  'notProposed',
+  'It needs the approval of somebody else, and cannot be proposed like this.',
+  (detail: string) => new HttpProblem(409, 'not proposed', detail),
+  'p2.v10 is active already',
+);
+
+async function orNotProposed<T>(propose: () => Promise<T>): Promise<T> {
+  try {
+    return await propose();
+  } catch (error) {
+    throw error instanceof ProposalRefused ? NOT_PROPOSED.problem(error.message) : error;
+  }
 }
 
 const IGNORED_NAMED_MAX = 10;
 const IGNORED_CHARACTERS_MAX = 64;
 
 /** Names of members as a header can carry them. */
-function named(members: readonly string[]): string {
+function ignoredNames(members: readonly string[]): string {
   const some = members.slice(0, IGNORED_NAMED_MAX);
   return some
     .map((name) => encodeURIComponent(name.slice(0, IGNORED_CHARACTERS_MAX).toWellFormed()))
@@ -143,6 +201,7 @@ export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>):
     ...rest,
     grant: null,
     body: body ?? null,
+    isGated: false,
     run: (ctx, parts) => {
       ctx.state.operation = label;
       return answer(ctx, parts, () => readBody(ctx, body));

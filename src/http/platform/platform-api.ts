@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
+import { Proposals } from '../../access/proposals.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import type { EventFeed } from '../../archive/read/event-feed.ts';
 import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
@@ -12,10 +13,12 @@ import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import { Approvals } from '../../service/approvals.ts';
 import type { Erasure } from '../../service/erasure.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { LocalRateBuckets } from '../../state/rate-buckets.ts';
+import type { Store } from '../../state/store.ts';
 import { Shares } from '../../work/turns.ts';
 import { docsRoutes } from '../openapi/docs.ts';
 import { searchTurns } from '../operation/operation.ts';
@@ -34,6 +37,7 @@ import type { RolloutView } from './rules/rollout.ts';
 
 export interface PlatformApiParts extends LastHourParts {
   readonly service: ScoringService;
+  readonly store: Pick<Store, 'registers' | 'load'>;
   readonly records: Records;
   readonly erasure: Erasure;
   readonly keys: AccessKeys;
@@ -51,6 +55,8 @@ export interface PlatformApiParts extends LastHourParts {
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
+  /** Whether somebody else approves what reaches most payers (APPROVALS). */
+  readonly requiresApproval?: boolean;
   /** Works out what the rules of `rulesDir` were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
   /** Hides addresses in the log. */
@@ -69,9 +75,13 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(limitShares(PLATFORM_SHARES));
   const { consoleUrl = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);
+  const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir);
+  const approvals = approvalsOf(parts, desk);
+  const common = { ...parts, approvals };
   const listener = {
     keys,
     browsers,
+    approvals,
     refusesUnknownParameters: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
     searches: searchTurns(),
@@ -80,17 +90,29 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   const refusedSignIns = new LocalRateBuckets(() => performance.now());
   const unlisted = { browsers, refusedSignIns, waiting: new Shares() };
-  addOperations(router, always, { ...parts, ...unlisted }, listener);
+  addOperations(router, always, { ...common, ...unlisted }, listener);
   if (rollout !== null) {
-    const rolloutParts = { ...parts, ...rollout };
+    const rolloutParts = { ...common, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);
     const { evidence } = parts;
-    if (rulesDir !== undefined) {
-      const folderParts = { ...rolloutParts, desk: new RuleDesk(rulesDir) };
+    if (desk !== null) {
+      const folderParts = { ...rolloutParts, rulesDir: desk.rulesDir, desk };
       addOperations(router, withRuleFolders, folderParts, listener);
       if (evidence !== undefined) addOperations(router, withEvidence, { ...folderParts, evidence }, listener);
     }
   }
   mountRoutes(app, router, docsRoutes(platformDocument, ''), consoleRoutes());
   return app;
+}
+
+function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals {
+  const { store, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
+  return new Approvals({
+    ...parts,
+    isRequired: requiresApproval,
+    proposals: new Proposals(store.registers, audit, clientKeys, clock),
+    fleet: rollout?.fleet ?? null,
+    loadedRules: rollout?.loadedRules ?? null,
+    desk,
+  });
 }

@@ -24,6 +24,7 @@ import { putListEntry, removeListEntry } from './lists/list-entry.ts';
 import { importListEntries } from './lists/list-import.ts';
 import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
+import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
 import { checkDraft } from './rules/drafts/check-draft.ts';
 import { saveDraft } from './rules/drafts/save-draft.ts';
 import { releaseVersion } from './rules/release-version.ts';
@@ -54,6 +55,9 @@ export const PLATFORM_OPERATIONS = {
     importListEntries,
     ...putListEntry,
     ...removeListEntry,
+    listProposals,
+    approveProposal,
+    rejectProposal,
     readSession,
     readSignIn,
     signIn,

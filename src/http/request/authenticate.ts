@@ -22,6 +22,7 @@ export const PLATFORM_OPERATIONS = [
   'erase',
   'lists',
   'operate',
+  'approve',
 ] as const satisfies readonly Operation[];
 
 const NOT_PROVISIONED = 'not provisioned';

@@ -137,6 +137,8 @@ const LINES_OF_ENTRIES = post(
   '{"value":"ann","kind":"client","reason":"chargebacks"}\n{"value":"ann","remove":true}\n{}\n',
   { 'Content-Type': 'application/x-ndjson' },
 );
+const RANGE = { kind: 'ip', reason: 'our own network' };
+const PROPOSALS = '/v1/platform/proposals';
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
@@ -196,6 +198,7 @@ const PLATFORM_CASES: readonly Case[] = [
   ...withBody('bindClient', BINDING),
   { operationId: 'overrideClient', status: 200, ask: OVERRIDE },
   ...withBody('overrideClient', OVERRIDE),
+  ...gated('overrideClient', OVERRIDE),
   { operationId: 'readClient', status: 200, ask: async (live) => get(await judged(live)) },
   { operationId: 'readClient', status: 400, ask: get(LONG_CLIENT) },
   { operationId: 'readClient', status: 404, ask: get('/v1/platform/clients/nobody') },
@@ -208,6 +211,7 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'putListEntry', status: 200, ask: PUT_ENTRY },
   { operationId: 'putListEntry', status: 422, ask: put(`${ENTRIES}/x`, { ...ENTRY, kind: 'ip' }) },
   ...withBody('putListEntry', PUT_ENTRY),
+  ...gated('putListEntry', put('/v1/platform/lists/ranges/entries/10.0.0.0%2F8', RANGE)),
   { operationId: 'putListEntryByQuery', status: 200, ask: PUT_ENTRY_BY_QUERY },
   {
     operationId: 'putListEntryByQuery',
@@ -215,6 +219,7 @@ const PLATFORM_CASES: readonly Case[] = [
     ask: put(`${ENTRIES}?value=x`, { ...ENTRY, kind: 'ip' }),
   },
   ...withBody('putListEntryByQuery', PUT_ENTRY_BY_QUERY),
+  ...gated('putListEntryByQuery', put('/v1/platform/lists/ranges/entries?value=10.0.0.0%2F8', RANGE)),
   { operationId: 'readLists', status: 200, ask: get('/v1/platform/lists') },
   ...sharedByKey('readLists', get('/v1/platform/lists')),
   { operationId: 'readListEntries', status: 200, ask: get(ENTRIES) },
@@ -280,10 +285,27 @@ const PLATFORM_CASES: readonly Case[] = [
     status: 409,
     ask: post('/v1/platform/rules/rollout', { version: 'p2.v99', mode: 'shadow', reason: 'not there' }),
   },
+  {
+    operationId: 'rollOut',
+    status: 202,
+    ask: {
+      ...post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'active', reason: 'enough' }),
+      by: 'ann of all',
+    },
+  },
   { operationId: 'readRollout', status: 200, ask: async (live) => get(await shadowed(live)) },
   { operationId: 'rollBack', status: 200, ask: ROLLBACK },
   ...withBody('rollBack', ROLLBACK),
   { operationId: 'rollBack', status: 409, ask: ROLLBACK },
+  { operationId: 'listProposals', status: 200, ask: get(PROPOSALS) },
+  { operationId: 'listProposals', status: 400, ask: get(`${PROPOSALS}?state=lost`) },
+  ...shared('listProposals', get(PROPOSALS)),
+  { operationId: 'approveProposal', status: 200, ask: async (live) => decision(live, 'approve', 'bob') },
+  { operationId: 'approveProposal', status: 409, ask: async (live) => decision(live, 'approve', 'ann') },
+  ...withBody('approveProposal', post(`${PROPOSALS}/none/approve`, { reason: 'looked at' })),
+  { operationId: 'rejectProposal', status: 200, ask: async (live) => decision(live, 'reject', 'bob') },
+  { operationId: 'rejectProposal', status: 409, ask: post(`${PROPOSALS}/none/reject`, { reason: 'no' }) },
+  ...withBody('rejectProposal', post(`${PROPOSALS}/none/reject`, { reason: 'looked at' })),
   { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
   ...sharedByKey('readSession', get('/v1/platform/session')),
   { operationId: 'readSignIn', status: 200, ask: get('/v1/platform/sign-in') },
@@ -358,6 +380,11 @@ const PLATFORM_CASES: readonly Case[] = [
   ...withBody('saveDraft', SAVE, shared, TOO_LARGE_FOR_DRAFT),
   { operationId: 'releaseVersion', status: 404, ask: post(`${VERSIONS}/p/release`, RELEASE_BODY) },
   { operationId: 'releaseVersion', status: 409, ask: RELEASE },
+  {
+    operationId: 'releaseVersion',
+    status: 202,
+    ask: async (live) => ({ ...(await releaseOfDraft(live)), by: 'ann of all' }),
+  },
   { operationId: 'releaseVersion', status: 200, ask: releaseOfDraft },
   ...withBody('releaseVersion', RELEASE, sharedByKey),
   { operationId: 'askWhatIf', status: 200, ask: WHAT_IF },
@@ -387,6 +414,21 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readReadiness', status: 503, ask: get('/readyz'), trouble: AWAY },
   { operationId: 'readMetrics', status: 200, ask: get('/metrics') },
 ];
+
+/** What an operation answers where somebody else has to approve, and to a key without an owner there. */
+function gated(operationId: string, good: Ask): readonly Case[] {
+  return [
+    { operationId, status: 202, ask: { ...good, by: 'ann' } },
+    { operationId, status: 409, ask: { ...good, by: 'all' } },
+  ];
+}
+
+/** Somebody's answer to a proposal of ann's. */
+async function decision(live: Live, way: 'approve' | 'reject', by: 'ann' | 'bob'): Promise<Ask> {
+  const range = put(`/v1/platform/lists/ranges/entries?value=10.0.0.0%2F8`, RANGE);
+  const { proposalId }: { proposalId: string } = JSON.parse((await live.ask({ ...range, by: 'ann' })).text);
+  return { ...post(`${PROPOSALS}/${proposalId}/${way}`, { reason: 'looked at' }), by };
+}
 
 /** The same questions about a client that is named in the query instead of the path. */
 function byQuery({ operationId, ask, ...rest }: Case): readonly Case[] {

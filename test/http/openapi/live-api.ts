@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
-import { type Application, startApplication } from '../../../src/application.ts';
+import { type Application, type ApplicationParts, startApplication } from '../../../src/application.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../../src/log.ts';
@@ -48,20 +48,21 @@ function troubled<T extends object>(
   });
 }
 
+type Keys = Readonly<Record<'all' | 'none' | 'operator' | 'ann' | 'bob' | 'ann of all', string>>;
+
 /** The whole service with a rollout, and a store that can be put into trouble. */
 export class Live {
   readonly application: Application;
-  readonly #keys: { readonly all: string; readonly none: string; readonly operator: string };
+  /** The same, where somebody else has to approve. */
+  readonly #gated: Application;
+  readonly #keys: Keys;
   readonly #end: () => Promise<void>;
   static trouble: Error | null = null;
   static keysTrouble: Error | null = null;
 
-  private constructor(
-    application: Application,
-    keys: { all: string; none: string; operator: string },
-    end: () => Promise<void>,
-  ) {
+  private constructor(application: Application, gated: Application, keys: Keys, end: () => Promise<void>) {
     this.application = application;
+    this.#gated = gated;
     this.#keys = keys;
     this.#end = end;
   }
@@ -81,7 +82,7 @@ export class Live {
     const clock = new MovableClock().now;
     const fleet = new Fleet(store);
     const node = await startQuietNode(fleet, rulesDir, clock);
-    const application = await startApplication({
+    const parts: ApplicationParts = {
       store,
       clock,
       ruleSource: node,
@@ -101,15 +102,24 @@ export class Live {
       caller: { host: '127.0.0.1', port: 0 },
       platform: { host: '127.0.0.1', port: 0 },
       log: createLog('silent'),
-    });
-    const issue = async (platform: PlatformName, operations: readonly (typeof OPERATIONS)[number][]) =>
-      (await application.keys.issue(platform, operations, null)).key;
+    };
+    const application = await startApplication(parts);
+    const gated = await startApplication({ ...parts, requiresApproval: true });
+    const issue = async (
+      platform: PlatformName,
+      operations: readonly (typeof OPERATIONS)[number][],
+      owner?: string,
+    ) => (await application.keys.issue(platform, operations, null, owner)).key;
     const keys = {
       all: await issue(platformName('shop'), OPERATIONS),
       none: await issue(platformName('shop'), []),
       operator: await issue(INSTALLATION, OPERATIONS),
+      ann: await issue(platformName('shop'), OPERATIONS, 'ann'),
+      bob: await issue(platformName('shop'), OPERATIONS, 'bob'),
+      'ann of all': await issue(INSTALLATION, OPERATIONS, 'ann'),
     };
-    return new Live(application, keys, async () => {
+    return new Live(application, gated, keys, async () => {
+      await gated.drain();
       await application.drain();
       await node.stop();
       await opened.remove();
@@ -121,9 +131,11 @@ export class Live {
   }
 
   /** One request with the key of all operations, unless the headers bring another. */
-  async ask({ method, path, body, headers = {} }: Ask): Promise<LiveAnswer> {
-    const base = path.startsWith('/v1/client') ? this.application.callerUrl : this.application.platformUrl;
-    const key = headers['X-KA-Access-Key'] ?? this.#keys[OPERATES.test(path) ? 'operator' : 'all'];
+  async ask({ method, path, body, headers = {}, by }: Ask): Promise<LiveAnswer> {
+    const { callerUrl, platformUrl } = by === undefined ? this.application : this.#gated;
+    const base = path.startsWith('/v1/client') ? callerUrl : platformUrl;
+    const usual = by ?? (OPERATES.test(path) ? 'operator' : 'all');
+    const key = headers['X-KA-Access-Key'] ?? this.#keys[usual];
     const answer = await fetch(base + path, {
       method,
       headers: {
@@ -154,6 +166,8 @@ export interface Ask {
   readonly path: string;
   readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where somebody else has to approve, with this person's key; "all" has no owner. */
+  readonly by?: 'all' | 'ann' | 'bob' | 'ann of all';
 }
 
 export function post(

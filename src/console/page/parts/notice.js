@@ -45,6 +45,8 @@ export function Answered({ answer, children }) {
 /** @param {number | undefined} status undefined of an error that is not an answer of the service */
 function titleOf(status) {
   switch (status) {
+    case 202:
+      return 'Nothing was changed yet';
     case 0:
       return 'No connection';
     case 403:

@@ -1,3 +1,4 @@
+import type { ProposedChange } from '../../../access/proposals.ts';
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
 import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
@@ -73,18 +74,23 @@ function unsafe(clientIdKey: string): HttpProblem {
   );
 }
 
+/** A request about one client. */
+export type AskedAboutClient<Body> = Asked<Body> & { readonly clientIdKey: string };
+
 /** An operation about one client; its path and its parameter for the client are added. */
-interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'path' | 'tag' | 'answer' | 'grant'> {
+interface ClientSpec<Parts, Body>
+  extends Omit<KeyedSpec<Parts, Body>, 'path' | 'tag' | 'answer' | 'gate' | 'grant'> {
   readonly below: Below;
   readonly grant: Grant;
-  readonly answer: (asked: Asked<Body> & { readonly clientIdKey: string }, parts: Parts) => Promise<unknown>;
+  readonly gate?: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<ProposedChange>;
+  readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;
 }
 
 /** Declares an operation about one client twice: with the client in the path, and with the client in the query. */
 export function clientOperation<Parts, Body = never>(
   spec: ClientSpec<Parts, Body>,
 ): readonly [Operation<Parts>, Operation<Parts>] {
-  const { below, parameters = [], refusals, answer, operationId, ...rest } = spec;
+  const { below, parameters = [], refusals, answer, gate, operationId, ...rest } = spec;
   const by = (parameter: Parameter<string>, path: string, suffix: string, bad: typeof BAD_CLIENT_PATH) =>
     operation<Parts, Body>({
       ...rest,
@@ -93,6 +99,12 @@ export function clientOperation<Parts, Body = never>(
       operationId: `${operationId}${suffix}`,
       parameters: [parameter, ...parameters],
       refusals: [...refusals, bad],
+      ...(gate === undefined
+        ? {}
+        : {
+            gate: async (asked: Asked<Body>, parts: Parts) =>
+              gate({ ...asked, clientIdKey: parameter.read(asked.ctx) }, parts),
+          }),
       answer: async (asked, parts) => answer({ ...asked, clientIdKey: parameter.read(asked.ctx) }, parts),
     });
   return [

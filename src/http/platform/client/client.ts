@@ -9,17 +9,18 @@ import {
 } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
+import type { Approvals } from '../../../service/approvals.ts';
 import type { Erasure } from '../../../service/erasure.ts';
 import type { Records } from '../../../service/records.ts';
 import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
-import { instant, key, text } from '../../../shapes.ts';
+import { instant, key, type Shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
-import { clientOperation } from './client-id-key.ts';
+import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
 interface AuditParts {
@@ -196,13 +197,17 @@ export const overrideClient = clientOperation({
     expiresAt: null,
   }),
   refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
-  answer: async ({ caller, body, clientIdKey }, { service, ...parts }: OverrideParts) => {
-    const { expiresAt, ...override } = await body();
-    const decided = { ...override, expiresAt: toEpochMs(expiresAt) };
-    const change = await service.setOverride(caller.platform, clientIdKey, decided, caller.actor.text);
-    return audited(parts, caller, 'override', clientIdKey, change, override.reason);
+  gate: (asked) => overrideOf(asked),
+  answer: async (asked, { approvals }: { readonly approvals: Approvals }) => {
+    const { platform, actor } = asked.caller;
+    return (await approvals.override({ platform, who: actor.text }, await overrideOf(asked))).after;
   },
 });
+
+async function overrideOf({ body, clientIdKey }: AskedAboutClient<Shape<typeof OverrideBodySchema>>) {
+  const { expiresAt, ...override } = await body();
+  return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
+}
 
 export const liftOverride = clientOperation({
   method: 'delete',

@@ -3,6 +3,7 @@ import { Type } from '../../../json-schema.ts';
 import {
   type EntryEdit,
   type EntryEffect,
+  isRange,
   type ListDesk,
   type ListEditor,
   ListRefusal,
@@ -59,6 +60,7 @@ export async function* editList(
   editor: ListEditor,
   desk: ListDesk,
   grant: GrantWatch,
+  refusesRanges: boolean,
 ): AsyncGenerator<object> {
   let batch: ReadLine[] = [];
   let number = 0;
@@ -70,7 +72,8 @@ export async function* editList(
       break;
     }
     if (bytes?.length === 0) continue;
-    batch.push(readListLine(number, bytes));
+    const read = readListLine(number, bytes);
+    batch.push(refusesRanges ? withoutRange(read) : read);
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, desk);
     batch = [];
@@ -91,6 +94,14 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
     if (error instanceof HttpProblem) return refusedLine(line, error);
     throw error;
   }
+}
+
+/** A range of addresses needs somebody else, and so a request of its own. */
+export function withoutRange(read: ReadLine): ReadLine {
+  if (!('edit' in read) || read.edit.kind === 'remove' || !isRange(read.edit.ask)) return read;
+  const detail =
+    'A range of addresses needs the approval of somebody else; put it by itself, which makes a proposal.';
+  return { line: read.line, error: 'needs approval', detail, retryable: false };
 }
 
 async function results(

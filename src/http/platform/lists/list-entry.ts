@@ -2,8 +2,8 @@ import type { Caller } from '../../../access/caller.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
 import { type ListDesk, ListRefusal, REASON_CHARACTERS_MAX } from '../../../lists/list-editor.ts';
-import { instant, text } from '../../../shapes.ts';
-import { DONE, jsonAnswer, type Operation, operation } from '../../operation/operation.ts';
+import { instant, type Shape, text } from '../../../shapes.ts';
+import { type Asked, DONE, jsonAnswer, type Operation, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, type Parameter, queryText } from '../../operation/parameters.ts';
 import { jsonBody } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
@@ -67,15 +67,20 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     body: BODY,
     answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
     refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
-    answer: async ({ ctx, caller, body }, { listEditor, clock }: ListParts) => {
-      const desk = deskOf(caller, LIST_IN_PATH.read(ctx));
-      const wanted = value.read(ctx);
-      const { kind = null, reason, expiresAt } = await body();
-      const ask = { value: wanted, kind, reason, expiresAt: toEpochMs(expiresAt) };
-      return viewOfEntry(await answered(listEditor.put(desk, ask)), clock());
+    gate: (asked) => entryOf(asked, value),
+    answer: async (asked, { approvals, clock }: ListParts) => {
+      const { platform, actor } = asked.caller;
+      const change = await entryOf(asked, value);
+      return viewOfEntry(await answered(approvals.listEntry({ platform, who: actor.text }, change)), clock());
     },
   }),
 );
+
+async function entryOf({ ctx, body }: Asked<Shape<typeof ListEntryBodySchema>>, valueIn: Parameter<string>) {
+  const [list, value] = [LIST_IN_PATH.read(ctx), valueIn.read(ctx)];
+  const { kind = null, reason, expiresAt } = await body();
+  return { what: 'list', list, value, kind, reason, expiresAt: toEpochMs(expiresAt) } as const;
+}
 
 export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
   operation({

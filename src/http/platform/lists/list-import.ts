@@ -32,7 +32,7 @@ export const importListEntries = operation({
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'importListEntries',
   summary: 'Changes a shared list by many lines',
-  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
+  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. Where approval is required, ranges of addresses are refused line by line: each is put by itself. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
@@ -46,9 +46,11 @@ export const importListEntries = operation({
     },
   },
   refusals: [BAD_LIST_ADDRESS],
-  answer: async (asked, { listEditor }: ListParts) => {
+  answer: async (asked, { listEditor, approvals }: ListParts) => {
     const desk = deskOf(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
-    return answerLines(asked, (lines, grant) => editList(lines, listEditor, desk, grant));
+    return answerLines(asked, (lines, grant) =>
+      editList(lines, listEditor, desk, grant, approvals.isRequired),
+    );
   },
 });

@@ -1,5 +1,6 @@
 import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
+import type { Approvals } from '../../../service/approvals.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, type Parameter, queryLimit, queryText } from '../../operation/parameters.ts';
 import { BAD_LIST_ADDRESS, LIST_IN_PATH } from './list-address.ts';
@@ -15,6 +16,7 @@ import {
 export interface ListParts {
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
+  readonly approvals: Approvals;
   readonly clock: () => number;
 }
 

@@ -1,23 +1,18 @@
-import type { Audit } from '../../../access/audit.ts';
-import type { DeskObstacle, RuleDesk } from '../../../authoring/desk/rule-desk.ts';
+import { ProposalRefused } from '../../../access/proposals.ts';
 import { Type } from '../../../json-schema.ts';
-import { isTakenUp, type LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { DraftRefused } from '../../../rules/folder/draft.ts';
-import { draftNameRefusal } from '../../../rules/folder/release.ts';
-import { formatProblem } from '../../../rules/problem.ts';
-import { DIGEST_PATTERN, isRuleVersion, type RuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
-import { named, shape, text, word } from '../../../shapes.ts';
+import { DIGEST_PATTERN, isRuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
+import type { Approvals } from '../../../service/approvals.ts';
+import { named, type Shape, shape, text, word } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { type Asked, jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { UNKNOWN_FOLDER, VERSION_IN_PATH } from './rule-folders.ts';
 import { withinLimits } from './rule-version.ts';
 
 export interface ReleaseParts {
-  readonly desk: RuleDesk;
-  readonly loadedRules: LoadedRules;
-  readonly audit: Audit;
+  readonly approvals: Approvals;
 }
 
 const ReleaseBodySchema = Type.Object({
@@ -56,51 +51,26 @@ export const releaseVersion = operation({
     digest: DIGEST_EXAMPLE,
   }),
   refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED],
-  answer: async ({ ctx, caller, body }, { desk, loadedRules, audit }: ReleaseParts) => {
-    const version = VERSION_IN_PATH.read(ctx);
-    if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
-    const { digest, reason } = await body();
-    const obstacle = await orRefused(() => desk.release(caller.platform, version, digest));
-    if (obstacle !== null) throw RELEASE_REFUSED.problem(obstacleText(version, obstacle));
-    await audit.note({
-      who: caller.actor.text,
-      action: 'release',
-      platform: null,
-      subject: version,
-      before: null,
-      after: { digest },
-      reason,
-    });
-    await isTakenUp(() => loadedRules.get(version)?.released === true);
-    return { version, digest };
+  gate: async (asked) => releaseOf(asked),
+  answer: async (asked, { approvals }: ReleaseParts) => {
+    const change = await releaseOf(asked);
+    const { platform, actor } = asked.caller;
+    await orRefused(() => approvals.release({ platform, who: actor.text }, change));
+    return { version: change.version, digest: change.digest };
   },
 });
+
+async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) {
+  const version = VERSION_IN_PATH.read(ctx);
+  if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
+  return { what: 'release', version, ...(await body()) } as const;
+}
 
 async function orRefused<T>(release: () => Promise<T>): Promise<T> {
   try {
     return await withinLimits(release);
   } catch (error) {
-    throw error instanceof DraftRefused ? RELEASE_REFUSED.problem(error.message) : error;
-  }
-}
-
-function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
-  switch (obstacle.is) {
-    case 'draft name':
-      return draftNameRefusal(version);
-    case 'released':
-      return `${version} is released already`;
-    case 'other files':
-      return `${version} is not there any more as you saw it; open it again`;
-    case 'findings':
-      return `${version} has findings; mend them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
-    case 'no cases':
-      return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
-    case 'failed cases': {
-      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
-      return `${cases} of ${version} failed; mend them, or what they expect, first`;
-    }
-    default:
-      return obstacle satisfies never;
+    const isRefused = error instanceof DraftRefused || error instanceof ProposalRefused;
+    throw isRefused ? RELEASE_REFUSED.problem(error.message) : error;
   }
 }

@@ -7,7 +7,6 @@ import {
   RolloutRefused,
   RolloutStatusSchema,
   rollBack,
-  rollOut,
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
 import { totalOf, whyNoDraw } from '../../../rollout/draw.ts';
@@ -16,10 +15,11 @@ import { whyUnguarded } from '../../../rollout/guard.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Goal } from '../../../rollout/rollout.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
+import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { type Asked, jsonAnswer, operation } from '../../operation/operation.ts';
 import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { versionText } from './rule-version.ts';
@@ -63,6 +63,7 @@ export interface RolloutView {
 }
 
 interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
+  readonly approvals: Approvals;
   readonly records: Records;
   readonly clock: () => number;
 }
@@ -111,6 +112,12 @@ const RolloutBodySchema = Type.Object(
       Type.Array(Type.Object({ version: versionText('Another candidate'), percent: percentage }), {
         maxItems: ALSO_MAX,
         description: 'Candidates beside `version`, in one draw with it: no client is in two of them',
+      }),
+    ),
+    emergency: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert',
       }),
     ),
     ...ReasonSchema.properties,
@@ -191,13 +198,20 @@ export const changeRollout = operation({
   }),
   answers: FOLLOWING,
   refusals: [malformed(...PERCENT_MISSING), ROLLOUT_REFUSED],
-  answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
-    const given = await body();
-    const { acceptDifference = false } = given;
-    const change = { ...changeOf(given, caller, clock), acceptDifference };
-    return orConflict(() => rollOut(fleet, loadedRules, versionOf(given.version), goalOf(given), change));
+  gate: (asked) => rolloutOf(asked),
+  answer: async (asked, { approvals }: Pick<RolloutParts, 'approvals'>) => {
+    const { platform, actor } = asked.caller;
+    const change = await rolloutOf(asked);
+    return orConflict(() => approvals.rollOut({ platform, who: actor.text }, change));
   },
 });
+
+async function rolloutOf({ body }: Asked<Shape<typeof RolloutBodySchema>>) {
+  const given = await body();
+  const { reason, revision = null, acceptDifference = false, emergency = false } = given;
+  const [version, goal] = [versionOf(given.version), goalOf(given)];
+  return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
+}
 
 export const takeBack = operation({
   method: 'post',

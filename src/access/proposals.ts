@@ -1,0 +1,308 @@
+import { randomBytes } from 'node:crypto';
+import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.ts';
+import type { ListKind } from '../decision/shared-lists.ts';
+import { Type } from '../json-schema.ts';
+import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import type { Registers } from '../state/store.ts';
+import type { AccessKey } from './access-keys.ts';
+import type { Actor } from './actor.ts';
+import type { Audit, AuditAction } from './audit.ts';
+
+/** What may need somebody else's approval, with all that carrying it out takes. */
+export type ProposedChange =
+  | {
+      readonly what: 'rollout';
+      readonly version: RuleVersion;
+      readonly goal:
+        | { readonly mode: 'shadow' | 'active' }
+        | {
+            readonly mode: 'canary';
+            readonly percent: number;
+            readonly guardPoints: number | null;
+            readonly also?: readonly { readonly version: RuleVersion; readonly percent: number }[];
+          };
+      readonly reason: string;
+      readonly revision: number | null;
+      readonly acceptDifference: boolean;
+      readonly emergency: boolean;
+    }
+  | {
+      readonly what: 'release';
+      readonly version: RuleVersion;
+      readonly digest: string;
+      readonly reason: string;
+    }
+  | {
+      readonly what: 'override';
+      readonly clientIdKey: string;
+      readonly group: 'BLOCKED' | 'TRUSTED';
+      readonly reason: string;
+      readonly by: string;
+      readonly expiresAt: number | null;
+    }
+  | {
+      readonly what: 'list';
+      readonly list: string;
+      readonly value: string;
+      readonly kind: ListKind | null;
+      readonly reason: string;
+      readonly expiresAt: number | null;
+    }
+  | { readonly what: 'key'; readonly record: AccessKey };
+
+/** What a change would do, as it looks now. */
+export interface Prospect {
+  readonly subject: string;
+  /** What it was looked at on. When that is otherwise at the approval, another change would be made than was proposed. */
+  readonly basis: string;
+  /** For people, a line each. */
+  readonly lines: readonly string[];
+  /** Versions whose differences are to be shown beside. */
+  readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
+}
+
+export const PROPOSAL_STATES = {
+  open: 'waits for somebody else',
+  approved: 'was approved and carried out',
+  failed: 'was approved and could not be carried out',
+  rejected: 'was returned',
+  expired: 'nobody decided in time',
+} as const;
+
+export type ProposalState = keyof typeof PROPOSAL_STATES;
+
+export const ProposalSchema = named(
+  'Proposal',
+  shape('A change that somebody else approves or returns', {
+    proposalId: word('Names it'),
+    what: meaning(
+      {
+        rollout: 'a version for more than 20 % of the clients',
+        release: 'a version is fixed for good',
+        override: 'a client is trusted',
+        list: 'a range of addresses on a shared list',
+        key: 'a key that may operate or approve',
+      },
+      'What would change',
+    ),
+    subject: word('The version, client, list or key'),
+    lines: list(Type.String(), 'What it would do, and what is known of it'),
+    versions: nullable(
+      shape('Versions to compare', {
+        before: Type.Unsafe<RuleVersion>(ruleVersion),
+        after: Type.Unsafe<RuleVersion>(ruleVersion),
+      }),
+    ),
+    proposedBy: word('Who'),
+    proposedAt: epochMs('When'),
+    expiresAt: epochMs('Until when it can be approved'),
+    state: meaning<ProposalState>(PROPOSAL_STATES, 'How it stands'),
+    decidedBy: nullable(word('Who approved or returned it')),
+    decidedAt: nullable(epochMs('When')),
+    note: nullable(word('Why, or why it could not be carried out')),
+  }),
+);
+
+export type Proposal = Shape<typeof ProposalSchema>;
+
+/** A proposal as it is stored; what is shown of it is a Proposal. */
+export interface StoredProposal extends Proposal {
+  readonly change: ProposedChange;
+  readonly basis: string;
+  /** Who answers for it: somebody else approves. */
+  readonly owner: string;
+}
+
+/** Something about a proposal must not happen; nothing was changed. The message says why and what to do. */
+export class ProposalRefused extends Error {
+  override readonly name = 'ProposalRefused';
+}
+
+const LIFETIME_MS = 7 * 24 * 3600_000;
+/** Open ones of a platform, and of one owner in it, so that nobody leaves no room for others. */
+const OPEN_MAX = 50;
+const OPEN_OF_OWNER_MAX = 20;
+const DECIDED_KEPT_MAX = 50;
+/** Each try after the first means that somebody else changed one of the platform's proposals. */
+const TRIES_MAX = 20;
+
+/** The proposals of each platform, in one text that changes by compare-and-set. */
+export class Proposals {
+  readonly #registers: Registers;
+  readonly #audit: Audit;
+  readonly #clientKeys: ClientKeys;
+  readonly #now: () => number;
+
+  constructor(registers: Registers, audit: Audit, clientKeys: ClientKeys, now: () => number) {
+    this.#registers = registers;
+    this.#clientKeys = clientKeys;
+    this.#audit = audit;
+    this.#now = now;
+  }
+
+  /** Newest first. */
+  async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
+    return this.#read(await this.#registers.read(registerOf(platform)));
+  }
+
+  async get(platform: PlatformName, proposalId: string): Promise<StoredProposal> {
+    const found = (await this.list(platform)).find((one) => one.proposalId === proposalId);
+    if (found !== undefined) return found;
+    throw new ProposalRefused(`there is no proposal ${proposalId}; "proposals list" shows them`);
+  }
+
+  async add(
+    platform: PlatformName,
+    change: ProposedChange,
+    { subject, basis, lines, versions }: Prospect,
+    { text, owner }: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal> {
+    if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
+    const proposedAt = this.#now();
+    const proposal: StoredProposal = {
+      proposalId: randomBytes(6).toString('hex'),
+      what: change.what,
+      subject,
+      lines,
+      versions,
+      proposedBy: text,
+      proposedAt,
+      expiresAt: proposedAt + LIFETIME_MS,
+      state: 'open',
+      decidedBy: null,
+      decidedAt: null,
+      note: null,
+      change,
+      basis,
+      owner,
+    };
+    await this.#write(platform, (all) => {
+      const open = all.filter(({ state }) => state === 'open');
+      const own = open.filter((one) => isSameOwner(one.owner, owner));
+      if (open.length >= OPEN_MAX || own.length >= OPEN_OF_OWNER_MAX) {
+        throw new ProposalRefused(
+          `${own.length} of the ${open.length} open proposals are of ${owner}; have some of them approved or returned first`,
+        );
+      }
+      return [proposal, ...open, ...all.filter(({ state }) => state !== 'open').slice(0, DECIDED_KEPT_MAX)];
+    });
+    await this.#note(platform, 'proposal', text, proposal, change.what === 'key' ? null : change.reason);
+    return proposal;
+  }
+
+  /** Throws ProposalRefused unless it is open, and unless somebody else than its proposer decides. Gives it as it is then. */
+  async decide(
+    platform: PlatformName,
+    proposalId: string,
+    state: 'approved' | 'rejected',
+    { text, owner }: Pick<Actor, 'text' | 'owner'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    const decided = await this.#change(platform, proposalId, (proposal) => {
+      if (proposal.state !== 'open') {
+        const by = proposal.decidedBy === null ? '' : ` by ${proposal.decidedBy}`;
+        throw new ProposalRefused(`the proposal ${proposalId} is ${proposal.state}${by} already`);
+      }
+      if (state === 'approved') requireSomebodyElse(proposal, { text, owner });
+      return { ...proposal, state, decidedBy: text, decidedAt: this.#now(), note };
+    });
+    await this.#note(
+      platform,
+      state === 'approved' ? 'proposal approved' : 'proposal rejected',
+      text,
+      decided,
+      note,
+    );
+    return decided;
+  }
+
+  /** Notes that an approved proposal could not be carried out. It is not tried again. */
+  async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
+    await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
+  }
+
+  /** Forgets what was proposed about an erased client. */
+  async forgetClient({ platform, hash }: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
+    const isAbout = ({ change }: StoredProposal) =>
+      change.what === 'override' && this.#clientKeys.of(platform, change.clientIdKey).hash === hash;
+    if (!(await this.list(platform)).some(isAbout)) return;
+    await this.#write(platform, (all) => all.filter((one) => !isAbout(one)));
+  }
+
+  async #change(
+    platform: PlatformName,
+    proposalId: string,
+    change: (proposal: StoredProposal) => StoredProposal,
+  ): Promise<StoredProposal> {
+    await this.get(platform, proposalId);
+    const all = await this.#write(platform, (proposals) =>
+      proposals.map((one) => (one.proposalId === proposalId ? change(one) : one)),
+    );
+    return all.find((one) => one.proposalId === proposalId) ?? this.get(platform, proposalId);
+  }
+
+  async #write(
+    platform: PlatformName,
+    change: (proposals: readonly StoredProposal[]) => readonly StoredProposal[],
+  ): Promise<readonly StoredProposal[]> {
+    const name = registerOf(platform);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const raw = await this.#registers.read(name);
+      const next = change(this.#read(raw));
+      if (await this.#registers.compareAndSet(name, raw, JSON.stringify(next))) return next;
+    }
+    throw new ProposalRefused('others keep changing the proposals; try again');
+  }
+
+  #read(raw: string | null): readonly StoredProposal[] {
+    const stored: readonly StoredProposal[] = raw === null ? [] : JSON.parse(raw);
+    const now = this.#now();
+    return stored.map((one) =>
+      one.state === 'open' && one.expiresAt <= now ? { ...one, state: 'expired' } : one,
+    );
+  }
+
+  #note(
+    platform: PlatformName,
+    action: AuditAction,
+    who: string,
+    proposal: StoredProposal,
+    reason: string | null,
+  ) {
+    const { proposalId, what, subject, lines, proposedBy, change } = proposal;
+    const client = change.what === 'override' ? this.#clientKeys.of(platform, change.clientIdKey) : null;
+    const after = { what, subject, lines, proposedBy };
+    return this.#audit.note(
+      { who, action, platform, subject: proposalId, before: null, after, reason },
+      client,
+    );
+  }
+}
+
+export function shownProposal({ change: _, basis: __, owner: ___, ...shown }: StoredProposal): Proposal {
+  return shown;
+}
+
+const NO_OWNER =
+  'has no owner, so that nobody can tell whether somebody else approves; use a key that was issued with --owner';
+
+/** The approver has another owner than the proposer. Throws ProposalRefused. */
+export function requireSomebodyElse(
+  proposal: StoredProposal,
+  { text, owner }: Pick<Actor, 'text' | 'owner'>,
+): void {
+  if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
+  if (!isSameOwner(proposal.owner, owner)) return;
+  throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
+}
+
+/** Two spellings of one name are one person. */
+function isSameOwner(a: string, b: string): boolean {
+  const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
+  return plain(a) === plain(b);
+}
+
+function registerOf(platform: PlatformName): string {
+  return `proposals:${platform}`;
+}

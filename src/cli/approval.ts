@@ -1,0 +1,58 @@
+import { actorOfUser, userActor } from '../access/actor.ts';
+import { ProposalRefused, type ProposedChange, type StoredProposal } from '../access/proposals.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import { readConfig } from '../config.ts';
+import { FindingsError } from './exit.ts';
+import { print } from './print.ts';
+
+/** `--without-approval` of the commands that would make a proposal. */
+export const WITHOUT_APPROVAL = [
+  '--without-approval',
+  'change it at once where APPROVALS=required, as whoever has the store in hand can; the audit says so',
+] as const;
+
+export interface ApprovalOption {
+  readonly withoutApproval?: true;
+}
+
+/** The proposal that a command makes instead of a change; null when the command is to make the change itself. */
+export async function proposedBy(
+  platform: PlatformName,
+  change: ProposedChange,
+  { withoutApproval }: ApprovalOption,
+): Promise<StoredProposal | null> {
+  if (!readConfig().requiresApproval || withoutApproval === true) return null;
+  // Most commands have no use for all that an approval may take.
+  const { withApprovals } = await import('./with-approvals.ts');
+  return orFindings(() => withApprovals((approvals) => approvals.propose(platform, change, userActor())));
+}
+
+/** Who a change by a command is put down to, when it may have gone past the approval. */
+export function whoChanges({ withoutApproval }: ApprovalOption): string {
+  const isPast = withoutApproval === true && readConfig().requiresApproval;
+  return isPast ? `${actorOfUser()}, without approval` : actorOfUser();
+}
+
+/** Says that a proposal was made instead of a change. */
+export function printProposed(
+  platform: PlatformName,
+  { proposalId, lines, expiresAt }: StoredProposal,
+  json: boolean,
+): void {
+  if (json) {
+    print(JSON.stringify({ proposalId, expiresAt }));
+    return;
+  }
+  print(
+    `Nothing was changed: somebody else has to approve it.\n${lines.map((line) => `  ${line}`).join('\n')}`,
+  );
+  print(`To approve: proposals approve ${proposalId} --platform '${platform}' --reason ...`);
+}
+
+export async function orFindings<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw error instanceof ProposalRefused ? new FindingsError(error.message) : error;
+  }
+}

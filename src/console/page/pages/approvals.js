@@ -1,0 +1,90 @@
+import { ask, may, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { Field, formValues } from '../parts/form.js';
+import { dateTime } from '../parts/format.js';
+import { Answered, Empty } from '../parts/notice.js';
+import { ChangedSince } from '../parts/rules/differences.js';
+import { Pill } from '../parts/verdict.js';
+import { decideProposal, PROPOSALS } from '../questions.js';
+
+/**
+ * @import { Proposal, ProposalList, Session } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Proposal as Question } from '../parts/change/confirm.js'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+/** How often proposals of others are looked for. */
+const EVERY_MS = 15_000;
+
+/**
+ * What waits for somebody else, with what it would change, and what was decided.
+ * @param {PageProps} props
+ */
+export function ApprovalsPage({ session }) {
+  const answer = useAnswer(PROPOSALS, EVERY_MS);
+  const [asked, setAsked] = useState(/** @type {Question<Proposal> | null} */ (null));
+  const done = () => {
+    setAsked(null);
+    answer.reload();
+  };
+  const shown = (/** @type {ProposalList} */ { proposals }) =>
+    proposals.length === 0
+      ? html`<${Empty} title="Nothing waits for approval">
+          Where APPROVALS is required, what reaches most payers is proposed here before it is done.
+        <//>`
+      : html`${proposals.map(
+          (one) =>
+            html`<${OneProposal} key=${one.proposalId} proposal=${one} session=${session}
+              propose=${setAsked} />`,
+        )}`;
+  return html`<${Answered} answer=${answer}>${shown}<//>
+    ${asked && html`<${Confirm} ...${asked} done=${done} cancel=${() => setAsked(null)} />`}`;
+}
+
+/**
+ * @param {{
+ *   proposal: Proposal, session: Session, propose: (question: Question<Proposal>) => void,
+ * }} props
+ */
+function OneProposal({ proposal, session, propose }) {
+  const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
+  const { expiresAt, decidedBy, note } = proposal;
+  return html`<section class="card">
+    <h2>${what}: ${subject} <${Pill} tone=${TONES[state]}>${state}<//></h2>
+    <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
+    ${versions !== null && may(session, 'rules:read') && html`<${ChangedSince} ...${versions} />`}
+    <p class="faint">
+      Proposed by ${proposedBy}, ${dateTime(proposedAt)};
+      ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
+      ${note !== null && `: ${note}`}
+    </p>
+    ${state === 'open' && html`<${Decide} id=${proposalId} subject=${subject} propose=${propose} />`}
+  </section>`;
+}
+
+/** @type {Readonly<Record<Proposal['state'], 'good' | 'bad' | 'note'>>} */
+const TONES = { open: 'note', approved: 'good', failed: 'bad', rejected: 'bad', expired: 'bad' };
+
+/** @param {{ id: string, subject: string, propose: (question: Question<Proposal>) => void }} props */
+function Decide({ id, subject, propose }) {
+  const submit = (/** @type {FormEvent} */ event) => {
+    const { reason = '', way } = formValues(event);
+    const returns = way === 'reject';
+    const action = returns ? `Return ${subject}` : `Approve ${subject}`;
+    const act = () => ask('POST', decideProposal(id, returns ? 'reject' : 'approve'), { reason });
+    const tone = returns ? 'bad' : 'accent';
+    propose({ title: `${action}?`, action, tone, act, children: html`<p>Reason: ${reason}</p>` });
+  };
+  return html`<form class="filters" onSubmit=${submit}>
+    <${Field} label="What to do">
+      <select name="way">
+        <option value="approve">Approve</option>
+        <option value="reject">Return</option>
+      </select>
+    <//>
+    <${Field} label="Note to the proposer"><input name="reason" required maxlength="1000" /><//>
+    <div class="buttons"><button type="submit" class="button-accent">Decide …</button></div>
+  </form>`;
+}

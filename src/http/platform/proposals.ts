@@ -1,0 +1,113 @@
+import {
+  PROPOSAL_STATES,
+  ProposalRefused,
+  ProposalSchema,
+  type ProposalState,
+  shownProposal,
+} from '../../access/proposals.ts';
+import { Type } from '../../json-schema.ts';
+import type { Approvals } from '../../service/approvals.ts';
+import { list, named, shape, text } from '../../shapes.ts';
+import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
+import { jsonBody, malformed } from '../operation/request-body.ts';
+import { HttpProblem, refusal } from '../request/problems.ts';
+
+interface ApprovalParts {
+  readonly approvals: Approvals;
+}
+
+const EXAMPLE = {
+  proposalId: '5f0c1d2e3a4b',
+  what: 'rollout',
+  subject: 'p2.v11',
+  lines: ['p2.v11 decides for all clients of all platforms, where p2.v10 does now', 'reason: fewer waits'],
+  versions: { before: 'p2.v10', after: 'p2.v11' },
+  proposedBy: 'key 3f9a0c51d2e7 of ann',
+  proposedAt: AT_EXAMPLE,
+  expiresAt: AT_EXAMPLE + 604_800_000,
+  state: 'open',
+  decidedBy: null,
+  decidedAt: null,
+  note: null,
+} as const;
+
+const STATES = ['open', 'approved', 'failed', 'rejected', 'expired'] as const satisfies ProposalState[];
+
+const STATE = queryChoice(
+  'state',
+  STATES,
+  `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
+);
+
+const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');
+
+const DecisionBodySchema = Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it') });
+
+const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema, { reason: 'looked at the difference' });
+
+const PROPOSAL_REFUSED = refusal(
+  'proposalRefused',
+  'It is not open, is your own, or what it was made on has changed.',
+  (detail: string) => new HttpProblem(409, 'proposal refused', detail),
+  'ann proposed it; somebody else approves it',
+);
+
+export const ProposalListSchema = named(
+  'ProposalList',
+  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first') }),
+);
+
+export const listProposals = operation({
+  method: 'get',
+  path: '/v1/platform/proposals',
+  operationId: 'listProposals',
+  summary: 'What waits for somebody else, or did',
+  description: 'Of the platform of the key, newest first; nothing where APPROVALS is off.',
+  tag: 'Approvals',
+  grant: 'approve',
+  parameters: [STATE],
+  answers: jsonAnswer('With what each would change', ProposalListSchema, { proposals: [EXAMPLE] }),
+  refusals: [BAD_PARAMETER],
+  answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
+    const wanted = STATE.read(ctx);
+    const all = await approvals.all(caller.platform);
+    return { proposals: all.filter(({ state }) => wanted === null || state === wanted).map(shownProposal) };
+  },
+});
+
+const WAYS = {
+  approve: {
+    summary: 'Approves a proposal and carries it out',
+    description:
+      'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed.',
+  },
+  reject: { summary: 'Returns a proposal', description: 'Nothing is changed; the reason says why not.' },
+} as const;
+
+const decide = (way: keyof typeof WAYS) =>
+  operation({
+    method: 'post',
+    path: `/v1/platform/proposals/{proposalId}/${way}`,
+    operationId: `${way}Proposal`,
+    ...WAYS[way],
+    tag: 'Approvals',
+    grant: 'approve',
+    parameters: [PROPOSAL_IN_PATH],
+    body: BODY,
+    answers: jsonAnswer('As it stands now', ProposalSchema, EXAMPLE),
+    refusals: [malformed('/reason', 'is required'), PROPOSAL_REFUSED],
+    answer: async ({ ctx, caller, body }, { approvals }: ApprovalParts) => {
+      const { platform, actor } = caller;
+      const { reason } = await body();
+      try {
+        return shownProposal(await approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason));
+      } catch (error) {
+        throw error instanceof ProposalRefused ? PROPOSAL_REFUSED.problem(error.message) : error;
+      }
+    },
+  });
+
+export const approveProposal = decide('approve');
+export const rejectProposal = decide('reject');

@@ -1,0 +1,312 @@
+import type { AccessKeys } from '../access/access-keys.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Audit } from '../access/audit.ts';
+import {
+  ProposalRefused,
+  type Proposals,
+  type ProposedChange,
+  type Prospect,
+  requireSomebodyElse,
+  type StoredProposal,
+} from '../access/proposals.ts';
+import { type DeskObstacle, obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
+import type { ClientKeys, PlatformName } from '../client/client-key.ts';
+import type { Override } from '../client/client-state.ts';
+import { isRange, type ListEditor, ListRefusal } from '../lists/list-editor.ts';
+import type { StoredEntry } from '../lists/list-entry.ts';
+import { type FollowReport, foresee, isFar, RolloutRefused, rollOut } from '../rollout/change-rollout.ts';
+import type { Fleet } from '../rollout/fleet.ts';
+import { isTakenUp, type LoadedRules } from '../rollout/loaded-rules.ts';
+import type { Rollout, Share, VersionRef } from '../rollout/rollout.ts';
+import { DraftRefused } from '../rules/folder/draft.ts';
+import type { RuleVersion } from '../rules/rule-set.ts';
+import type { Store } from '../state/store.ts';
+import type { BeforeAndAfter, ScoringService } from './scoring.ts';
+
+/** What carries approved changes out. What concerns rules is null where there are none to change. */
+export interface ApprovalParts {
+  readonly isRequired: boolean;
+  readonly proposals: Proposals;
+  readonly store: Pick<Store, 'load'>;
+  readonly service: Pick<ScoringService, 'setOverride'>;
+  readonly listEditor: ListEditor;
+  readonly keys: AccessKeys;
+  readonly audit: Audit;
+  readonly fleet: Fleet | null;
+  readonly loadedRules: LoadedRules | null;
+  readonly desk: RuleDesk | null;
+  readonly clientKeys: ClientKeys;
+  readonly clock: () => number;
+}
+
+type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
+
+/** Who has a change made, and whose clients, lists and keys it may concern. */
+export interface Maker {
+  readonly platform: PlatformName;
+  readonly who: string;
+}
+
+/**
+ * Carries changes out, and knows which of them somebody else has to approve where that is required: everything that
+ * brings a version to most payers, trusts a payer or a range of addresses, or lets somebody do such things.
+ */
+export class Approvals {
+  readonly #parts: ApprovalParts;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+  }
+
+  get isRequired(): boolean {
+    return this.#parts.isRequired;
+  }
+
+  all(platform: PlatformName): Promise<readonly StoredProposal[]> {
+    return this.#parts.proposals.list(platform);
+  }
+
+  /** Makes a proposal of a change; null when it needs nobody else. Throws ProposalRefused. */
+  async propose(
+    platform: PlatformName,
+    change: ProposedChange,
+    actor: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal | null> {
+    if (!this.isRequired) return null;
+    const prospect = await orRefused(() => this.#prospect(platform, change));
+    return prospect === null ? null : this.#parts.proposals.add(platform, change, prospect, actor);
+  }
+
+  /** Carries a proposal out, once, if it would still do what it was proposed for. Throws ProposalRefused. */
+  async approve(
+    platform: PlatformName,
+    proposalId: string,
+    actor: Pick<Actor, 'text' | 'owner'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    const { proposals } = this.#parts;
+    const proposal = await proposals.get(platform, proposalId);
+    requireSomebodyElse(proposal, actor);
+    if (proposal.state === 'open') {
+      const now = await orRefused(() => this.#prospect(platform, proposal.change));
+      if (now?.basis !== proposal.basis) {
+        throw new ProposalRefused(
+          `it was proposed on ${proposal.basis}, and now there is ${now?.basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
+        );
+      }
+    }
+    const approved = await proposals.decide(platform, proposalId, 'approved', actor, note);
+    const who = `${approved.proposedBy}, approved by ${actor.text}`;
+    try {
+      await orRefused(() => this.#carryOut({ platform, who }, approved.change));
+    } catch (error) {
+      await proposals.fail(platform, proposalId, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+    return approved;
+  }
+
+  reject(
+    platform: PlatformName,
+    proposalId: string,
+    actor: Pick<Actor, 'text' | 'owner'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    return this.#parts.proposals.decide(platform, proposalId, 'rejected', actor, note);
+  }
+
+  /** Throws RolloutRefused. */
+  rollOut({ who }: Maker, change: Asked<'rollout'>): Promise<FollowReport> {
+    const { version, goal, ...how } = change;
+    const { fleet, loadedRules } = this.#rules();
+    return rollOut(fleet, loadedRules, version, goal, { ...how, who, at: this.#parts.clock() });
+  }
+
+  /** Throws ProposalRefused, DraftRefused. */
+  async release({ platform, who }: Maker, { version, digest, reason }: Asked<'release'>): Promise<void> {
+    const { desk, loadedRules } = this.#rules();
+    requireNone(version, await desk.release(platform, version, digest));
+    const entry = { who, action: 'release', platform: null, subject: version, before: null } as const;
+    await this.#parts.audit.note({ ...entry, after: { digest }, reason });
+    await isTakenUp(() => loadedRules.get(version)?.released === true);
+  }
+
+  async override(
+    { platform, who }: Maker,
+    { clientIdKey, group, reason, by, expiresAt }: Asked<'override'>,
+  ): Promise<BeforeAndAfter<Override>> {
+    const { service, audit } = this.#parts;
+    const made = await service.setOverride(platform, clientIdKey, { group, reason, by, expiresAt }, who);
+    const entry = { who, action: 'override', platform, subject: clientIdKey, ...made, reason } as const;
+    await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));
+    return made;
+  }
+
+  /** Throws ListRefusal. */
+  listEntry({ platform, who }: Maker, { list, ...ask }: Asked<'list'>): Promise<StoredEntry> {
+    return this.#parts.listEditor.put({ owner: platform, list, who }, ask);
+  }
+
+  async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
+    await this.#parts.keys.keep(record);
+    const { sha256: _, ...after } = record;
+    const entry = { who, action: 'key issued', platform: record.platform, subject: record.id } as const;
+    await this.#parts.audit.note({ ...entry, before: null, after, reason: null });
+  }
+
+  async #carryOut(maker: Maker, change: ProposedChange): Promise<void> {
+    switch (change.what) {
+      case 'rollout':
+        await this.rollOut(maker, change);
+        return;
+      case 'release':
+        return this.release(maker, change);
+      case 'override':
+        await this.override(maker, change);
+        return;
+      case 'list':
+        await this.listEntry(maker, change);
+        return;
+      case 'key':
+        return this.key(maker, change);
+      default:
+        return change satisfies never;
+    }
+  }
+
+  /** Null when nobody else has to approve it. */
+  async #prospect(platform: PlatformName, change: ProposedChange): Promise<Prospect | null> {
+    switch (change.what) {
+      case 'rollout':
+        return this.#prospectOfRollout(change);
+      case 'release':
+        return this.#prospectOfRelease(platform, change);
+      case 'override':
+        return change.group === 'TRUSTED' ? this.#prospectOfOverride(platform, change) : null;
+      case 'list':
+        return isRange(change) ? this.#prospectOfEntry(platform, change) : null;
+      case 'key':
+        return prospectOfKey(change);
+      default:
+        return change satisfies never;
+    }
+  }
+
+  async #prospectOfRollout(change: Asked<'rollout'>): Promise<Prospect | null> {
+    const { version, goal, reason } = change;
+    const { fleet, loadedRules } = this.#rules();
+    if (!isFar(goal) || change.emergency) return null;
+    const asked = { ...change, who: '', at: this.#parts.clock() };
+    const { rollout, to, also, differences } = await foresee(fleet, loadedRules, version, goal, asked);
+    const shares = goal.mode === 'canary' ? [{ ...to, percent: goal.percent }, ...also] : [];
+    if (goal.mode === 'canary' && shares.every((share) => hasAsMuch(rollout, share))) return null;
+    const far =
+      goal.mode === 'canary'
+        ? shares.map((one) => `${one.version} decides for ${one.percent} % of the clients`).join(', ')
+        : `${version} decides for all clients`;
+    const files = [to, ...also].map((one) => `${one.version} sha256:${one.digest}`).join(', ');
+    return {
+      subject: version,
+      basis: `revision ${rollout.revision} of the rollout with ${files}`,
+      lines: [
+        `${far} of all platforms, where ${rollout.active.version} does now`,
+        ...differences.flatMap(({ compared, much }) => [`compared: ${compared}`, ...much]),
+        `reason: ${reason}`,
+      ],
+      versions: { before: rollout.active.version, after: version },
+    };
+  }
+
+  async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
+    const { version, digest, reason } = asked;
+    const { desk, fleet } = this.#rules();
+    requireNone(version, await desk.releasable(platform, version, digest));
+    const active = (await fleet.read())?.rollout?.active.version;
+    return {
+      subject: version,
+      basis: `${version} sha256:${digest}`,
+      lines: [
+        `${version} is fixed for good, and may be rolled out then`,
+        'nothing is found in it, and all its cases pass',
+        `reason: ${reason}`,
+      ],
+      versions: active === undefined ? null : { before: active, after: version },
+    };
+  }
+
+  async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<Prospect> {
+    const { clientIdKey, reason, by, expiresAt } = asked;
+    const { state } = await this.#parts.store.load(this.#parts.clientKeys.of(platform, clientIdKey));
+    const { override } = state;
+    const now =
+      override === null ? 'no override' : `${override.group} of ${new Date(override.at).toISOString()}`;
+    return {
+      subject: clientIdKey,
+      basis: `${now} on the client`,
+      lines: [
+        `${clientIdKey} is TRUSTED ${untilText(expiresAt)}; now: ${now}`,
+        `decided by ${by}, reason: ${reason}`,
+        `${state.outcomes.paidCount} orders paid, ${state.outcomes.unpaidCount} unpaid`,
+      ],
+      versions: null,
+    };
+  }
+
+  async #prospectOfEntry(platform: PlatformName, asked: Asked<'list'>): Promise<Prospect> {
+    const { list, value, reason, expiresAt } = asked;
+    const known = this.#parts.listEditor.find(platform, list, value);
+    const now = known === null ? 'no such entry' : `an entry of ${new Date(known.addedAt).toISOString()}`;
+    return {
+      subject: list,
+      basis: `${now} on the list`,
+      lines: [`${value} is on the list ${list} ${untilText(expiresAt)}; now: ${now}`, `reason: ${reason}`],
+      versions: null,
+    };
+  }
+
+  #rules() {
+    const { fleet, loadedRules, desk } = this.#parts;
+    if (fleet !== null && loadedRules !== null && desk !== null) return { fleet, loadedRules, desk };
+    throw new ProposalRefused('there are no rule sets to change here; set RULES_DIR to their folder');
+  }
+}
+
+/** Whether the version decides for as many already. */
+function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {
+  return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
+}
+
+/** Null unless the key may operate or approve. */
+function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
+  const { id, platform, owner, operations, expiresAt } = record;
+  const may = operations.filter((one) => one === 'operate' || one === 'approve');
+  if (may.length === 0) return null;
+  if (owner === undefined) {
+    throw new ProposalRefused(`a key that may ${may.join(' and ')} needs an owner; pass --owner`);
+  }
+  const end = expiresAt === null ? 'for ever' : `until ${expiresAt}`;
+  return {
+    subject: id,
+    basis: `the key ${id}`,
+    lines: [`the key ${id} of ${owner} may ${operations.join(', ')} on ${platform} ${end}`],
+    versions: null,
+  };
+}
+
+function untilText(expiresAt: number | null): string {
+  return expiresAt === null ? 'until that is lifted' : `until ${new Date(expiresAt).toISOString()}`;
+}
+
+function requireNone(version: RuleVersion, obstacle: DeskObstacle | null): void {
+  if (obstacle !== null) throw new ProposalRefused(obstacleText(version, obstacle));
+}
+
+async function orRefused<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const isRefusal =
+      error instanceof RolloutRefused || error instanceof ListRefusal || error instanceof DraftRefused;
+    throw isRefusal ? new ProposalRefused(error.message) : error;
+  }
+}

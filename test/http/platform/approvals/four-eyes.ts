@@ -1,0 +1,83 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { INSTALLATION, OPERATIONS, type Operation } from '../../../../src/access/access-keys.ts';
+import { type Application, startApplication } from '../../../../src/application.ts';
+import { platformName } from '../../../../src/client/client-key.ts';
+import { EvidenceDesk } from '../../../../src/evidence/desk/evidence-desk.ts';
+import { createLog } from '../../../../src/log.ts';
+import { Fleet } from '../../../../src/rollout/fleet.ts';
+import type { RolloutNode } from '../../../../src/rollout/rollout-node.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { startQuietNode } from '../../../rollout/quiet-node.ts';
+import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../../rollout/rule-folders.ts';
+import { RULES_FOLDER } from '../../../service/current-rules.ts';
+import { MovableClock } from '../../../service/movable-clock.ts';
+import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../../service/running-service.ts';
+import { Tenant } from '../../../service/tenant.ts';
+
+/** A service with rule sets to roll out, where somebody else approves unless it says otherwise. */
+export interface FourEyes {
+  readonly application: Application;
+  readonly store: Store;
+  readonly node: RolloutNode;
+  readonly clock: MovableClock;
+  readonly rulesDir: string;
+  /** Somebody's key, for all operations of the platform when none are named. */
+  person(owner: string | undefined, platform: string, operations?: readonly Operation[]): Promise<Tenant>;
+  stop(): Promise<void>;
+}
+
+/** p2.v10 decides; p2.v11 and p2.v12 are released, and the draft p2.v13 could be. */
+export async function startFourEyes(store: Store, requiresApproval = true): Promise<FourEyes> {
+  const clock = new MovableClock();
+  const rulesDir = rulesDirectory();
+  addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+  addVersion(rulesDir, 'p2.v12', []);
+  addVersion(rulesDir, 'p2.v13', [], { draft: true });
+  cpSync(join(RULES_FOLDER, 'cases'), join(rulesDir, 'p2.v13', 'cases'), { recursive: true });
+  const fleet = new Fleet(store);
+  const node = await startQuietNode(fleet, rulesDir, clock.now);
+  const application = await startApplication({
+    store,
+    requiresApproval,
+    archive: null,
+    clock: clock.now,
+    ruleSource: node,
+    rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
+    rulesDir,
+    evidence: new EvidenceDesk({
+      archiveDir: null,
+      rulesDir,
+      signalSecret: SIGNAL_SECRET,
+      store,
+      clock: clock.now,
+      onTrouble: () => {},
+    }),
+    signalSecret: SIGNAL_SECRET,
+    rateLimit: NO_RATE_LIMIT,
+    basePath: '',
+    caller: { host: '127.0.0.1', port: 0 },
+    platform: { host: '127.0.0.1', port: 0 },
+    log: createLog('silent'),
+  });
+  return {
+    application,
+    store,
+    node,
+    clock,
+    rulesDir,
+    person: async (owner, platform, operations = OPERATIONS) => {
+      const { key } = await application.keys.issue(
+        platform === '*' ? INSTALLATION : platformName(platform),
+        operations,
+        null,
+        owner,
+      );
+      return new Tenant(application, key);
+    },
+    stop: async () => {
+      await application.drain();
+      await node.stop();
+    },
+  };
+}

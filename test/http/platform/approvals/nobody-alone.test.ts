@@ -1,0 +1,194 @@
+import { expect } from 'chai';
+import { type Operation as Grant, grantable, INSTALLATION } from '../../../../src/access/access-keys.ts';
+import { platformName } from '../../../../src/client/client-key.ts';
+import { PLATFORM_OPERATIONS } from '../../../../src/http/platform/platform-operations.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+import { temporarySqlite } from '../../../stores/temporary-store.ts';
+import { type FourEyes, startFourEyes } from './four-eyes.ts';
+
+const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
+
+const OPERATIONS = [...always, ...withRollout, ...withEvidence, ...withRuleFolders].filter(
+  ({ grant }) => grant !== null,
+);
+
+/** Of a payer of the neighbour; nobody else may ever be shown it. */
+const SECRET = 'order-of-the-neighbour';
+
+/** What the parameters and members of a request are called, and what somebody would want to be in them. */
+const WANTED: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
+  version: ['p2.v12', 'p2.v13'],
+  versions: ['p2.v12'],
+  before: ['p2.v10'],
+  clientIdKey: ['payer'],
+  list: ['trusted'],
+  value: ['10.0.0.0/8'],
+  kind: ['ip'],
+  mode: ['active', 'canary'],
+  // What is null counts as absent.
+  percent: [null, 100, 20],
+  guard: [null],
+  emergency: [false, true],
+  group: ['TRUSTED'],
+};
+
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body: object | string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Requests of an operation, made from its declaration: every member that can be turned to some use is. */
+function requestsOf(
+  { method, path, parameters = [], body }: (typeof OPERATIONS)[number],
+  known: Readonly<Record<string, readonly string[]>>,
+): readonly Request[] {
+  const wanted = (name: string) => known[name] ?? WANTED[name] ?? ['x'];
+  const paths = (
+    parameters.find(({ name }) => path.includes(`{${name}}`)) === undefined
+      ? [path]
+      : versionsOf(path, wanted)
+  ).map((one) => one.replace('/v1/platform/', ''));
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map(({ name }) => `${name}=${encodeURIComponent(String(wanted(name)[0]))}`)
+    .join('&');
+  const bodies = body === null ? [undefined] : bodiesOf(body.content, body.shapes, wanted);
+  return paths.flatMap((one) =>
+    bodies.map((given) => ({
+      method: method.toUpperCase(),
+      path: query === '' ? one : `${one}?${query}`,
+      body: given?.body,
+      headers: given?.headers ?? {},
+    })),
+  );
+}
+
+type Wanted = (name: string) => readonly (string | number | boolean | null)[];
+
+function versionsOf(path: string, wanted: Wanted): readonly string[] {
+  const name = /\{(\w+)\}/.exec(path)?.[1];
+  if (name === undefined) return [path];
+  return wanted(name).flatMap((value) =>
+    versionsOf(path.replace(`{${name}}`, encodeURIComponent(String(value))), wanted),
+  );
+}
+
+function bodiesOf(
+  content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>,
+  shapes: Readonly<Record<string, object>>,
+  wanted: Wanted,
+) {
+  return Object.entries(content).flatMap(([type, { name, example }]) => {
+    const properties: unknown = Reflect.get(shapes[name] ?? {}, 'properties');
+    const members = Object.keys(typeof properties === 'object' && properties !== null ? properties : {});
+    let variants: object[] = [typeof example === 'object' && example !== null ? example : {}];
+    for (const member of members.filter((one) => one in WANTED || one === 'digest')) {
+      variants = variants.flatMap((one) => wanted(member).map((value) => ({ ...one, [member]: value })));
+    }
+    return variants.map((one) => ({
+      body: type === 'application/json' ? one : `${JSON.stringify(one)}\n`,
+      headers: { 'Content-Type': type },
+    }));
+  });
+}
+
+interface Seen {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Somebody's keys: with all grants that one can have, and with one each. */
+async function keysOf(eyes: FourEyes) {
+  const mighty: Tenant[] = [await eyes.person('mallory', 'neighbour', ['lists', 'rules', 'approve'])];
+  const plain: Tenant[] = [];
+  for (const platform of ['shop', '*']) {
+    const grants: readonly Grant[] = grantable(platform === '*' ? INSTALLATION : platformName(platform));
+    mighty.push(await eyes.person('mallory', platform, grants));
+    for (const one of grants) plain.push(await eyes.person('mallory', platform, [one]));
+  }
+  return { mighty, plain };
+}
+
+/** Everything that one person can ask with all keys that anybody would issue him, twice, so that steps add up. */
+async function tryEverything(
+  eyes: FourEyes,
+): Promise<{ seen: readonly Seen[]; active: ReadonlySet<string> }> {
+  const seen: Seen[] = [];
+  const active = new Set<string>();
+  const { mighty, plain } = await keysOf(eyes);
+  for (const operation of [...OPERATIONS, ...OPERATIONS]) {
+    const requests = requestsOf(operation, await knownTo(eyes, mighty[1]));
+    // What a key may not ask for once it may not ask for in other words, and a key of all grants asks more than one of one.
+    let askers = [...mighty, ...plain];
+    for (const { method, path, body, headers } of requests) {
+      const granted: Tenant[] = [];
+      for (const key of askers) {
+        const { status, body: said } = await key.ask<unknown>(method, path, body, headers);
+        seen.push({ status, body: JSON.stringify(said) });
+        if (status !== 403 && mighty.includes(key)) granted.push(key);
+      }
+      askers = granted;
+      active.add(eyes.node.rollout.active.version);
+    }
+  }
+  return { seen, active };
+}
+
+/** Names that nobody can guess, and anybody can read. */
+async function knownTo({ store }: FourEyes, key: Tenant | undefined) {
+  const texts = await Promise.all(['*', 'shop'].map((one) => store.registers.read(`proposals:${one}`)));
+  const ids = texts.map((text) => /"proposalId":"(\w+)"/.exec(text ?? '')?.[1] ?? 'none');
+  const folder = await key?.ask<unknown>('GET', 'rules/versions/p2.v13');
+  const digest = /"digest":"(\w{64})"/.exec(JSON.stringify(folder?.body))?.[1] ?? '';
+  return { proposalId: ids, digest: [digest] };
+}
+
+const trusts = ({ status, body }: Seen) => status === 200 && body.includes('"group":"TRUSTED"');
+const hasRange = ({ body }: Seen) => body.includes('"value":"10.0.0.0/8"');
+
+describeOnStores('nobody alone, with APPROVALS=required,', function (store) {
+  this.timeout(600_000);
+  let eyes: FourEyes;
+  before(async () => {
+    eyes = await startFourEyes(store());
+  });
+  after(() => eyes?.stop());
+
+  it('brings a new version to active, trusts anybody, or reaches a payer of another platform, by any operation', async () => {
+    const neighbour = await eyes.person('nick', 'neighbour');
+    await neighbour.verdict({ clientIdKey: 'payer', orderRef: SECRET });
+    const { seen, active } = await tryEverything(eyes);
+    expect([...active]).to.deep.equal(['p2.v10']);
+    await eyes.node.look();
+    const { candidates } = eyes.node.rollout;
+    const share = candidates.reduce((sum, { mode, percent }) => sum + (mode === 'canary' ? percent : 0), 0);
+    expect(share).to.be.at.most(20);
+    expect(eyes.node.rules.get('p2.v13')?.released).to.equal(false);
+    expect(seen.filter(trusts)).to.deep.equal([]);
+    expect(seen.filter(hasRange)).to.deep.equal([]);
+    expect(seen.filter(({ body }) => body.includes(SECRET))).to.deep.equal([]);
+    expect(seen.filter(({ status }) => status === 202)).to.have.length.of.at.least(4);
+  });
+});
+
+describe('one person alone, with APPROVALS=off,', function () {
+  this.timeout(600_000);
+
+  it('does all of that by the same requests', async () => {
+    const opened = temporarySqlite();
+    const eyes = await startFourEyes(opened.store, false);
+    try {
+      const { seen, active } = await tryEverything(eyes);
+      expect([...active]).to.include('p2.v12');
+      expect(seen.some(trusts)).to.equal(true);
+      expect(seen.some(hasRange)).to.equal(true);
+      expect(eyes.node.rules.get('p2.v13')?.released).to.equal(true);
+    } finally {
+      await eyes.stop();
+      await opened.remove();
+    }
+  });
+});
