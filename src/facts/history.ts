@@ -26,7 +26,8 @@ export const HISTORY_FACTS = {
     kind: 'plain',
     domain: ANY_COUNT,
     unit: 'orders',
-    description: 'Orders whose final outcome is UNPAID; technical failures count neither way.',
+    description:
+      'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
     read: ({ state }) => state.outcomes.unpaidCount,
   },
   finalCount: {

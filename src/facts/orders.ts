@@ -12,7 +12,10 @@ const COUNTED_AMONG = `Counted among the newest ${RECENT_OUTCOMES_MAX} final ord
 /** What the client wanted to pay lately, and what it did pay. */
 export const ORDER_FACTS = {
   paidOrders: outcomes('Orders that became PAID.', 'PAID'),
-  unpaidOrders: outcomes('Orders that became UNPAID; technical failures count neither way.', 'UNPAID'),
+  unpaidOrders: outcomes(
+    'Orders that became UNPAID; technical failures and orders that were turned away count neither way.',
+    'UNPAID',
+  ),
   paidAmount: {
     kind: 'windowed',
     domain: MONEY,
