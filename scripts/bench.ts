@@ -12,6 +12,7 @@ import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
+import { measureExperiment } from './bench/measures/experiment.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules, RULE_COUNTS } from './bench/measures/rules.ts';
@@ -28,6 +29,7 @@ const PARTS = [
   'backtest',
   'orders',
   'shipping',
+  'experiment',
 ] as const;
 
 type Part = (typeof PARTS)[number];
@@ -43,6 +45,8 @@ interface Effort {
   readonly decisions: number;
   readonly searched: number;
   readonly shippingRounds: number;
+  readonly draws: number;
+  readonly seeds: number;
 }
 
 const FULL: Effort = {
@@ -55,6 +59,8 @@ const FULL: Effort = {
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
+  draws: 2000,
+  seeds: 100,
 };
 
 const QUICK: Effort = {
@@ -67,6 +73,8 @@ const QUICK: Effort = {
   decisions: 50_000,
   searched: 100_000,
   shippingRounds: 1,
+  draws: 100,
+  seeds: 5,
 };
 
 interface Options {
@@ -144,6 +152,7 @@ async function measure(
     backtest: () => measureBacktest(made),
     orders: () => measureOrders(made),
     shipping: () => measureShipping({ ...effort, tool, onProgress }),
+    experiment: () => measureExperiment(effort),
   };
   for (const part of parts) {
     onProgress(`${part}: starting`);

@@ -1,13 +1,21 @@
 import { type BacktestReport, shownBacktest } from './backtest/backtest-report.ts';
 import { type Calibration, shownCalibration } from './calibrate/calibration.ts';
 import { type Drift, shownDrift } from './drift-report.ts';
+import { type Experiment, shownExperiment } from './experiment/experiment-report.ts';
 import { type Report, shownReport } from './report/rule-report.ts';
 import type { Shown } from './shown.ts';
 import { type Suggestion, shownSuggestion } from './suggest/suggestion.ts';
 import { type SweepReport, shownSweep } from './sweep/sweep-report.ts';
 
 /** What evidence comes to, by its kind: plain data. */
-export type EvidenceResult = Report | BacktestReport | SweepReport | Suggestion | Calibration | Drift;
+export type EvidenceResult =
+  | Report
+  | BacktestReport
+  | SweepReport
+  | Suggestion
+  | Calibration
+  | Drift
+  | Experiment;
 
 /** A result with the notes and tables that its reader is shown. */
 export function readable<Result extends EvidenceResult>(result: Result): Result & Shown {
@@ -28,6 +36,8 @@ function shownOf(result: EvidenceResult): Shown {
       return shownCalibration(result);
     case 'drift':
       return shownDrift(result);
+    case 'experiment':
+      return shownExperiment(result);
     default:
       return result satisfies never;
   }

@@ -131,6 +131,11 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await keys.enter(tab.button('Start the canary of p2.v11'));
     await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
     await keys.expectFocusIn(bringIn);
+    await keys.enter(tab.button('Work it out'));
+    await page.getByText(/^No version was on trial|^On trial with these shares/).waitFor();
+    await keys.enter(tab.button('End p2.v11 …'));
+    await page.getByText('p2.v10 decides for its clients').waitFor();
+    await keys.press('Escape');
     await keys.fill(page.getByLabel('Reason for taking it back'), 'by keyboard');
     await keys.fill(page.getByLabel('Type p2.v11 to take it back'), 'p2.v11');
     await keys.enter(tab.button('Take back …'));

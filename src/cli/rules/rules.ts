@@ -4,6 +4,7 @@ import { diffCommand } from './diff.ts';
 import { backtestCommand } from './evidence/backtest.ts';
 import { calibrateCommand } from './evidence/calibrate.ts';
 import { driftCommand } from './evidence/drift.ts';
+import { experimentCommand } from './evidence/experiment.ts';
 import { reportCommand } from './evidence/report.ts';
 import { suggestCommand } from './evidence/suggest.ts';
 import { sweepCommand } from './evidence/sweep.ts';
@@ -26,6 +27,7 @@ export function rulesCommands(program: Command): void {
   reportCommand(rules);
   calibrateCommand(rules);
   driftCommand(rules);
+  experimentCommand(rules);
   backtestCommand(rules);
   sweepCommand(rules);
   suggestCommand(rules);

@@ -2,6 +2,7 @@ import type { ProposalSchema } from '../../access/proposals.ts';
 import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
 import type { Calibration as CalibrationData } from '../../evidence/calibrate/calibration.ts';
 import type { Drift as DriftData } from '../../evidence/drift-report.ts';
+import type { Experiment as ExperimentData } from '../../evidence/experiment/experiment-report.ts';
 import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
 import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';
@@ -52,6 +53,7 @@ export type SweepReport = SweepData & Shown;
 export type Suggestion = SuggestionData & Shown;
 export type Calibration = CalibrationData & Shown;
 export type Drift = DriftData & Shown;
+export type Experiment = ExperimentData & Shown;
 
 export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
 export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';

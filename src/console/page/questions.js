@@ -3,8 +3,8 @@
 /**
  * @import {
  *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList,
- *   Explanation, Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder, Proposal,
- *   ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists,
+ *   Experiment, Explanation, Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder,
+ *   Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists,
  *   SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
@@ -29,6 +29,9 @@ export function verdictHistory(span) {
 
 /** @type {Question<RolloutStatus>} */
 export const ROLLOUT_STATUS = { path: 'rules' };
+
+/** @type {Question<Experiment>} */
+export const EXPERIMENT = { path: 'experiment' };
 
 /** @type {Question<Following>} */
 export const ROLL_OUT = { path: 'rules/rollout' };

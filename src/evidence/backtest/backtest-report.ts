@@ -272,7 +272,7 @@ export const PAYERS_REPLAYED = 'Replayed payers come back when they did, whateve
 
 /** Why nothing is claimed of another ladder, and what shows what it does; `rollout` is the command that begins it. */
 export function noLadderNote(rollout: string): string {
-  return `No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: ${rollout} --canary 10.`;
+  return `No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: ${rollout} --canary 10; "rules experiment" then shows what both are worth.`;
 }
 
 const ASSUMED = {

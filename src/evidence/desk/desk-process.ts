@@ -8,6 +8,7 @@ import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
 import { drift } from '../drift.ts';
+import { experiment } from '../experiment/experiment.ts';
 import { report } from '../report/report.ts';
 import type { EvidenceResult } from '../result.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
@@ -28,13 +29,24 @@ const PROGRESS_EVERY_MS = 100;
 /** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
 const works = {
   answer: (work: EvidenceWork, { progress }: Watch<EvidenceProgress>) => {
-    const { from, to, platform, kind, rules } = work.task;
-    const decidedBy = kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
+    const { task } = work;
+    const { from, to, platform, rules } = task;
+    const decidedBy = task.kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
+    const asOf = task.kind === 'experiment' ? { asOf: task.asOf } : {};
     const { archiveDir, erased } = work.folders;
     const place = { kind: 'archive', folder: archiveDir, erased } as const;
-    const ask = { place, from, to, platform, threads: 1, holdoutSecret: work.holdoutSecret, ...decidedBy };
+    const ask = {
+      place,
+      from,
+      to,
+      platform,
+      threads: 1,
+      holdoutSecret: work.holdoutSecret,
+      ...decidedBy,
+      ...asOf,
+    };
     const onProgress = eachTenth((done, of) => progress({ done, of }));
-    return withEvidence(ask, (evidence) => answer(work.task, evidence, rulesFor(work), onProgress));
+    return withEvidence(ask, (evidence) => answer(task, evidence, rulesFor(work), onProgress));
   },
 };
 
@@ -56,6 +68,7 @@ async function answer(
   onProgress: (done: number, of: number) => void,
 ): Promise<EvidenceResult> {
   if (task.kind === 'drift') return drift(evidence, null, onProgress);
+  if (task.kind === 'experiment') return experiment(evidence, task.versions, onProgress);
   const rules = required(rulesOf, task.rules);
   const { version } = rules;
   switch (task.kind) {

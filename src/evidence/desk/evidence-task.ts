@@ -55,6 +55,15 @@ interface DriftTask extends TaskSpan {
   readonly rules: NamedRuleSet | null;
 }
 
+export interface ExperimentTask extends TaskSpan {
+  readonly kind: 'experiment';
+  readonly rules: null;
+  /** Which candidates of the newest trial; none for all. */
+  readonly versions: readonly RuleVersion[];
+  /** What was known at this moment, epoch ms; null for now. */
+  readonly asOf: number | null;
+}
+
 interface SuggestionTask extends TaskSpan {
   readonly kind: 'suggestion';
   readonly rules: NamedRuleSet;
@@ -69,6 +78,7 @@ export type EvidenceTask =
   | SweepTask
   | CalibrationTask
   | DriftTask
+  | ExperimentTask
   | SuggestionTask;
 
 export const TASK_KINDS = [
@@ -77,6 +87,7 @@ export const TASK_KINDS = [
   'sweep',
   'calibration',
   'drift',
+  'experiment',
   'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
 

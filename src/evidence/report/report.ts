@@ -205,7 +205,8 @@ const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-const NO_CURRENCY = '-';
+/** Of orders that name none. */
+export const NO_CURRENCY = '-';
 
 const SLICE_SQL = {
   day: "strftime(decided_at, '%Y-%m-%d')",

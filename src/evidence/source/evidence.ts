@@ -28,6 +28,8 @@ export interface EvidenceAsk {
   /** Decisions from this time on and before that one, epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
+  /** What was known at this moment, epoch ms: decisions and reports before it. Absent: all that is known now. */
+  readonly asOf?: number | null;
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
   /** Only decisions that this version made; absent for those of all. */
@@ -73,7 +75,7 @@ const ENGINE_MIB_MAX = 512;
  *
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
- * - `outcomes`: the archive's table, from `from` on without an end: what became of an order is reported later;
+ * - `outcomes`: the archive's table, from `from` on until `asOf`: what became of an order is reported later;
  * - `orders`: the orders that these decisions are about, see order-views.ts.
  */
 export class Evidence {
@@ -108,7 +110,8 @@ export class Evidence {
  * Opens the evidence for as long as `work` takes, and gives what that gives. When a client is erased meanwhile, `work`
  * is done once more, without the client. Throws JournalFileError when the file is not a journal.
  */
-export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+export function withEvidence<T>(asked: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+  const ask = { ...asked, to: earlier(asked.to, asked.asOf ?? null) };
   const { place } = ask;
   if (place.kind === 'archive')
     return whileFrozen(place.folder, (folder, leftOut) =>
@@ -118,6 +121,10 @@ export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => 
     const { torn } = await importJournal(place.path, folder, limitsOf(ask));
     return workOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
   });
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {

@@ -12,6 +12,7 @@ interface ViewFilter {
   /** Epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
+  readonly asOf?: number | null;
   readonly platform: PlatformName | null;
 }
 
@@ -66,13 +67,13 @@ async function makeDecisionsView(
   await duck.run(`CREATE VIEW decisions AS SELECT * ${replaced}${nulls} FROM ${rows} WHERE ${where}`);
 }
 
-/** Makes the view `outcomes`: without an end, because what became of an order is reported later. */
+/** Makes the view `outcomes`, not until the last decision but until now, or `asOf`: what became of an order is reported later. */
 async function makeOutcomesView(
   duck: Duck,
   source: string | null,
-  { from, platform }: ViewFilter,
+  { from, asOf = null, platform }: ViewFilter,
 ): Promise<void> {
-  const where = [...between('reported_at', from, null), ...onPlatform(platform)].join(' AND ');
+  const where = [...between('reported_at', from, asOf), ...onPlatform(platform)].join(' AND ');
   await duck.run(`CREATE VIEW outcomes AS SELECT * FROM ${source ?? emptyTable('outcomes')} WHERE ${where}`);
 }
 

@@ -14,10 +14,12 @@ import {
   askBacktest,
   askCalibration,
   askDrift,
+  askExperiment,
   askRuleReport,
   askSuggestion,
   askSweep,
 } from './evidence/evidence-questions.ts';
+import { readExperiment } from './evidence/read-experiment.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
@@ -75,6 +77,8 @@ export const PLATFORM_OPERATIONS = {
     askSweep,
     askCalibration,
     askDrift,
+    askExperiment,
+    readExperiment,
     askSuggestion,
     listEvidence,
     readEvidence,

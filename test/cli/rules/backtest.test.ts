@@ -144,7 +144,7 @@ describe('rules backtest', () => {
   it('claims nothing of another ladder in closed-loop, and says what would show what it does', async () => {
     const { stdout } = await run('p2.v14', '--mode', 'closed-loop');
     expect(stdout).to.include(
-      'Replayed payers come back when they did, whatever wait they are told.\nNo headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10.\n',
+      'Replayed payers come back when they did, whatever wait they are told.\nNo headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.\n',
     );
     expect(stdout).to.not.match(/orders stopped|granted no requisite/);
   });

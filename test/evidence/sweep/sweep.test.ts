@@ -57,7 +57,7 @@ describe('a sweep', () => {
     expect(tables).to.deep.equal([]);
     expect(notes.slice(-2)).to.deep.equal([
       'Replayed payers come back when they did, whatever wait they are told.',
-      'No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout VERSION --canary 10.',
+      'No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout VERSION --canary 10; "rules experiment" then shows what both are worth.',
     ]);
   });
 

@@ -169,6 +169,8 @@ const EVIDENCE = '/v1/platform/evidence';
 const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
 const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });
 const CALIBRATION = post(`${EVIDENCE}/calibration`, { version: 'p2.v10' });
+const EXPERIMENT = post(`${EVIDENCE}/experiment`, { versions: ['p2.v10'] });
+const READ_EXPERIMENT = get('/v1/platform/experiment');
 const DRIFT = post(`${EVIDENCE}/drift`, { version: 'p2.v10' });
 const SUGGESTION = post(`${EVIDENCE}/suggestion`, { version: 'p2.v10', budgetPercent: 1 });
 const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
@@ -394,12 +396,19 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'askWhatIf', status: 404, ask: whatIf({ versions: ['p2.v99'] }) },
   ...withBody('askWhatIf', WHAT_IF),
   ...ofEvidence('askRuleReport', RULE_REPORT),
-  ...ofEvidence('askSweep', SWEEP, TOO_LARGE_FOR_DRAFT),
+  ...ofEvidence('askSweep', SWEEP, { tooLarge: TOO_LARGE_FOR_DRAFT }),
   { operationId: 'askSweep', status: 422, ask: withDraft(SWEEP) },
   ...ofEvidence('askCalibration', CALIBRATION),
   ...ofEvidence('askDrift', DRIFT),
+  ...ofEvidence('askExperiment', EXPERIMENT, {
+    about: (version) => post(`${EVIDENCE}/experiment`, { versions: [version] }),
+  }),
+  { operationId: 'readExperiment', status: 409, ask: whenArchived(READ_EXPERIMENT, false) },
+  { operationId: 'readExperiment', status: 200, ask: whenArchived(READ_EXPERIMENT, true) },
+  { operationId: 'readExperiment', status: 400, ask: get('/v1/platform/experiment?versions=newest') },
+  ...sharedByKey('readExperiment', READ_EXPERIMENT),
   ...ofEvidence('askSuggestion', SUGGESTION),
-  ...ofEvidence('askBacktest', BACKTEST, TOO_LARGE_FOR_DRAFT),
+  ...ofEvidence('askBacktest', BACKTEST, { tooLarge: TOO_LARGE_FOR_DRAFT }),
   { operationId: 'askBacktest', status: 422, ask: withDraft(BACKTEST) },
   { operationId: 'readEvidence', status: 200, ask: async (live) => get(await evidenceJob(live)) },
   { operationId: 'readEvidence', status: 404, ask: get(`${EVIDENCE}/nothing`) },
@@ -459,21 +468,37 @@ async function judged(live: Live): Promise<string> {
 }
 
 /** What everything that is worked out from the archive answers alike; the first one finds no archive. */
-function ofEvidence(operationId: string, good: Ask, tooLarge?: string): readonly Case[] {
-  const when = (isThere: boolean) => async (live: Live) => {
+function ofEvidence(
+  operationId: string,
+  good: Ask,
+  {
+    tooLarge,
+    about = (version) => ({ ...good, body: { ...objectOf(good.body), version } }),
+  }: EvidenceCases = {},
+): readonly Case[] {
+  return [
+    { operationId, status: 409, ask: whenArchived(good, false) },
+    { operationId, status: 200, ask: whenArchived(good, true) },
+    { operationId, status: 400, ask: about('p2.v12') },
+    { operationId, status: 404, ask: about('p2.v99') },
+    ...withBody(operationId, good, sharedByKey, tooLarge),
+  ];
+}
+
+interface EvidenceCases {
+  readonly tooLarge?: string | undefined;
+  /** The question about a version, where that is not its member `version`. */
+  readonly about?: (version: string) => Ask;
+}
+
+/** A question, asked once there is an archive, or none. */
+function whenArchived(good: Ask, isThere: boolean) {
+  return async (live: Live): Promise<Ask> => {
     await dropJobs(live);
     if (isThere) mkdirSync(ARCHIVE, { recursive: true });
     else rmSync(ARCHIVE, { recursive: true, force: true });
     return good;
   };
-  const about = (version: string) => ({ ...good, body: { ...objectOf(good.body), version } });
-  return [
-    { operationId, status: 409, ask: when(false) },
-    { operationId, status: 200, ask: when(true) },
-    { operationId, status: 400, ask: about('p2.v12') },
-    { operationId, status: 404, ask: about('p2.v99') },
-    ...withBody(operationId, good, sharedByKey, tooLarge),
-  ];
 }
 
 /** About a draft that comes along, and is not sound. */

@@ -17,6 +17,7 @@ export interface EvidenceOptions {
   readonly journal?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly asOf?: string;
   readonly platform?: string;
   readonly json?: true;
   /** Only decisions that this version made. */
@@ -27,6 +28,7 @@ export interface EvidenceOptions {
 export function evidenceOptions(command: Command): Command {
   command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
   return spanOptions(command)
+    .option('--as-of <time>', 'what was known at this time: decisions and reports before it')
     .option('--platform <name>', 'only of this platform')
     .option('--json', 'print one JSON object');
 }
@@ -74,7 +76,14 @@ export async function chosenRules(version: string | undefined, evidence: Evidenc
   );
 }
 
-async function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions): Promise<EvidenceAsk> {
+async function askOf({
+  journal,
+  from,
+  to,
+  asOf,
+  platform,
+  decidedBy,
+}: EvidenceOptions): Promise<EvidenceAsk> {
   return {
     place:
       journal === undefined
@@ -82,6 +91,7 @@ async function askOf({ journal, from, to, platform, decidedBy }: EvidenceOptions
         : journalAt(journal),
     from: parseTime(from, '--from'),
     to: parseTime(to, '--to'),
+    asOf: parseTime(asOf, '--as-of'),
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
     holdoutSecret: signalSecretOf(readConfig()),

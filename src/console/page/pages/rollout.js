@@ -8,6 +8,7 @@ import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Figures, Pill } from '../parts/verdict.js';
 import { ROLL_BACK, ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.js';
+import { ExperimentPart } from './experiment.js';
 import { Trial } from './trial.js';
 
 /**
@@ -53,6 +54,7 @@ export function RolloutPage({ session }) {
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
       <${Deciding} rollout=${rollout} />
       ${trials.map((trial) => html`<${Trial} rollout=${rollout} trial=${trial} />`)}
+      <${ExperimentPart} ...${{ rollout, session, propose }} />
       ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : html`<${OnlyOperators} />`}
       <${History} history=${rollout.history} />
       ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}`;

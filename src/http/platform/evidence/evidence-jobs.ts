@@ -109,6 +109,7 @@ function ofKind(task: EvidenceTask): Partial<ShownJob> {
       return { vary: task.vary };
     case 'calibration':
     case 'drift':
+    case 'experiment':
       return {};
     case 'suggestion':
       return { budgetPercent: 100 * task.budget };

@@ -72,7 +72,7 @@ async function broughtDraft(
   return { rules: { ruleVersion: draft.version, digest }, draft };
 }
 
-const NO_ARCHIVE = refusal(
+export const NO_ARCHIVE = refusal(
   'noArchive',
   'There is no archive on this node, so there is nothing to work evidence out from.',
   () =>
@@ -83,7 +83,7 @@ const NO_ARCHIVE = refusal(
     ),
 );
 
-const DESK_BUSY = refusal(
+export const DESK_BUSY = refusal(
   'evidenceBusy',
   'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
   () =>
@@ -185,11 +185,12 @@ function spanOf({ platform }: Caller, { from, to }: SpanBody): Span {
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
-async function jobFor(
+/** The job for a task, as whoever asked sees it. Throws when there is no archive, or the desk is full. */
+export async function jobFor(
   caller: Caller,
   task: EvidenceTask,
   { evidence }: EvidenceParts,
-  draft: DraftText | null,
+  draft: DraftText | null = null,
 ): Promise<ShownJob> {
   try {
     return shownJob(await evidence.ask(caller, task, draft));
@@ -335,5 +336,28 @@ export const askDrift = evidenceQuestion({
   task: ({ version }, rulesNamed) => ({
     kind: 'drift',
     rules: version === undefined ? null : rulesNamed(version, 'version'),
+  }),
+});
+
+const ExperimentBodySchema = Type.Object({
+  versions: Type.Optional(
+    Type.Array(versionText('A candidate of the newest trial'), { maxItems: 10, description: 'Absent: all' }),
+  ),
+  asOf: Type.Optional(instant),
+  ...SPAN_MEMBERS,
+});
+
+export const askExperiment = evidenceQuestion({
+  kind: 'experiment',
+  operationId: 'askExperiment',
+  summary: 'What the versions on trial are worth',
+  asksFor: 'what "rules experiment" prints, as a job; GET /v1/platform/experiment waits for the same',
+  body: jsonBody('ExperimentBody', ExperimentBodySchema, { versions: ['p2.v11'] }),
+  example: { rules: null },
+  task: ({ versions = [], asOf }, rulesNamed) => ({
+    kind: 'experiment',
+    rules: null,
+    versions: versions.map((version) => rulesNamed(version, 'versions').ruleVersion),
+    asOf: toEpochMs(asOf),
   }),
 });

@@ -2,6 +2,7 @@ import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backt
 import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
 import { JOB_STATES, TASK_KINDS } from '../../../evidence/desk/evidence-task.ts';
 import { DriftSchema } from '../../../evidence/drift-report.ts';
+import { ExperimentSchema } from '../../../evidence/experiment/experiment-report.ts';
 import { ReportSchema } from '../../../evidence/report/rule-report.ts';
 import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
 import { SuggestionSchema } from '../../../evidence/suggest/suggestion.ts';
@@ -56,6 +57,8 @@ export const EvidenceJobListSchema = named(
   shape('What was asked for of late', { jobs: list(EvidenceJobSchema, 'Newest first; at most 40 are kept') }),
 );
 
+export const ShownExperimentSchema = shown('Experiment', ExperimentSchema);
+
 /** A result by its kind, with the notes and tables that its reader is shown. */
 const ResultSchema = oneOf(
   'kind',
@@ -66,8 +69,9 @@ const ResultSchema = oneOf(
     suggestion: shown('Suggestion', SuggestionSchema),
     calibration: shown('Calibration', CalibrationSchema),
     drift: shown('Drift', DriftSchema),
+    experiment: ShownExperimentSchema,
   },
-  'What the command of that name (rules report, backtest, sweep, suggest, calibrate, drift) prints with --json',
+  'What the command of that name (rules report, backtest, sweep, suggest, calibrate, drift, experiment) prints with --json',
 );
 
 function shown<P extends TProperties>(name: string, result: TObject<P>) {

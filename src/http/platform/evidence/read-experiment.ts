@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isInstallation } from '../../../access/access-keys.ts';
+import type { Caller } from '../../../access/caller.ts';
+import { type ExperimentTask, isUnderWay } from '../../../evidence/desk/evidence-task.ts';
+import { experimentOf } from '../../../evidence/experiment/experiment-report.ts';
+import { type EvidenceResult, readable } from '../../../evidence/result.ts';
+import { isRuleVersion, RULE_VERSION_FORM } from '../../../rules/rule-set.ts';
+import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { BAD_PARAMETER, queryInstant, queryText } from '../../operation/parameters.ts';
+import { refusal, unavailable } from '../../request/problems.ts';
+import type { EvidenceParts } from './evidence-jobs.ts';
+import { DESK_BUSY, jobFor, NO_ARCHIVE } from './evidence-questions.ts';
+import { ShownExperimentSchema } from './evidence-shapes.ts';
+
+/** How long a caller is let wait for what is worked out. */
+const WAITS_MAX_MS = 20_000;
+const LOOKS_EVERY_MS = 100;
+
+const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.v11,p2.v12; absent: all');
+const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
+
+const NO_SPAN = { from: null, to: null, decisions: 0, gaps: [], torn: false };
+
+const NOT_YET = refusal(
+  'experimentNotYet',
+  'It takes longer, or others are worked on first; the same question leads to the same work.',
+  () => unavailable('The experiment is being worked out; ask again.'),
+);
+
+export const readExperiment = operation({
+  method: 'get',
+  path: '/v1/platform/experiment',
+  operationId: 'readExperiment',
+  summary: 'What the versions on trial are worth',
+  description:
+    'What "rules experiment" prints: orders, money, requisites and waits of the clients of each version of the newest trial, how they differ from the active one, and what is recommended. Worked out from the archive; for ten minutes the same question has the same answer.',
+  tag: 'Evidence',
+  grant: 'rules',
+  parameters: [VERSIONS, AS_OF],
+  answers: jsonAnswer('By arm', ShownExperimentSchema, readable(experimentOf(NO_SPAN, null, [], []))),
+  refusals: [BAD_PARAMETER, NO_ARCHIVE, DESK_BUSY, NOT_YET],
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    const task: ExperimentTask = {
+      kind: 'experiment',
+      rules: null,
+      versions: versionsOf(VERSIONS.read(ctx)),
+      asOf: AS_OF.read(ctx),
+      platform: isInstallation(caller.platform) ? null : caller.platform,
+      from: null,
+      to: null,
+    };
+    const { jobId } = await jobFor(caller, task, parts);
+    const result = await awaited(jobId, caller, parts);
+    if (result?.kind !== 'experiment') throw NOT_YET.problem();
+    return readable(result);
+  },
+});
+
+function versionsOf(text: string | null): ExperimentTask['versions'] {
+  return (text?.split(',') ?? []).map((version) => {
+    if (isRuleVersion(version)) return version;
+    throw BAD_PARAMETER.problem(`The parameter versions must name versions: ${RULE_VERSION_FORM}.`);
+  });
+}
+
+/** What a job comes to; null when that takes longer. Throws when it ends without a result. */
+async function awaited(
+  jobId: string,
+  { platform }: Pick<Caller, 'platform'>,
+  { evidence: { shelf } }: EvidenceParts,
+): Promise<EvidenceResult | null> {
+  const deadline = performance.now() + WAITS_MAX_MS;
+  while (performance.now() < deadline) {
+    const job = await shelf.get(platform, jobId);
+    if (job?.state === 'done') return shelf.result(job);
+    if (job === null || !isUnderWay(job)) throw new Error(job?.trouble ?? 'the experiment was cancelled');
+    await sleep(LOOKS_EVERY_MS);
+  }
+  return null;
+}

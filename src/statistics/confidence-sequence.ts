@@ -1,0 +1,96 @@
+/** What is kept of values, one a client: enough for their mean and its error. */
+export interface Moments {
+  readonly clients: number;
+  readonly sum: number;
+  readonly squares: number;
+}
+
+export const NO_MOMENTS: Moments = { clients: 0, sum: 0, squares: 0 };
+
+export function addMoments(a: Moments, b: Moments): Moments {
+  return { clients: a.clients + b.clients, sum: a.sum + b.sum, squares: a.squares + b.squares };
+}
+
+export function meanOf({ clients, sum }: Moments): number {
+  return clients === 0 ? 0 : sum / clients;
+}
+
+/** A difference of means, and how far it may be off. */
+export interface Difference {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Fewer clients than these in an arm tell nothing yet: the sequence holds in the limit. */
+export const ARM_CLIENTS_MIN = 200;
+
+/** The sequence is narrowest for about so many clients in two arms of the same size. */
+const NARROWEST_CLIENTS = 5000;
+
+/**
+ * By how much the mean of one arm's clients is above the other's, with an interval that holds at all times together,
+ * however often somebody looks and whenever they stop: it misses the truth at any time with a chance of at most `alpha`.
+ * Null while there are too few clients, or nothing differs among them.
+ *
+ * An asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Time-uniform
+ * central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins', 1970). A
+ * client's total grows while it stays. That widens nothing: draws do not change, and what clients add goes with what they
+ * had, so that totals at two moments are more alike than sums of independent values.
+ */
+export function differenceOf(base: Moments, other: Moments, alpha: number): Difference | null {
+  if (Math.min(base.clients, other.clients) < ARM_CLIENTS_MIN) return null;
+  const error = errorOf(base, other);
+  if (error === 0) return null;
+  const value = meanOf(other) - meanOf(base);
+  const half = error * width(asOneArm(base, other), alpha);
+  return { value, low: value - half, high: value + half };
+}
+
+/**
+ * How many more clients it takes, in both arms and drawn as so far, until a true difference of this size is seen in four
+ * of five trials. Null while nothing can be told.
+ */
+export function clientsToGo(base: Moments, other: Moments, alpha: number, difference: number): number | null {
+  if (differenceOf(base, other, alpha) === null || difference <= 0) return null;
+  const [now, error] = [asOneArm(base, other), errorOf(base, other)];
+  const shows = (times: number) =>
+    (error / Math.sqrt(times)) * (width(now * times, alpha) + NORMAL_80) <= difference;
+  if (shows(1)) return 0;
+  let [low, high] = [1, 2];
+  while (!shows(high) && high < TIMES_MAX) [low, high] = [high, high * 2];
+  for (let step = 0; step < 20; step++) {
+    const middle = (low + high) / 2;
+    if (shows(middle)) high = middle;
+    else low = middle;
+  }
+  return Math.ceil((high - 1) * (base.clients + other.clients));
+}
+
+/** Beyond so many times as many clients nobody waits for a difference. */
+const TIMES_MAX = 2 ** 30;
+
+/** The 80 % point of the normal distribution. */
+const NORMAL_80 = 0.8416212335729143;
+
+/** The standard error of the difference. */
+function errorOf(base: Moments, other: Moments): number {
+  return Math.sqrt(varianceOf(base) / base.clients + varianceOf(other) / other.clients);
+}
+
+function varianceOf(moments: Moments): number {
+  const { clients, squares } = moments;
+  return Math.max(0, (squares - clients * meanOf(moments) ** 2) / Math.max(1, clients - 1));
+}
+
+/** How many clients in two arms of the same size tell as much. */
+function asOneArm(base: Moments, other: Moments): number {
+  return (4 * base.clients * other.clients) / (base.clients + other.clients);
+}
+
+/** Half of the interval, in standard errors. */
+function width(clients: number, alpha: number): number {
+  const wide = -2 * Math.log(alpha);
+  const mixed = (clients * (wide + Math.log(wide + 1))) / NARROWEST_CLIENTS;
+  return Math.sqrt(2 * (1 + 1 / mixed) * Math.log(Math.sqrt(mixed + 1) / alpha));
+}

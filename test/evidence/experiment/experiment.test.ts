@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import { experiment } from '../../../src/evidence/experiment/experiment.ts';
+import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
+import { readable } from '../../../src/evidence/result.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { ArchivedStore } from '../../archive/archived-store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { T0 } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { all } from '../source/lived-evidence.ts';
+import { type Lived, TrialWorld } from './trial-world.ts';
+
+/** What the archive of a store tells of its newest trial, and what it told at some time before. */
+async function experimentsOn(store: Store, ...asOf: readonly number[]): Promise<readonly Experiment[]> {
+  const archived = await ArchivedStore.open(store);
+  try {
+    await archived.shipAll();
+    const place = { kind: 'archive', folder: archived.archive.folder } as const;
+    const told: Experiment[] = [];
+    for (const at of [null, ...asOf])
+      told.push(await withEvidence({ ...all(place), asOf: at }, (evidence) => experiment(evidence, [])));
+    return told;
+  } finally {
+    archived.duck.close();
+  }
+}
+
+const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
+
+const sum = (lived: readonly Lived[], of: (one: Lived) => number) =>
+  lived.reduce((total, one) => total + of(one), 0);
+
+const mean = (lived: readonly Lived[], of: (one: Lived) => number) => sum(lived, of) / lived.length;
+
+describeOnStores('an experiment', (store) => {
+  const CLIENTS = 60;
+  let lived: readonly Lived[];
+  let found: Experiment;
+  let halfway: Experiment;
+
+  before(async () => {
+    const world = new TrialWorld(store());
+    await world.start();
+    await world.start();
+    await world.begin(40, 20);
+    const before = await world.live(1, 0, CLIENTS / 2);
+    await world.restartFirst();
+    // The last one asks a day later, when it is known who did not come back.
+    const after = await world.live(1, CLIENTS / 2, CLIENTS / 2);
+    const last = await world.live(1, CLIENTS + 25 * 60, 1);
+    // Whether that one comes back is not known yet.
+    lived = [...before, ...after, ...last.map((one) => ({ ...one, lost: 0 }))];
+    await world.stop();
+    [found = NOTHING, halfway = NOTHING] = await experimentsOn(store(), T0 + (CLIENTS / 2) * 60_000);
+  });
+
+  it('counts what each client did for the version that it was drawn into, over two nodes and a restart', () => {
+    expect(found.version).to.equal('p2.v10');
+    const arms = ['p2.v10', 'p2.v11', 'p2.v12'].map((version, place) => {
+      const mine = lived.filter((one) => one.version === version);
+      return {
+        ...{ version, share: [0.4, 0.4, 0.2][place], clients: mine.length },
+        ...{ paid: sum(mine, ({ paid }) => paid), requisites: sum(mine, ({ requisites }) => requisites) },
+        ...{ waits: sum(mine, ({ waits }) => waits), lostAfterWait: sum(mine, ({ lost }) => lost) },
+        ...{ money: sum(mine, ({ amount }) => amount) / 100 },
+      };
+    });
+    expect(
+      found.arms.map(({ version, share, clients, orders, requisites, waits, lostAfterWait, money }) => ({
+        ...{ version, share, clients, paid: orders.paid, requisites, waits, lostAfterWait },
+        money: Number(money['EUR']?.paid.toFixed(2)),
+      })),
+    ).to.deep.equal(arms);
+  });
+
+  it('parts the orders of an arm by the ladder level they were first asked for on', () => {
+    for (const { version, orders, requisites, waits, lostAfterWait } of found.arms) {
+      const levels = found.levels.filter((one) => one.version === version);
+      expect(levels.map(({ level }) => level)).to.include.members([0, 1]);
+      const over = (of: (level: (typeof levels)[number]) => number) =>
+        levels.reduce((total, level) => total + of(level), 0);
+      expect([
+        over((level) => level.orders.paid),
+        over((level) => level.requisites),
+        over((level) => level.waits),
+        over((level) => level.lostAfterWait),
+      ]).to.deep.equal([orders.paid, requisites, waits, lostAfterWait]);
+    }
+  });
+
+  it('tells what was known at an earlier time', () => {
+    const clients = (of: Experiment) => of.arms.reduce((total, arm) => total + arm.clients, 0);
+    expect([clients(halfway), clients(found)]).to.deep.equal([CLIENTS / 2, CLIENTS + 1]);
+  });
+
+  it('compares nothing before there are clients enough, and says so', () => {
+    expect(found.differences).to.deep.equal([]);
+    expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
+    const { notes } = readable(found);
+    expect(notes).to.include('Nothing can be compared yet: it takes 200 clients in each arm.');
+    expect(notes.at(-1)).to.equal('Go on: nothing is recommended yet.');
+  });
+});
+
+describe('an experiment on two ladders', () => {
+  /** The same lives on a store of their own. */
+  async function inAWorld<T>(work: (world: TrialWorld, store: Store) => Promise<T>): Promise<T> {
+    const store = openSqliteStore(temporaryDirectory());
+    const world = new TrialWorld(store);
+    await world.start();
+    try {
+      return await work(world, store);
+    } finally {
+      await world.stop();
+      await store.close();
+    }
+  }
+
+  for (const seed of [1, 2])
+    it(`finds their true differences in orders, money and requisites, with seed ${seed}`, async function () {
+      this.timeout(300_000);
+      const clients = 500;
+      const found = await inAWorld(async (world, store) => {
+        await world.begin(50);
+        await world.live(seed, 0, clients);
+        return (await experimentsOn(store))[0];
+      });
+      const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));
+      const [fast, slow] = [await under('p2.v10'), await under('p2.v11')];
+      const metrics = [
+        ['paid', ({ paid }: Lived) => paid],
+        ['requisites', ({ requisites }: Lived) => requisites],
+        ['money.EUR.paid', ({ amount }: Lived) => amount / 100],
+      ] as const;
+      for (const [metric, of] of metrics) {
+        const told = found?.differences.find((one) => one.version === 'p2.v11' && one.metric === metric);
+        const truth = mean(slow, of) - mean(fast, of);
+        expect(truth).to.be.below(0);
+        expect(truth).to.be.within(told?.low ?? Number.NaN, told?.high ?? Number.NaN);
+      }
+    });
+});
+
+it('without a trial says how to begin one', async () => {
+  const store = openSqliteStore(temporaryDirectory());
+  const [found = NOTHING] = await experimentsOn(store);
+  expect(found.arms).to.deep.equal([]);
+  expect(readable(found).notes.at(-1)).to.match(
+    /^No version was on trial within this time. Begin with: rules rollout/,
+  );
+  await store.close();
+});

@@ -1,0 +1,154 @@
+import { seeded } from '../../../scripts/bench/payer-world.ts';
+import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
+import { isGrant } from '../../../src/decision/conclude-verdict.ts';
+import { Metrics } from '../../../src/metrics/metrics.ts';
+import { rollOut } from '../../../src/rollout/change-rollout.ts';
+import { Fleet } from '../../../src/rollout/fleet.ts';
+import type { RolloutNode } from '../../../src/rollout/rollout-node.ts';
+import { fixedRules, type RuleSource } from '../../../src/rollout/rule-source.ts';
+import { isRuleVersion, type RuleVersion } from '../../../src/rules/rule-set.ts';
+import { ScoringService } from '../../../src/service/scoring.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { startQuietNode } from '../../rollout/quiet-node.ts';
+import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
+import { T0 } from '../../state/clients.ts';
+
+export const SHOP: PlatformName = platformName('shop');
+
+/** What one client did, and what was done with it. */
+export interface Lived {
+  readonly version: string | null;
+  readonly requisites: number;
+  readonly waits: number;
+  /** Orders with a wait after which nothing was granted. */
+  readonly lost: number;
+  readonly paid: number;
+  readonly amount: number;
+}
+
+const PATIENCE_SECONDS = 600;
+const ORDERS = 4;
+const CLIENT_EVERY_MS = 60_000;
+
+/** Payers who answer to the waits that they are told, of whom p2.v10 and the slower p2.v11 may decide. */
+export class TrialWorld {
+  now = T0;
+  readonly rulesDir = rulesDirectory();
+  readonly #store: Store;
+  readonly nodes: RolloutNode[] = [];
+
+  constructor(store: Store) {
+    this.#store = store;
+    addVersion(this.rulesDir, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s, 5m', to: '[20m, 25m' }]);
+    addVersion(this.rulesDir, 'p2.v12', []);
+  }
+
+  async start(): Promise<void> {
+    this.nodes.push(await startQuietNode(new Fleet(this.#store), this.rulesDir, this.#clock));
+  }
+
+  /** p2.v11 for so many of the clients, and p2.v12, which is p2.v10 by another name, for some others. */
+  async begin(percent: number, ofTheSame = 0): Promise<void> {
+    const [node] = this.nodes;
+    if (node === undefined) throw new Error('there is no node');
+    const also = ofTheSame === 0 ? [] : [{ version: version('p2.v12'), percent: ofTheSame }];
+    const goal = { mode: 'canary', percent, guardPoints: null, also } as const;
+    const change = { who: 'ann', at: this.now, reason: 'a test', revision: null, acceptDifference: true };
+    await rollOut(new Fleet(this.#store), node.rules, version('p2.v11'), goal, change);
+    for (const one of this.nodes) await one.look();
+  }
+
+  /** Another node in the place of the first. */
+  async restartFirst(): Promise<void> {
+    await this.nodes.shift()?.stop();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const node of this.nodes) await node.stop();
+  }
+
+  /** The lives of some clients, each served by the nodes in turn. */
+  async live(seed: number, first: number, clients: number): Promise<readonly Lived[]> {
+    const services = this.nodes.map((node) => this.#service(node));
+    const lived: Lived[] = [];
+    for (let client = first; client < first + clients; client++) {
+      const service = services[client % services.length];
+      const draw =
+        this.nodes[0]?.choose(this.#store.clientKeys.of(SHOP, `payer-${client}`)).draw?.version ?? null;
+      if (service !== undefined) lived.push({ ...(await this.#life(service, seed, client)), version: draw });
+    }
+    return lived;
+  }
+
+  /** The same lives under one version alone. */
+  async liveUnder(name: string, seed: number, clients: number): Promise<readonly Lived[]> {
+    const [node] = this.nodes;
+    const rules = node?.rules.get(name) ?? null;
+    if (rules === null) throw new Error(`there is no ${name}`);
+    const service = this.#service(fixedRules(rules));
+    const lived: Lived[] = [];
+    for (let client = 0; client < clients; client++) lived.push(await this.#life(service, seed, client));
+    return lived;
+  }
+
+  readonly #clock = () => this.now;
+
+  #service(ruleSource: RuleSource): ScoringService {
+    const pseudonym = (_kind: string, text: string) => text;
+    const metrics = new Metrics();
+    return new ScoringService({ store: this.#store, ruleSource, clock: this.#clock, pseudonym, metrics });
+  }
+
+  async #life(service: ScoringService, seed: number, client: number): Promise<Lived> {
+    const draw = seeded(seed * 1_000_003 + client);
+    const lived = { version: null, requisites: 0, waits: 0, lost: 0, paid: 0, amount: 0 };
+    const clientIdKey = `payer-${client}`;
+    const payChance = 0.2 + 0.6 * draw();
+    this.now = T0 + 1 + client * CLIENT_EVERY_MS;
+    for (let order = 0; order < ORDERS; order++) {
+      const [pays, stays, cents] = [draw() < payChance, draw(), 1000 + Math.floor(9000 * draw())];
+      const orderRef = `order-${client}-${order}`;
+      const amountRequested = (cents / 100).toFixed(2);
+      const asked = await this.#ask(service, { clientIdKey, orderRef, amountRequested, stays });
+      lived.waits += asked.waits;
+      lived.lost = asked.isGranted ? 0 : lived.lost + Math.min(1, asked.waits);
+      if (!asked.isGranted) continue;
+      lived.requisites += 1;
+      this.now += 30_000;
+      const outcome = pays ? 'PAID' : 'UNPAID';
+      await service.outcome(SHOP, { clientIdKey, orderRef, outcome, cause: null, occurredAt: this.now });
+      lived.paid += pays ? 1 : 0;
+      lived.amount += pays ? cents : 0;
+      this.now += 30_000;
+    }
+    return lived;
+  }
+
+  /** Asks for an order, and again after the wait that it is told, unless that is too long for the payer. */
+  async #ask(service: ScoringService, { stays, ...order }: AskedOrder) {
+    const body = { sellPointKey: 'shop-1', method: 'card', toPayCurrency: 'EUR', ...order };
+    const ask = async () =>
+      (await service.verdict(SHOP, body, { requestId: 'r', idempotencyKey: null })).answer;
+    const first = await ask();
+    if (first.verdict !== 'WAIT') return { waits: 0, isGranted: isGrant(first.verdict) };
+    const waitSeconds = first.waitSeconds ?? 0;
+    if (stays > Math.exp(-waitSeconds / PATIENCE_SECONDS)) return { waits: 1, isGranted: false };
+    this.now += waitSeconds * 1000 + 1;
+    const again = await ask();
+    return { waits: again.verdict === 'WAIT' ? 2 : 1, isGranted: isGrant(again.verdict) };
+  }
+}
+
+interface AskedOrder {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly amountRequested: string;
+  /** 0 to 1: the greater, the sooner the payer is gone. */
+  readonly stays: number;
+}
+
+function version(text: string): RuleVersion {
+  if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
+  return text;
+}
